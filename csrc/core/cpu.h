@@ -1,0 +1,12 @@
+/* core/cpu.h -- what this process may use of the machine. */
+#ifndef PFD_CORE_CPU_H
+#define PFD_CORE_CPU_H
+#include <stdint.h>
+
+int32_t pfd_cpu_count(void);      /* >= 1: CPU affinity, cut by the cgroup's quota (v1 and v2) */
+int64_t pfd_memory_limit(void);   /* bytes: physical memory, cut by the cgroup's limit */
+int64_t pfd_clock_ns(void);       /* monotonic */
+
+/* Counts forks of this process: an object remembers the value of its birth. */
+int32_t pfd_fork_generation(void);
+#endif

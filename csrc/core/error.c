@@ -1,0 +1,71 @@
+/* Filling in a pfd_error. */
+#include "core/error.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void pfd_error_init(pfd_error *err)
+{
+    err->struct_size = sizeof *err;
+    err->status = PFD_OK;
+    err->row = err->byte = err->line = err->ordinal = -1;
+    err->op[0] = err->file[0] = err->message[0] = '\0';
+}
+
+pfd_status pfd_fail(pfd_error *err, pfd_status status, const char *format, ...)
+{
+    pfd_error_init(err);
+    err->status = status;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return status;
+}
+
+pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what)
+{
+    return pfd_fail(err, PFD_OUT_OF_MEMORY, "no memory for %s (%" PRId64 " bytes)", what, bytes);
+}
+
+/* Both ends of a path tell more than its middle. */
+static void copy_shortened(char *out, size_t capacity, const char *text)
+{
+    size_t size = strlen(text);
+    if (size < capacity) {
+        memcpy(out, text, size + 1);
+        return;
+    }
+    static const char gap[] = "...";
+    size_t head = (capacity - sizeof gap) / 2;
+    size_t tail = capacity - sizeof gap - head;
+    memcpy(out, text, head);
+    memcpy(out + head, gap, sizeof gap - 1);
+    memcpy(out + head + sizeof gap - 1, text + size - tail, tail + 1);
+}
+
+void pfd_error_set_op(pfd_error *err, const char *op)
+{
+    copy_shortened(err->op, sizeof err->op, op);
+}
+
+void pfd_error_set_file(pfd_error *err, const char *path)
+{
+    copy_shortened(err->file, sizeof err->file, path);
+}
+
+const char *pfd_quote_bytes(const uint8_t *data, int64_t size, char *out, size_t capacity)
+{
+    enum { most = 40 };
+    int64_t shown = size < most ? size : most;
+    size_t used = 0;
+    out[used++] = '\'';
+    for (int64_t i = 0; i < shown && used + 10 < capacity; i++) {
+        int printable = data[i] >= 0x20 && data[i] < 0x7f && data[i] != '\\' && data[i] != '\'';
+        used += (size_t)snprintf(out + used, capacity - used, printable ? "%c" : "\\x%02x", data[i]);
+    }
+    (void)snprintf(out + used, capacity - used, "'%s", size > shown ? "..." : "");
+    return out;
+}

@@ -1,0 +1,30 @@
+/* core/error.h -- writing into the caller's pfd_error. */
+#ifndef PFD_CORE_ERROR_H
+#define PFD_CORE_ERROR_H
+#include "pyflowdata/op.h"
+
+/* Clears *err (row, byte, line and ordinal to -1). */
+void pfd_error_init(pfd_error *err);
+
+/* Writes status and message, clears the rest; returns status. */
+pfd_status pfd_fail(pfd_error *err, pfd_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The usual message of PFD_OUT_OF_MEMORY. */
+pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what);
+
+/* Sets err->op or err->file; a path that is too long loses its middle. */
+void pfd_error_set_op(pfd_error *err, const char *op);
+void pfd_error_set_file(pfd_error *err, const char *path);
+
+/* A short, printable, quoted copy of bytes found in a file: control and non-ASCII bytes as \xNN,
+ * at most 40 of them, then "...".  `out` holds `capacity` >= 200 bytes; returns out. */
+const char *pfd_quote_bytes(const uint8_t *data, int64_t size, char *out, size_t capacity);
+
+#define PFD_TRY(call)                                                                              \
+    do {                                                                                           \
+        pfd_status try_status_ = (call);                                                           \
+        if (try_status_ != PFD_OK) return try_status_;                                             \
+    } while (0)
+
+#endif

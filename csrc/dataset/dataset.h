@@ -1,0 +1,66 @@
+/* dataset/dataset.h -- calling any dataset, and the decorators.
+ *
+ * OWNERSHIP  pfd_X_wrap(&ds, ...) replaces *ds by a decorator that owns it.  If it fails, *ds is
+ *            unchanged and still the caller's.  Closing the outermost closes the chain.
+ * THREADS    As pfd_dataset_methods in op.h.
+ *
+ * The chain, innermost first, built by loader/data_reader.c:
+ *
+ *   source -> random_shuffle -> batch | group_batch -> distributed_training
+ *
+ * Batches are formed before they are split over the ranks, so that a batch is the same thing at any
+ * world size, also a batch of one group.
+ */
+#ifndef PFD_DATASET_DATASET_H
+#define PFD_DATASET_DATASET_H
+#include "pyflowdata/op.h"
+
+#define PFD_LAST_BATCH_SHORT 0
+#define PFD_LAST_BATCH_DROP 1
+#define PFD_LAST_BATCH_PAD 2
+#define PFD_LAST_BATCH_WRAP 3
+
+/* Has size() and at(). */
+int32_t pfd_dataset_is_random_access(const pfd_dataset *ds);
+
+/* next() and seek() of any dataset: those of a random-access one are made from size() and at(). */
+pfd_status pfd_dataset_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch, pfd_record *out,
+                            int64_t *n, pfd_error *err);
+pfd_status pfd_dataset_seek(pfd_dataset *ds, int64_t epoch, int64_t position, pfd_error *err);
+/* Goes down the chain to the source's describe(), if it has one. */
+void pfd_dataset_describe(const pfd_dataset *ds, const pfd_record *record, pfd_error *err);
+void pfd_dataset_close(pfd_dataset *ds); /* accepts NULL */
+
+/* random_shuffle.c.  Random access: a keyed permutation of each epoch (buffer_size is not used).
+ * Stream: a buffer of buffer_size records, from which a random one is replaced by the next one read;
+ * drained at the end of the epoch, so that an epoch has every record once.  The order is a function
+ * of (seed, order_key) and, with reshuffle, of the epoch.  order_key is copied. */
+pfd_status pfd_random_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                   int32_t reshuffle, int64_t buffer_size, pfd_error *err);
+
+/* batch.c.  Logical batches of batch_size records.  What a last batch with too few records becomes:
+ *   short  a smaller batch
+ *   drop   left out
+ *   pad    filled with the epoch's last record
+ *   wrap   filled with the first records of the next epoch's order (which has them again)
+ * Rows that fill are marked record.filler.  An epoch without records has no batches. */
+pfd_status pfd_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch, pfd_error *err);
+
+/* group_batch.c.  A stream of batches of one group each.  A group's batch goes out when it is full;
+ * at the end of the epoch the rest goes out, oldest group first, by the last_batch rule (wrap acts
+ * as pad).  At most buffer_size records wait; when one more comes, the group that waits longest
+ * goes out by itself as a short batch (with drop: as a short batch as well, since dropping in the
+ * middle of an epoch would lose records silently). */
+typedef pfd_status (*pfd_group_fn)(const void *ctx, const pfd_record *record, int64_t *group,
+                                   pfd_error *err);
+pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch,
+                                int64_t buffer_size, pfd_group_fn group, const void *ctx,
+                                pfd_error *err);
+
+/* distributed_training.c.  This rank's part of each logical batch, SBP Split(0): rows are cut into
+ * world_size runs whose lengths differ by at most one, longer ones first.  Batches of batch_size
+ * rows divide evenly (the caller has checked it); a short last batch may leave a rank 0 rows, and
+ * every rank still takes the step.  Random access: only the row range of each batch is narrowed. */
+pfd_status pfd_distributed_training_wrap(pfd_dataset **ds, int64_t batch_size, int64_t rank,
+                                         int64_t world_size, pfd_error *err);
+#endif

@@ -1,0 +1,190 @@
+/* pyflowdata/pyflowdata.h -- the C interface that the Python package binds.
+ *
+ *   pfd_op_*      walk the registry of ops
+ *   pfd_node_*    one use of an op: attrs and inputs checked, outputs inferred, nothing opened
+ *   pfd_loader_*  open the nodes behind the wanted blobs, and take batches
+ *
+ * OWNERSHIP    create/open return new objects for the matching release/close, which accept NULL.
+ *              A node holds references to the nodes of its inputs, a loader to all its nodes.
+ *              A batch belongs to the caller until pfd_batch_release(), also after the loader is
+ *              closed.
+ * THREADS      Every function may be called from any thread.  A loader serves one next() at a time,
+ *              further callers wait.
+ * ERRORS       As in op.h.  On failure *out is unchanged.
+ * FORK         A loader belongs to the process that opened it.  In a forked child every call on it
+ *              fails with PFD_UNSUPPORTED, and close and release do nothing.
+ */
+#ifndef PYFLOWDATA_H
+#define PYFLOWDATA_H
+
+#include "pyflowdata/op.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cdef-begin */
+
+/* ---- Registry --------------------------------------------------------------------------------- */
+
+/* Compared by Python with what it read from the headers before anything else is called. */
+uint32_t pfd_abi_version(void);
+const char *pfd_version(void);
+
+/* The ops in the order of the built-in list; NULL past the end.  What is returned is the op as a
+ * user sees it: a reader's table has the attrs that every reader has after its own ones, a reader's
+ * outputs have "mask" and "id" last. */
+const pfd_op *pfd_op_at(int64_t i);
+
+/* Finds an op by any accepted spelling.  The error lists near names. */
+pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err);
+
+/* "float32" for PFD_FLOAT32, NULL for what is no dtype; bytes of one element. */
+const char *pfd_dtype_name(int32_t dtype);
+int64_t pfd_dtype_size(int32_t dtype);
+
+/* ---- Nodes ---------------------------------------------------------------------------------- */
+typedef struct pfd_node pfd_node;
+
+#define PFD_VALUE_BOOL 1
+#define PFD_VALUE_INT 2
+#define PFD_VALUE_FLOAT 3
+#define PFD_VALUE_STRING 4
+#define PFD_VALUE_LIST_INT 5
+#define PFD_VALUE_LIST_FLOAT 6
+#define PFD_VALUE_LIST_STRING 7
+
+/* An attr's value as a user gave it.  An INT is accepted for a float attr, an empty list of any
+ * kind for any list attr, nothing else is converted. */
+typedef struct pfd_attr_value {
+    const char *name;
+    int32_t kind;        /* PFD_VALUE_* */
+    int64_t i;           /* BOOL (0, 1), INT */
+    double f;            /* FLOAT */
+    const char *s;       /* STRING */
+    const void *list;    /* LIST_*: int64_t, double or const char * elements */
+    int64_t list_size;
+} pfd_attr_value;
+
+/* One output of a node. */
+typedef struct pfd_blob {
+    pfd_node *node;
+    int32_t output; /* index into the op's outputs */
+} pfd_blob;
+
+/* Checks attrs and inputs and infers the outputs.  All pointers are borrowed during the call.
+ * `name` is the node's name, "" for none. */
+pfd_status pfd_node_create(const char *op, const char *name, const pfd_attr_value *values,
+                           int64_t num_values, const pfd_blob *inputs, int64_t num_inputs,
+                           pfd_node **out, pfd_error *err);
+void pfd_node_release(pfd_node *node);
+
+/* The type of one row of a blob, and the logical (global) batch size of the reader behind it. */
+pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
+                         pfd_error *err);
+
+/* ---- Loaders -------------------------------------------------------------------------------- */
+typedef struct pfd_loader pfd_loader;
+
+#define PFD_ZIP_STRICT 0   /* readers of different length are an error */
+#define PFD_ZIP_SHORTEST 1 /* the shortest reader ends the epoch */
+
+typedef struct pfd_loader_options {
+    uint32_t struct_size;
+    int32_t num_threads;   /* >= 1; 0: as many as this process may use (affinity, cgroup) */
+    int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from num_threads */
+    int32_t zip;           /* PFD_ZIP_* */
+    int64_t memory_budget; /* bytes of slots held by user and ring; 0: half of what the process
+                              may use */
+} pfd_loader_options;
+
+/* What was chosen at open; constant while the loader lives. */
+typedef struct pfd_loader_info {
+    uint32_t struct_size;
+    int32_t num_threads;
+    int32_t prefetch;
+    int32_t num_readers;
+    int64_t memory_budget;
+    int64_t slot_bytes;  /* planned memory of one slot */
+    int64_t num_batches; /* steps in an epoch, the same on every rank; -1: known only at its end */
+    int64_t num_blobs;
+} pfd_loader_info;
+
+/* One reader of a loader. */
+typedef struct pfd_reader_info {
+    uint32_t struct_size;
+    int32_t num_files;
+    const char *name;      /* node name, or the op's name and the reader's index in the loader */
+    const char *op;
+    const char *order_key; /* what its order is keyed by besides seed and epoch */
+    int64_t seed;          /* the seed in use, also where it was drawn */
+    int64_t num_records;   /* -1: known only at the end of an epoch */
+    int64_t num_bytes;     /* of all files */
+    int64_t batch_size;    /* logical */
+    int64_t rank;
+    int64_t world_size;
+    uint64_t data_fingerprint; /* of the files' names, sizes and sampled content */
+    const char *spec;      /* the attrs that decide the order, "name=value" one a line, '\n' between;
+                              without the seed */
+} pfd_reader_info;
+
+/* The memory of one delivered batch.  data[i] belongs to blob i of the loader: rows * row_bytes,
+ * C-contiguous, 64-byte aligned, writable. */
+typedef struct pfd_batch {
+    void *slot;          /* for pfd_batch_release() */
+    int64_t epoch;
+    int64_t step;        /* of the epoch */
+    int64_t rows;        /* of this rank; may be 0 */
+    void *const *data;   /* one pointer per blob of the loader; lives as long as the batch */
+} pfd_batch;
+
+/* Counters since open, free to read at any time. */
+typedef struct pfd_stats {
+    uint32_t struct_size;
+    int32_t slots;           /* allocated */
+    int32_t slots_held;      /* of them in the user's hands */
+    int32_t slots_ready;     /* of them complete, not yet delivered */
+    int64_t batches;         /* delivered */
+    int64_t records;         /* delivered rows */
+    int64_t bytes;           /* of record data parsed */
+    int64_t skipped;         /* records left out or padded after an error */
+    int64_t wait_ns;         /* next() waited for other threads */
+    int64_t help_ns;         /* next() worked itself */
+    int64_t idle_ns;         /* pool threads without work, summed over threads */
+    int64_t slot_bytes;      /* memory of all slots */
+} pfd_stats;
+
+pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
+                           int64_t num_blobs, pfd_loader **out, pfd_error *err);
+/* Stops the threads, within the time of one row range.  Batches in the user's hands stay valid. */
+void pfd_loader_close(pfd_loader *loader);
+
+pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out);
+/* Strings live as long as the loader. */
+pfd_status pfd_loader_get_reader(const pfd_loader *loader, int32_t i, pfd_reader_info *out);
+pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
+
+/* Makes (epoch, step) the next batch.  Cheap when that is where the loader is. */
+pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_error *err);
+
+/* Uses `seed` for reader i from the next seek on; for restoring a drawn seed. */
+pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_error *err);
+
+/* The next batch, in order.  PFD_END at the end of an epoch (the next call begins the following
+ * one); PFD_PENDING when timeout_ns passed first.  After an error the failed batch is passed over:
+ * the next call goes on behind it. */
+pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *out, pfd_error *err);
+
+/* Gives a batch back.  Any thread. */
+void pfd_batch_release(void *slot);
+
+/* The i-th record left out by on_error="skip" or "pad" since open, in order of delivery;
+ * PFD_END past the last one.  The latest 1000 are kept. */
+pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out);
+
+/* cdef-end */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

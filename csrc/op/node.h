@@ -1,0 +1,23 @@
+/* op/node.h -- one use of an op in a graph. Immutable after creation, reference-counted. */
+#ifndef PFD_OP_NODE_H
+#define PFD_OP_NODE_H
+#include "io/part_files.h"
+#include "op/attrs.h"
+#include "op/reader_attrs.h"
+#include "op/registry.h"
+
+struct pfd_node {
+    _Atomic int32_t references;
+    const pfd_registered_op *op;
+    char *name;               /* "" for none */
+    pfd_attrs *attrs;         /* of the op's own table */
+    pfd_attrs *file_attrs;    /* pfd_file_attrs, of ops that read files; else NULL */
+    pfd_attrs *reader_attrs;  /* pfd_reader_attrs, of readers; else NULL */
+    pfd_blob *inputs;         /* owned references; as many as op->face->num_inputs */
+    pfd_row_type *outputs;    /* as many as op->face->num_outputs */
+    int64_t batch_size;       /* logical, of the readers upstream */
+};
+
+/* Takes one more reference and returns the node. */
+pfd_node *pfd_node_retain(pfd_node *node);
+#endif

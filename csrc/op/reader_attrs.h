@@ -1,0 +1,31 @@
+/* op/reader_attrs.h -- the attrs and outputs that every reader op has besides its own. */
+#ifndef PFD_OP_READER_ATTRS_H
+#define PFD_OP_READER_ATTRS_H
+#include "pyflowdata/op.h"
+
+typedef struct pfd_reader_attrs {
+    int32_t batch_size;
+    const char *last_batch;    /* short|drop|pad|wrap */
+    int32_t random_shuffle;
+    int32_t shuffle_after_epoch;
+    int32_t shuffle_buffer_size;
+    int64_t seed;              /* -1: open */
+    const char *order_key;     /* "": the reader's name */
+    int32_t group_buffer_size; /* records that wait for their group's batch, at most */
+    int64_t rank, world_size;
+    const char *on_error;      /* raise|skip|pad */
+    int64_t max_errors;        /* per epoch and rank; -1: no limit */
+    int32_t with_mask, with_id;
+} pfd_reader_attrs;
+
+extern const pfd_attr pfd_reader_attr_table[];
+extern const uint32_t pfd_reader_attr_count;
+
+/* What the table cannot say: batch_size divides by world_size (the error offers the nearest sizes),
+ * rank < world_size, data_part_num is not 0 ... */
+pfd_status pfd_reader_attrs_check(const pfd_reader_attrs *attrs, pfd_error *err);
+
+/* The outputs that the host fills itself: "mask" (bool scalar per row) and "id" (int64 (2,):
+ * file index and ordinal). */
+extern const pfd_port pfd_reader_ports[2];
+#endif

@@ -1,0 +1,26 @@
+/* op/registry.h -- all ops by name. */
+#ifndef PFD_OP_REGISTRY_H
+#define PFD_OP_REGISTRY_H
+#include "pyflowdata/pyflowdata.h"
+
+/* Defined in builtin_ops.c, ends with NULL. */
+extern const pfd_op *const pfd_builtin_ops[];
+
+/* An op and its public face (pfd_op_at): the same with the host's attrs and outputs added. */
+typedef struct pfd_registered_op {
+    const pfd_op *op;     /* the author's */
+    const pfd_op *face;   /* the user's; for an op that is no reader, the same pointer */
+} pfd_registered_op;
+
+/* NULL and an error with the nearest names when there is none.  The registry is built at the first
+ * call, under a lock; a faulty descriptor is PFD_INTERNAL and names op and field. */
+const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err);
+
+int32_t pfd_op_is_reader(const pfd_op *op);
+
+/* The host table that ops are given. */
+const pfd_host *pfd_host_table(void);
+
+/* The name in `names` that is most like `name`, or NULL if none is near (edit distance). */
+const char *pfd_nearest_name(const char *name, const char *const *names, int64_t n);
+#endif
