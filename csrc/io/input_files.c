@@ -30,14 +30,11 @@ struct pfd_input_files {
     _Atomic int64_t fault;    /* 1 + index of a file in which a SIGBUS struck; 0: none */
 };
 
-static pfd_status fail_file(pfd_error *err, const char *path, const char *format, const char *detail)
-{
-    (void)pfd_fail(err, PFD_IO, format, detail);
-    pfd_error_set_file(err, path);
-    return PFD_IO;
-}
+/* Is PFD_IO, with a message and the file it is about. */
+#define FAIL_FILE(err, path, ...)                                                                  \
+    ((void)pfd_fail(err, PFD_IO, __VA_ARGS__), pfd_error_set_file(err, path), PFD_IO)
 
-/* ---- Open -------------------------------------------------------------------------------------- */
+/* ---- Open ------------------------------------------------------------------------------------ */
 static const char *kind_of(mode_t mode)
 {
     if (S_ISDIR(mode)) return "a folder";
@@ -49,24 +46,22 @@ static const char *kind_of(mode_t mode)
 
 static pfd_status fail_kind(pfd_error *err, const char *path, mode_t mode)
 {
-    return fail_file(err, path, "this is %s; a part must be a regular file", kind_of(mode));
+    return FAIL_FILE(err, path, "this is %s; a part must be a regular file", kind_of(mode));
 }
 
 static pfd_status fail_open(pfd_error *err, const char *path, int reason)
 {
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return fail_kind(err, path, st.st_mode);
-    return fail_file(err, path, "the file cannot be opened: %s", strerror(reason));
+    return FAIL_FILE(err, path, "the file cannot be opened: %s", strerror(reason));
 }
 
 static pfd_status fail_map(pfd_error *err, const char *path, int reason)
 {
-    if (reason != ENOMEM) {
-        return fail_file(err, path, "the file cannot be mapped into memory: %s", strerror(reason));
-    }
-    return fail_file(err, path, "the file cannot be mapped into memory: %s; the address space is "
-                     "used up, or there are more files than vm.max_map_count lets a process map",
-                     strerror(reason));
+    static const char hint[] = "; the address space is used up, or there are more files than "
+                               "vm.max_map_count lets a process map";
+    return FAIL_FILE(err, path, "the file cannot be mapped into memory: %s%s", strerror(reason),
+                     reason == ENOMEM ? hint : "");
 }
 
 /* Maps an open file and guards the mapping.  An empty one needs neither. */
@@ -112,7 +107,7 @@ static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *
     return status;
 }
 
-/* ---- Fingerprint ------------------------------------------------------------------------------- */
+/* ---- Fingerprint ----------------------------------------------------------------------------- */
 enum { sample_size = 4096, samples_between = 6 };
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -124,14 +119,20 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 }
 
 /* Words are put together byte by byte: the same on machines of either byte order. */
+static uint64_t word_of(const uint8_t *data)
+{
+    return (uint64_t)data[0] | (uint64_t)data[1] << 8 | (uint64_t)data[2] << 16 |
+           (uint64_t)data[3] << 24 | (uint64_t)data[4] << 32 | (uint64_t)data[5] << 40 |
+           (uint64_t)data[6] << 48 | (uint64_t)data[7] << 56;
+}
+
 static uint64_t mix_bytes(uint64_t hash, const uint8_t *data, int64_t size)
 {
-    for (int64_t at = 0; at < size; at += 8) {
-        uint64_t word = 0;
-        for (int64_t i = 0; i < 8 && at + i < size; i++) word |= (uint64_t)data[at + i] << (8 * i);
-        hash = mix(hash, word);
-    }
-    return mix(hash, (uint64_t)size);
+    uint8_t last[8] = {0};
+    int64_t whole = size - size % 8;
+    for (int64_t at = 0; at < whole; at += 8) hash = mix(hash, word_of(data + at));
+    memcpy(last, data + whole, (size_t)(size - whole));
+    return mix(mix(hash, word_of(last)), (uint64_t)size);
 }
 
 static uint64_t fingerprint_of(uint64_t hash, const pfd_file *file)
@@ -150,7 +151,7 @@ static uint64_t fingerprint_of(uint64_t hash, const pfd_file *file)
     return mix_bytes(hash, file->data + last, sample_size);
 }
 
-/* ---- The interface ----------------------------------------------------------------------------- */
+/* ---- The interface --------------------------------------------------------------------------- */
 pfd_status pfd_input_files_open(char *const *paths, int64_t n, pfd_input_files **out,
                                 pfd_error *err)
 {
@@ -199,31 +200,29 @@ const pfd_file *pfd_input_files_list(const pfd_input_files *files, int64_t *n)
     return files->files;
 }
 
-/* ---- Changes while open ------------------------------------------------------------------------ */
+/* ---- Changes while open ---------------------------------------------------------------------- */
 static pfd_status check_file(const pfd_file *file, const file_state *state, pfd_error *err)
 {
     const char *path = file->path;
     struct stat st;
     if (stat(path, &st) != 0) {
-        if (errno == ENOENT) return fail_file(err, path, "%s", "the file vanished while open");
-        return fail_file(err, path, "the file, open, cannot be looked at any more: %s",
+        if (errno == ENOENT) return FAIL_FILE(err, path, "the file vanished while open");
+        return FAIL_FILE(err, path, "the file, open, cannot be looked at any more: %s",
                          strerror(errno));
     }
     if (st.st_dev != state->device || st.st_ino != state->inode) {
-        return fail_file(err, path, "%s", "the file was replaced by another one while open");
+        return FAIL_FILE(err, path, "the file was replaced by another one while open");
     }
     if (st.st_size != file->size) {
-        (void)pfd_fail(err, PFD_IO,
-                       "the file changed while open: it was %" PRId64 " bytes at open, is %" PRId64
-                       " now",
-                       file->size, (int64_t)st.st_size);
-        pfd_error_set_file(err, path);
-        return PFD_IO;
+        return FAIL_FILE(err, path,
+                         "the file changed while open: it was %" PRId64 " bytes at open, is "
+                         "%" PRId64 " now",
+                         file->size, (int64_t)st.st_size);
     }
     if (st.st_mtim.tv_sec != state->modified.tv_sec ||
         st.st_mtim.tv_nsec != state->modified.tv_nsec) {
-        return fail_file(err, path, "%s", "the file was written to while open: its size is the same, "
-                         "its modification time is another one");
+        return FAIL_FILE(err, path, "the file changed while open: its size is the same, its "
+                         "modification time is another one");
     }
     return PFD_OK;
 }
@@ -234,8 +233,8 @@ pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err)
     if (fault == 0) return PFD_OK;
     const pfd_file *file = &files->files[fault - 1];
     PFD_TRY(check_file(file, &files->states[fault - 1], err));
-    return fail_file(err, file->path, "%s", "a part of the file could not be read: it was cut short "
-                     "while open, or the disk has an error");
+    return FAIL_FILE(err, file->path, "a page of the file could not be read: the file was cut "
+                     "short while open, or the disk has an error");
 }
 
 pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *err)

@@ -44,7 +44,7 @@ static _Atomic int64_t page_size;
 /* The thread that is in another handler called by ours, to notice when that comes back to us. */
 static _Atomic long chaining_thread;
 
-/* ---- In the handler ---------------------------------------------------------------------------- */
+/* ---- In the handler -------------------------------------------------------------------------- */
 
 /* Puts zero pages from the page of `address` to the region's end.  0: it is not in this region. */
 static int repair_region(pfd_guarded_region *region, uintptr_t address)
@@ -126,7 +126,7 @@ static void handle(int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* ---- Outside of it ----------------------------------------------------------------------------- */
+/* ---- Outside of it --------------------------------------------------------------------------- */
 static pfd_status install_locked(pfd_error *err)
 {
     struct sigaction now;

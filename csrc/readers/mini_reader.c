@@ -119,9 +119,9 @@ const pfd_op pfd_op_mini_reader = {
     .name = "MiniReader",
     .doc = "Reads text files in which each line holds two comma-separated numbers. "
            "Lines end with LF or CRLF, the last line of a file may go without; blank lines and "
-           "empty files are passed over, and files are never glued together. Spaces and tabs around "
-           "a number are allowed. Numbers are decimal literals as Python's float() takes them, inf "
-           "and nan included, rounded to the nearest float64 whatever the locale.",
+           "empty files are passed over, and files are never glued together. Spaces and tabs "
+           "around a number are allowed. Numbers are decimal literals as Python's float() takes "
+           "them, inf and nan included, rounded to the nearest float64 whatever the locale.",
     .outputs = outputs,
     .num_outputs = PFD_COUNT(outputs),
     .infer = infer,
