@@ -138,7 +138,11 @@ static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
     PFD_TRY(pfd_part_files_find(pfd_attrs_struct(reader->node->file_attrs), &parts, err));
     pfd_status status = pfd_input_files_open(parts.paths, parts.size, &reader->files, err);
     pfd_part_files_free(&parts);
-    return status;
+    if (status != PFD_OK) return status;
+    (void)pfd_input_files_list(reader->files, &reader->num_files);
+    reader->num_bytes = pfd_input_files_bytes(reader->files);
+    reader->fingerprint = pfd_input_files_fingerprint(reader->files);
+    return PFD_OK;
 }
 
 static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
@@ -158,7 +162,7 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
         return pfd_fail(err, PFD_CORRUPT_DATA,
                         "there is not one record in %" PRId64 " files of %" PRId64
                         " bytes together; are data_dir and part_name_prefix right?",
-                        args.num_files, reader->files ? pfd_input_files_bytes(reader->files) : 0);
+                        reader->num_files, reader->num_bytes);
     return PFD_OK;
 }
 
@@ -187,10 +191,17 @@ pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, i
     return status == PFD_OK ? PFD_OK : err->status;
 }
 
-void pfd_data_reader_close(pfd_data_reader *reader)
+void pfd_data_reader_close_files(pfd_data_reader *reader)
 {
     pfd_dataset_close(reader->chain);
     pfd_input_files_close(reader->files);
+    reader->chain = NULL;
+    reader->files = NULL;
+}
+
+void pfd_data_reader_close(pfd_data_reader *reader)
+{
+    pfd_data_reader_close_files(reader);
     free(reader->name);
     free(reader->order_key);
     free(reader->spec);

@@ -14,6 +14,8 @@ typedef struct pfd_data_reader {
     int64_t seed, next_seed; /* in use; to be used, see below */
     int32_t seed_origin;
     int32_t random_access;     /* the whole chain: batches can be asked for by number */
+    int64_t num_files, num_bytes;
+    uint64_t fingerprint;      /* of the files */
     int64_t num_records;       /* -1: a stream */
     int64_t num_batches;       /* of an epoch; -1: a stream */
     int64_t local_batch_size;  /* most rows of a batch on this rank */
@@ -23,6 +25,8 @@ typedef struct pfd_data_reader {
 /* Opens reader `index` of a loader. A failure leaves a reader that close() accepts. */
 pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
                                 pfd_error *err);
+/* Closes the chain and the files; what was learned of them stays. Repeatable. */
+void pfd_data_reader_close_files(pfd_data_reader *reader);
 void pfd_data_reader_close(pfd_data_reader *reader); /* accepts a zeroed struct */
 
 /* Where next_seed is another than seed, builds the decorators again with it; nobody may be in the

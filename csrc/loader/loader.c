@@ -212,22 +212,20 @@ pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info
 {
     if (i < 0 || i >= l->plan.num_readers) return PFD_INVALID_ARGUMENT;
     const pfd_data_reader *reader = &l->plan.readers[i];
-    int64_t num_files = 0;
-    if (reader->files) (void)pfd_input_files_list(reader->files, &num_files);
     *out = (pfd_reader_info){
         .struct_size = sizeof *out,
-        .num_files = (int32_t)num_files,
+        .num_files = (int32_t)reader->num_files,
         .name = reader->name,
         .op = reader->node->op->op->name,
         .order_key = reader->order_key,
         .seed = reader->next_seed,
         .seed_origin = reader->seed_origin,
         .num_records = reader->num_records,
-        .num_bytes = reader->files ? pfd_input_files_bytes(reader->files) : 0,
+        .num_bytes = reader->num_bytes,
         .batch_size = reader->attrs->batch_size,
         .rank = reader->attrs->rank,
         .world_size = reader->attrs->world_size,
-        .data_fingerprint = reader->files ? pfd_input_files_fingerprint(reader->files) : 0,
+        .data_fingerprint = reader->fingerprint,
         .spec = reader->spec,
     };
     return PFD_OK;

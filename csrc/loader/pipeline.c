@@ -487,6 +487,8 @@ void pfd_pipeline_close(pfd_loader *l)
     pthread_mutex_unlock(&l->lock);
     for (int32_t i = 0; l->workers && i <= l->num_threads; i++)
         pfd_worker_close(&l->plan, &l->workers[i]);
+    for (int32_t r = 0; l->plan.readers && r < l->plan.num_readers; r++)
+        pfd_data_reader_close_files(&l->plan.readers[r]);
     free(l->workers);
     free(l->ring);
     l->workers = NULL;

@@ -145,8 +145,7 @@ static void choose_chunk(pfd_plan *plan)
     for (int32_t i = 0; i < plan->num_readers; i++) {
         const pfd_data_reader *reader = &plan->readers[i];
         row += (int64_t)sizeof(pfd_record);
-        if (reader->files && reader->num_records > 0)
-            row += pfd_input_files_bytes(reader->files) / reader->num_records;
+        if (reader->num_records > 0) row += reader->num_bytes / reader->num_records;
     }
     int64_t rows = CHUNK_BYTES / row;
     if (rows < 1) rows = 1;
