@@ -19,7 +19,7 @@ static void batch_close(pfd_dataset *ds)
     free(ds);
 }
 
-/* ---- Random access ---------------------------------------------------------------------------- */
+/* ---- Random access --------------------------------------------------------------------------- */
 
 static int64_t batch_size_of_epoch(const pfd_dataset *ds)
 {
@@ -101,7 +101,7 @@ static pfd_status batch_at(const pfd_dataset *ds, int64_t epoch, const int64_t *
     return PFD_OK;
 }
 
-/* ---- Stream ----------------------------------------------------------------------------------- */
+/* ---- Stream ---------------------------------------------------------------------------------- */
 
 /* Reads up to `wanted` records; fewer only at the end of the inner epoch or on failure. */
 static pfd_status gather(pfd_dataset *inner, int64_t wanted, pfd_scratch *scratch, pfd_record *out,
@@ -134,7 +134,7 @@ static pfd_status pass_over(batch *self, pfd_scratch *scratch, pfd_record *out, 
     return PFD_OK;
 }
 
-/* From the following epochs, of which more than one is needed when they are smaller than a batch. */
+/* From the following epochs: several of them when one is smaller than a batch. */
 static pfd_status fill_by_wrapping(batch *self, int64_t got, pfd_scratch *scratch, pfd_record *out,
                                    pfd_error *err)
 {
@@ -200,7 +200,7 @@ static pfd_status batch_seek(pfd_dataset *ds, int64_t epoch, int64_t position, p
                             (position < most ? position : most) * self->batch_size, err);
 }
 
-/* ---- Both ------------------------------------------------------------------------------------- */
+/* ---- Both ------------------------------------------------------------------------------------ */
 
 static const pfd_dataset_methods batch_methods = {
     .struct_size = sizeof(pfd_dataset_methods),

@@ -40,7 +40,7 @@ void pfd_record_feed_take(pfd_record_feed *feed); /* the peeked one is done with
 /* Whether peek() would answer without calling the inner dataset. */
 int32_t pfd_record_feed_is_ready(const pfd_record_feed *feed);
 
-/* ---- record_cell.c: memory for one record, used again and again ------------------------------- */
+/* ---- record_cell.c: memory for one record, used again and again ------------------------------ */
 typedef struct pfd_record_cell {
     pfd_record record; /* its data is `memory` */
     uint8_t *memory;
@@ -55,7 +55,7 @@ void pfd_record_cell_free(pfd_record_cell *cell); /* accepts a zeroed one */
 pfd_status pfd_record_copy(const pfd_record *record, pfd_scratch *scratch, pfd_record *out,
                            pfd_error *err);
 
-/* ---- shuffle_buffer.c: the stream form of pfd_random_shuffle_wrap() --------------------------- */
+/* ---- shuffle_buffer.c: the stream form of pfd_random_shuffle_wrap() -------------------------- */
 pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, int64_t buffer_size, pfd_error *err);
 #endif

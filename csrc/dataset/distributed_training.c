@@ -29,7 +29,7 @@ static void narrow(const distributed_training *self, int64_t *begin, int64_t *en
     *end = *begin + least + (self->rank < longer);
 }
 
-/* ---- Random access ---------------------------------------------------------------------------- */
+/* ---- Random access --------------------------------------------------------------------------- */
 
 static int64_t distributed_training_size(const pfd_dataset *ds)
 {
@@ -55,7 +55,7 @@ static void distributed_training_range(const pfd_dataset *ds, int64_t step, int6
     narrow((const distributed_training *)ds, begin, end);
 }
 
-/* ---- Stream ----------------------------------------------------------------------------------- */
+/* ---- Stream ---------------------------------------------------------------------------------- */
 
 /* Every rank reads the logical batch, so that all agree on it without talking to each other. */
 static pfd_status distributed_training_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
@@ -88,7 +88,7 @@ static pfd_status distributed_training_seek(pfd_dataset *ds, int64_t epoch, int6
     return pfd_dataset_seek(ds->inner, epoch, position, err);
 }
 
-/* ---- Both ------------------------------------------------------------------------------------- */
+/* ---- Both ------------------------------------------------------------------------------------ */
 
 static const pfd_dataset_methods distributed_training_methods = {
     .struct_size = sizeof(pfd_dataset_methods),

@@ -1,8 +1,8 @@
 /* Batches of one group each: records wait in their group until its batch is full.
  *
  * Waiting records are chains of cells, one chain per group; groups are found by a hash table and
- * listed by age, that of the first record that waits.  What goes out when is decided by the order of
- * the records alone.
+ * listed by the age of their first waiting record.  What goes out when depends on the order of the
+ * records alone.
  */
 #include "core/error.h"
 #include "core/random.h"
@@ -62,7 +62,7 @@ static void group_batch_close(pfd_dataset *ds)
     group_batch_free((group_batch *)ds);
 }
 
-/* ---- The table of groups ---------------------------------------------------------------------- */
+/* ---- The table of groups --------------------------------------------------------------------- */
 
 static int64_t *bucket_of(const group_batch *self, int64_t id)
 {
@@ -125,7 +125,8 @@ static int64_t add_group(group_batch *self, int64_t id)
     int64_t index = self->free_group;
     pending_group *added = &self->groups[index];
     self->free_group = added->following;
-    *added = (pending_group){.id = id, .first = NONE, .last = NONE, .older = self->newest, .newer = NONE};
+    *added = (pending_group){
+        .id = id, .first = NONE, .last = NONE, .older = self->newest, .newer = NONE};
     if (self->newest == NONE) self->oldest = index;
     else self->groups[self->newest].newer = index;
     self->newest = index;
@@ -171,7 +172,7 @@ static pfd_status add_record(group_batch *self, int64_t id, const pfd_record *re
     return PFD_OK;
 }
 
-/* ---- What goes out ---------------------------------------------------------------------------- */
+/* ---- What goes out --------------------------------------------------------------------------- */
 
 /* Reads on until some group is due; PFD_END when none will be.  A record without a group is passed
  * over and left in `blamed`. */

@@ -157,8 +157,9 @@ pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *o
     self->reshuffle = reshuffle;
     self->buffer_size = buffer_size;
     self->order_key = strdup(order_key);
-    pfd_status status = self->order_key ? pfd_record_feed_open(&self->feed, *ds, err)
-                                        : pfd_fail_memory(err, (int64_t)strlen(order_key), "order_key");
+    pfd_status status = self->order_key
+                            ? pfd_record_feed_open(&self->feed, *ds, err)
+                            : pfd_fail_memory(err, (int64_t)strlen(order_key), "order_key");
     if (status != PFD_OK) {
         shuffle_buffer_free(self);
         return status;
