@@ -70,7 +70,7 @@ void pfd_text_add_escaped(pfd_text *text, const char *string, const char *also_e
     }
 }
 
-static void add_quoted(pfd_text *text, const char *string)
+void pfd_text_add_quoted(pfd_text *text, const char *string)
 {
     if (!string) {
         pfd_text_add(text, "NULL");
@@ -97,7 +97,7 @@ static void add_list(pfd_text *text, const pfd_attr_value *value)
         else if (value->kind == PFD_VALUE_LIST_FLOAT)
             pfd_text_add_float(text, ((const double *)value->list)[i], 0);
         else
-            add_quoted(text, ((const char *const *)value->list)[i]);
+            pfd_text_add_quoted(text, ((const char *const *)value->list)[i]);
     }
     if (shown > MOST_ELEMENTS) pfd_text_add(text, ", ... %" PRId64 " elements", shown);
     pfd_text_add(text, "]");
@@ -109,7 +109,7 @@ void pfd_text_add_value(pfd_text *text, const pfd_attr_value *value)
     case PFD_VALUE_BOOL: pfd_text_add(text, value->i ? "True" : "False"); break;
     case PFD_VALUE_INT: pfd_text_add(text, "%" PRId64, value->i); break;
     case PFD_VALUE_FLOAT: pfd_text_add_float(text, value->f, 0); break;
-    case PFD_VALUE_STRING: add_quoted(text, value->s); break;
+    case PFD_VALUE_STRING: pfd_text_add_quoted(text, value->s); break;
     default: add_list(text, value);
     }
 }

@@ -20,6 +20,9 @@ void pfd_text_add_float(pfd_text *text, double value, int32_t is_float32);
 /* Bytes with control bytes as \xNN. */
 void pfd_text_add_escaped(pfd_text *text, const char *string, const char *also_escaped);
 
+/* 'string' as Python shows it, shortened to 100 bytes. */
+void pfd_text_add_quoted(pfd_text *text, const char *string);
+
 /* A value as Python shows it; long strings and lists are shortened. */
 void pfd_text_add_value(pfd_text *text, const pfd_attr_value *value);
 

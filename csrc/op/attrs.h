@@ -16,7 +16,7 @@ pfd_status pfd_attrs_create(const pfd_attr *table, uint32_t count, uint32_t stru
 void pfd_attrs_free(pfd_attrs *attrs); /* accepts NULL */
 const void *pfd_attrs_struct(const pfd_attrs *attrs);
 
-/* "name=value" of one attr, written as in pfd_attr.default_value, with control bytes as \xNN; cut to
- * capacity, which is at least 8. */
+/* "name=value" of one attr, written as in pfd_attr.default_value, with control bytes as \xNN; cut
+ * to capacity, which is at least 8. */
 void pfd_attrs_format(const pfd_attrs *attrs, const pfd_attr *row, char *out, size_t capacity);
 #endif

@@ -20,7 +20,8 @@ static pfd_status fail_unknown_attr(const pfd_op *face, const char *name, pfd_er
     if (!names) return pfd_fail_memory(err, 0, "a message");
     char data[900];
     pfd_text text = pfd_text_in(data, sizeof data);
-    pfd_text_add(&text, "unknown attr '%.80s'", name);
+    pfd_text_add(&text, "unknown attr ");
+    pfd_text_add_quoted(&text, name);
     for (uint32_t i = 0; i < face->num_attrs; i++) names[i] = face->attrs[i].name;
     const char *near = pfd_nearest_name(name, names, face->num_attrs);
     if (near) pfd_text_add(&text, "; did you mean '%s'?", near);
@@ -72,8 +73,9 @@ static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int
 static pfd_status fail_input_count(const pfd_op *op, int64_t given, pfd_error *err)
 {
     if (op->num_inputs == 0)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT, "%" PRId64 " inputs given; a reader takes none",
-                        given);
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "inputs are given (%" PRId64 "), but %s is a reader and takes none", given,
+                        op->name);
     char data[700];
     pfd_text text = pfd_text_in(data, sizeof data);
     for (uint32_t i = 0; i < op->num_inputs; i++)
@@ -83,19 +85,18 @@ static pfd_status fail_input_count(const pfd_op *op, int64_t given, pfd_error *e
                         "input '%s' is missing: %s takes %" PRIu32 " (%s)",
                         op->inputs[given].name, op->name, op->num_inputs, data);
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "%" PRId64 " inputs given; %s takes %" PRIu32 " (%s)", given, op->name,
+                    "%" PRId64 " inputs are given; %s takes %" PRIu32 " (%s)", given, op->name,
                     op->num_inputs, data);
 }
 
-/* `name`: of the input that the blob is for. */
-static pfd_status check_blob(const pfd_blob *blob, const char *name, pfd_error *err)
+static pfd_status check_blob(const pfd_blob *blob, pfd_error *err)
 {
-    if (!blob->node) return pfd_fail(err, PFD_INVALID_ARGUMENT, "input '%s' is missing", name);
+    if (!blob->node) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the blob has no node");
     const pfd_op *face = blob->node->op->face;
     if (blob->output < 0 || (uint32_t)blob->output >= face->num_outputs)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "input '%s' is output %" PRId32 " of %s, whose outputs are 0 to %" PRIu32,
-                        name, blob->output, face->name, face->num_outputs - 1);
+                        "the blob is output %" PRId32 " of %s, whose outputs are 0 to %" PRIu32,
+                        blob->output, face->name, face->num_outputs - 1);
     return PFD_OK;
 }
 
@@ -106,7 +107,9 @@ static pfd_status take_inputs(pfd_node *node, const pfd_blob *inputs, int64_t n,
     node->inputs = calloc((size_t)n + 1, sizeof *node->inputs);
     if (!node->inputs) return pfd_fail_memory(err, n * (int64_t)sizeof *node->inputs, "inputs");
     for (int64_t i = 0; i < n; i++) {
-        PFD_TRY(check_blob(&inputs[i], op->inputs[i].name, err));
+        if (!inputs[i].node)
+            return pfd_fail(err, PFD_INVALID_ARGUMENT, "input '%s' is missing", op->inputs[i].name);
+        PFD_TRY(check_blob(&inputs[i], err));
         node->inputs[i] = (pfd_blob){pfd_node_retain(inputs[i].node), inputs[i].output};
         int64_t batch_size = inputs[i].node->batch_size;
         if (i == 0) node->batch_size = batch_size;
@@ -128,8 +131,10 @@ static pfd_status take_inputs(pfd_node *node, const pfd_blob *inputs, int64_t n,
 static pfd_status fail_output(const pfd_node *node, uint32_t output, const char *found,
                               int64_t value, pfd_error *err)
 {
-    return pfd_fail(err, PFD_INTERNAL, "infer() gave output '%s' %s %" PRId64,
-                    node->op->face->outputs[output].name, found, value);
+    return pfd_fail(err, PFD_INTERNAL,
+                    "infer() gave output '%s' %s %" PRId64 "; it must fill in a PFD_BOOL ... "
+                    "PFD_FLOAT64, 0 to %d dimensions and sizes from 0",
+                    node->op->face->outputs[output].name, found, value, PFD_MAX_DIMS);
 }
 
 static pfd_status check_bytes(const pfd_node *node, uint32_t output, pfd_error *err)
@@ -285,7 +290,7 @@ void pfd_node_release(pfd_node *node)
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
                          pfd_error *err)
 {
-    PFD_TRY(check_blob(blob, "blob", err));
+    PFD_TRY(check_blob(blob, err));
     *type = blob->node->outputs[blob->output];
     *batch_size = blob->node->batch_size;
     return PFD_OK;

@@ -117,7 +117,8 @@ static void fail_unknown(const char *name, pfd_error *err)
 {
     char data[900];
     pfd_text text = pfd_text_in(data, sizeof data);
-    pfd_text_add(&text, "unknown op '%.80s'", name);
+    pfd_text_add(&text, "unknown op ");
+    pfd_text_add_quoted(&text, name);
     const char *near = pfd_nearest_name(name, registry.names, registry.size);
     if (near) pfd_text_add(&text, "; did you mean '%s'?", near);
     pfd_text_add(&text, "%s Known ops: ", near ? "" : ".");
