@@ -86,7 +86,7 @@ stubs: all .venv/train
 # Without address randomisation, where that may be set: older sanitizers trip over it.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
-            env LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST)
+            env LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys
 asan:
 	@$(MAKE) --no-print-directory SAN=address,undefined run-asan
 tsan:
