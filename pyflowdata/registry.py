@@ -11,7 +11,7 @@ from .errors import InternalError
 
 AttrValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 
-_WHOLE_INT64 = 2.0**53  # doubles cannot tell larger limits apart
+_ENDLESS = 2.0**31 - 2  # an integer limit from here on says no more than the type does
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Op:
 
 
 def _limit(value: float, is_int: bool) -> float | None:
-    if value in (float("inf"), float("-inf")) or (is_int and abs(value) >= _WHOLE_INT64):
+    if value in (float("inf"), float("-inf")) or (is_int and abs(value) >= _ENDLESS):
         return None
     return int(value) if is_int else value
 
