@@ -40,7 +40,7 @@ def examples(count: int) -> hypothesis.settings:
     )
 
 
-# ---- Files ------------------------------------------------------------------------------------
+# ---- Files ---------------------------------------------------------------------------------------
 
 
 class Table:
@@ -65,7 +65,7 @@ class Table:
         return f"Table({np.bincount(self.file_of).tolist() if self.size else []})"
 
 
-# ---- The model --------------------------------------------------------------------------------
+# ---- The model -----------------------------------------------------------------------------------
 
 
 class Step(NamedTuple):
@@ -114,7 +114,7 @@ def joined(parts: Iterable[Step]) -> Step:
     )
 
 
-# ---- Holding a loader against it ----------------------------------------------------------------
+# ---- Holding a loader against it -----------------------------------------------------------------
 
 
 def open_loader(
@@ -161,7 +161,7 @@ def plain_orders(table: Table, epochs: int, **attrs: Any) -> list[list[int]]:
     ]
 
 
-# ---- Other processes ----------------------------------------------------------------------------
+# ---- Other processes -----------------------------------------------------------------------------
 
 
 def run_python(script: str, *args: str, stdin: str = "", timeout: float = 60) -> str:
@@ -186,7 +186,7 @@ def python_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
-# ---- The model of the orders ----------------------------------------------------------------------
+# ---- The model of the orders ---------------------------------------------------------------------
 #
 # The same functions as csrc/core/random.h promises, in Python integers and without its tricks:
 # division instead of reciprocals, 128-bit products as they are.

@@ -52,7 +52,7 @@ def eventually(condition, seconds=5.0):
     return condition()
 
 
-# ---- Arrays and slots ---------------------------------------------------------------------------
+# ---- Arrays and slots ----------------------------------------------------------------------------
 
 
 def test_arrays_held_across_epochs_keep_their_values(table):
@@ -186,7 +186,7 @@ def test_opening_and_closing_many_loaders_leaves_nothing(table):
     assert SANITIZED or resident_bytes() - before < 2 << 20
 
 
-# ---- Threads ------------------------------------------------------------------------------------
+# ---- Threads -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("num_threads", [1, 2, 7])
@@ -300,7 +300,7 @@ def test_the_default_number_of_threads_keeps_to_the_affinity(table):
         assert 1 <= chosen <= len(os.sched_getaffinity(0))
 
 
-# ---- Signals and fork -----------------------------------------------------------------------------
+# ---- Signals and fork ----------------------------------------------------------------------------
 
 ENDLESS = """
 import sys
@@ -390,7 +390,7 @@ def test_a_forked_child_is_told_and_the_parent_goes_on(table, then):
     assert (child, parent) == ("31", "10")
 
 
-# ---- Several readers ---------------------------------------------------------------------------------
+# ---- Several readers -----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -436,7 +436,7 @@ def test_an_unknown_zip_is_refused(table):
         flow.DataLoader(flow.MiniReader(str(table.folder), batch_size=4), zip="longest")
 
 
-# ---- Errors and counters ------------------------------------------------------------------------------
+# ---- Errors and counters -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("num_threads", [1, 2, 7])

@@ -1,4 +1,4 @@
-"""The order of records: golden, a bijection, uniform, and a function of seed, epoch and key only."""
+"""The order of records: golden, a bijection, uniform, a function of seed, epoch and key only."""
 
 import math
 import re
@@ -62,7 +62,7 @@ def orders(table, epochs=1, *, reshuffle=True, **attrs):
         return [[i for batch in loader for i in batch[:, 1].tolist()] for _ in range(epochs)]
 
 
-# ---- Golden ---------------------------------------------------------------------------------------
+# ---- Golden --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed, epoch, key", GOLDEN)
@@ -98,7 +98,7 @@ def test_larger_sizes_are_bijections(table, size):
         assert sorted(order) == list(range(size))
 
 
-# ---- What the order depends on --------------------------------------------------------------------
+# ---- What the order depends on -------------------------------------------------------------------
 
 
 def test_the_same_order_or_a_new_one_after_each_epoch(table):
@@ -167,7 +167,7 @@ def test_epochs_seeds_and_keys_have_unrelated_orders(table):
             unrelated(found[one], found[other])
 
 
-# ---- Uniformity ------------------------------------------------------------------------------------
+# ---- Uniformity ----------------------------------------------------------------------------------
 
 
 def check_uniform(counts, freedom, what):
@@ -215,7 +215,7 @@ def test_neighbours_are_uniform(table):
     check_uniform(pairs, size * (size - 1) - 1, "pairs of neighbours")
 
 
-# ---- Seeds that were left open -----------------------------------------------------------------------
+# ---- Seeds that were left open -------------------------------------------------------------------
 
 
 def test_a_seed_left_open_is_drawn_and_shown(table):
