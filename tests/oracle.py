@@ -40,7 +40,7 @@ def examples(count: int) -> hypothesis.settings:
     )
 
 
-# ---- Files ------------------------------------------------------------------------------------
+# ---- Files ---------------------------------------------------------------------------------------
 
 
 class Table:
@@ -65,7 +65,7 @@ class Table:
         return f"Table({np.bincount(self.file_of).tolist() if self.size else []})"
 
 
-# ---- The model --------------------------------------------------------------------------------
+# ---- The model -----------------------------------------------------------------------------------
 
 
 class Step(NamedTuple):
@@ -114,7 +114,7 @@ def joined(parts: Iterable[Step]) -> Step:
     )
 
 
-# ---- Holding a loader against it ----------------------------------------------------------------
+# ---- Holding a loader against it -----------------------------------------------------------------
 
 
 def open_loader(
@@ -161,7 +161,7 @@ def plain_orders(table: Table, epochs: int, **attrs: Any) -> list[list[int]]:
     ]
 
 
-# ---- Other processes ----------------------------------------------------------------------------
+# ---- Other processes -----------------------------------------------------------------------------
 
 
 def run_python(script: str, *args: str, stdin: str = "", timeout: float = 60) -> str:
@@ -186,4 +186,76 @@ def python_environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
-# ---- The model of the orders ----------------------------------------------------------------------
+# ---- The model of the orders ---------------------------------------------------------------------
+#
+# The same functions as csrc/core/random.h promises, in Python integers and without its tricks:
+# division instead of reciprocals, 128-bit products as they are.
+
+_WORD = 2**64
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def _mix13(x: int) -> int:
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % _WORD
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % _WORD
+    return x ^ x >> 31
+
+
+def _mix_murmur(x: int) -> int:
+    x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD % _WORD
+    x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53 % _WORD
+    return x ^ x >> 33
+
+
+def _absorb(hash_: int, word: int) -> int:
+    return _mix13(((hash_ ^ word) + _GOLDEN) % _WORD)
+
+
+def random_key(seed: int, epoch: int, name: str) -> int:
+    hash_ = _absorb(_absorb(0, seed % _WORD), epoch % _WORD)
+    text = name.encode()
+    words = [int.from_bytes(text[i : i + 8], "little") for i in range(0, len(text), 8)]
+    if len(text) % 8 == 0:
+        words.append(0)
+    for word in words:
+        hash_ = _absorb(hash_, word)
+    return _mix_murmur(_absorb(hash_, len(text)))
+
+
+def random_bits(key: int, counter: int) -> int:
+    rotated = key >> 32 | key << 32 & _WORD - 1
+    return _mix_murmur(_mix13((counter * _GOLDEN + key) % _WORD) ^ rotated)
+
+
+def permutation(key: int, n: int) -> list[int]:
+    """The keyed permutation of [0, n): a Feistel network over two digits, walked into range."""
+    left = max(16, next(s for s in range(n + 1) if s * s >= n))
+    right = max(16, -(-n // left))
+    keys = [random_bits(key, counter) for counter in range(8)]
+
+    def add(digit: int, width: int, other: int, key: int) -> int:
+        hash_ = (other ^ key) * 0xBF58476D1CE4E5B9 % _WORD
+        hash_ = (hash_ ^ hash_ >> 32) * 0x94D049BB133111EB % _WORD
+        return (digit + hash_ * width // _WORD) % width
+
+    def once(i: int) -> int:
+        l, r = divmod(i, right)  # noqa: E741
+        for even, odd in zip(keys[::2], keys[1::2]):
+            l = add(l, left, r, even)  # noqa: E741
+            r = add(r, right, l, odd)
+        return l * right + r
+
+    order = []
+    for i in range(n):
+        i = once(i)
+        while i >= n:
+            i = once(i)
+        order.append(i)
+    return order
+
+
+def epoch_order(seed: int, epoch: int, order_key: str, n: int, *, reshuffle: bool) -> list[int]:
+    """What an epoch's order has to be where random_shuffle is on."""
+    if n < 2:
+        return list(range(n))
+    return permutation(random_key(seed, epoch if reshuffle else 0, order_key), n)

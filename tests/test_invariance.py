@@ -1,4 +1,4 @@
-"""The sequence of logical batches is the same at any thread count, prefetch depth and world size."""
+"""The logical batches are the same at any thread count, prefetch depth and world size."""
 
 import itertools
 
@@ -161,7 +161,9 @@ def test_more_ranks_than_parts_and_than_records(tmp_path, world_size, last_batch
     for rows_per_rank in (1, 2):
         batch_size = rows_per_rank * world_size
         options = dict(seed=5, random_shuffle=True, shuffle_after_epoch=True)
-        ranks = all_ranks(table, world_size, batch_size=batch_size, last_batch=last_batch, **options)
+        ranks = all_ranks(
+            table, world_size, batch_size=batch_size, last_batch=last_batch, **options
+        )
         logical = expected(plain_orders(table, EPOCHS + 1, **options), batch_size, last_batch)
         assert len(logical[0]) == (0 if last_batch == "drop" else 1)
         check_ranks(ranks, logical, world_size)

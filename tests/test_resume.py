@@ -120,7 +120,7 @@ def test_another_world_size_goes_on_with_the_same_logical_batches(table, before,
 
 
 CONTINUE = """
-import json, sys
+import itertools, json, sys
 import pyflowdata as flow
 job = json.load(sys.stdin)
 out, ids = flow.MiniReader(with_id=True, **job["reader"])
@@ -128,9 +128,7 @@ loader = flow.DataLoader(out, ids, **job["loader"])
 if job["state"] is not None:
     loader.load_state_dict(job["state"])
 steps = []
-for batch, (rows, ids) in enumerate(loader.repeat()):
-    if batch == job["batches"]:
-        break
+for rows, ids in itertools.islice(loader.repeat(), job["batches"]):
     assert (rows[:, 0] == ids[:, 1]).all()
     steps.append(ids[:, 1].tolist())
 json.dump({"steps": steps, "state": loader.state_dict()}, sys.stdout)
@@ -279,7 +277,7 @@ def test_two_readers_in_one_state(tmp_path):
             assert read(itertools.islice(loader.repeat(), 10 - stop)) == whole[stop:]
 
 
-# ---- States that do not fit ---------------------------------------------------------------------
+# ---- States that do not fit ----------------------------------------------------------------------
 
 
 def refusal(table, state, **options):
