@@ -22,6 +22,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* cdef-begin */
 
@@ -193,6 +194,7 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
 
 /* cdef-end */
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
