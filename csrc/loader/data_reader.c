@@ -3,7 +3,6 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "dataset/dataset.h"
-#include "loader/interruptible.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -25,7 +24,7 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
     const pfd_op *op = reader->node->op->op;
     int32_t rule = last_batch_rule(attrs->last_batch);
     if (!pfd_dataset_is_random_access(*ds))
-        PFD_TRY(pfd_interruptible_wrap(ds, &reader->interrupt, err));
+        PFD_TRY(pfd_cancellation_wrap(ds, &reader->cancelled, err));
     if (attrs->random_shuffle)
         PFD_TRY(pfd_random_shuffle_wrap(ds, reader->seed, reader->order_key,
                                         attrs->shuffle_after_epoch, attrs->shuffle_buffer_size,

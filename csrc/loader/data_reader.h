@@ -19,7 +19,7 @@ typedef struct pfd_data_reader {
     int64_t num_records;       /* -1: a stream */
     int64_t num_batches;       /* of an epoch; -1: a stream */
     int64_t local_batch_size;  /* most rows of a batch on this rank */
-    _Atomic int32_t interrupt; /* 1: a stream's next() ends with PFD_CANCELLED */
+    _Atomic int32_t cancelled; /* 1: a stream's next() ends with PFD_CANCELLED */
 } pfd_data_reader;
 
 /* Opens reader `index` of a loader. A failure leaves a reader that close() accepts. */

@@ -186,7 +186,8 @@ static pfd_status fill_batch(void *ctx, int64_t begin, int64_t end, int32_t work
         pfd_status status = pfd_dataset_next(reader->chain, l->plan.local_batch_size, slot->scratch,
                                              slot->records[r], &n, err);
         if (status < PFD_OK) {
-            pfd_data_reader_locate(reader, NULL, err);
+            const pfd_record *record = err->row < 0 ? NULL : &slot->records[r][err->row];
+            pfd_data_reader_locate(reader, record, err);
             return status;
         }
         if (status == PFD_END) ended++;
@@ -218,8 +219,13 @@ static void batch_filled(void *ctx)
     pthread_mutex_lock(&l->lock);
     l->filling = 0;
     slot->status = l->fill_loop.status;
-    if (slot->status != PFD_OK) { /* where a stream stands after a failure, nobody knows */
-        slot->error = l->fill_loop.error;
+    if (slot->status != PFD_OK) slot->error = l->fill_loop.error;
+    if (slot->status == PFD_CORRUPT_DATA) { /* the batch is lost, the next one may not be */
+        slot->begun = 1;
+        l->begun_step++;
+        mark_ready(l, slot);
+        begin_filling(l);
+    } else if (slot->status != PFD_OK) { /* where the stream stands now, nobody knows */
         l->seek_streams = 1;
         mark_ready(l, slot);
     } else if (slot->end) {
@@ -388,11 +394,11 @@ pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out,
     return status;
 }
 
-static void interrupt(pfd_loader *l, int32_t on)
+static void set_cancelled(pfd_loader *l, int32_t on)
 {
     atomic_store(&l->cancel, on);
     for (int32_t r = 0; l->plan.readers && r < l->plan.num_readers; r++)
-        atomic_store(&l->plan.readers[r].interrupt, on);
+        atomic_store(&l->plan.readers[r].cancelled, on);
 }
 
 static pfd_status drain(pfd_loader *l, int64_t deadline_ns)
@@ -410,11 +416,11 @@ static pfd_status drain(pfd_loader *l, int64_t deadline_ns)
 pfd_status pfd_pipeline_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
 {
     l->restart = 1;
-    interrupt(l, 1);
+    set_cancelled(l, 1);
     pthread_mutex_lock(&l->lock);
     pfd_status status = drain(l, deadline_ns);
     if (status == PFD_OK) {
-        interrupt(l, 0);
+        set_cancelled(l, 0);
         for (int32_t r = 0; status == PFD_OK && r < l->plan.num_readers; r++)
             status = pfd_data_reader_apply_seed(&l->plan.readers[r], err);
         l->begun_epoch = l->epoch;
@@ -472,7 +478,7 @@ pfd_status pfd_pipeline_open(pfd_loader *l, pfd_error *err)
 void pfd_pipeline_close(pfd_loader *l)
 {
     if (l->closed) return;
-    interrupt(l, 1);
+    set_cancelled(l, 1);
     pfd_thread_pool_free(l->pool);
     l->pool = NULL;
     pthread_mutex_lock(&l->lock);
