@@ -57,7 +57,7 @@ static char *join(const char *folder, const char *name)
 
 static pfd_status make_stem(const pfd_file_attrs *attrs, path_stem *out, pfd_error *err)
 {
-    *out = (stem){.text = join(attrs->data_dir, attrs->part_name_prefix)};
+    *out = (path_stem){.text = join(attrs->data_dir, attrs->part_name_prefix)};
     if (out->text) {
         const char *slash = strrchr(out->text, '/');
         size_t size = (size_t)(slash - out->text);
@@ -256,7 +256,7 @@ static pfd_status fail_missing(const pfd_file_attrs *attrs, const path_stem *ste
     struct stat st;
     char hint[2 * NAME_MAX], names[512], found[64] = "";
     if (lstat(path, &st) == 0) {
-        return FAIL_PATH(err, PFD_IO, path, "this is a symbolic link to something that is not there");
+        return FAIL_PATH(err, PFD_IO, path, "this is a link to something that is not there");
     }
     const char *suffix = path + strlen(stem->text);
     view_folder(stem->folder, stem->base, suffix, &view);
@@ -368,8 +368,8 @@ static pfd_status find_all(const pfd_file_attrs *attrs, const path_stem *stem, p
         digits right = digits_of(stem, list->paths[i]);
         if (compare_digits(&left, &right) != 0) continue;
         return FAIL_PATH(err, PFD_IO, stem->folder,
-                         "two parts have the same number: '%.200s%s' and '%.200s%s'; remove one, or "
-                         "say with part_name_suffix_length how many digits count",
+                         "two parts have the same number: '%.200s%s' and '%.200s%s'; remove one, "
+                         "or say with part_name_suffix_length how many digits count",
                          stem->base, left.all, stem->base, right.all);
     }
     return PFD_OK;
