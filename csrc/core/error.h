@@ -17,10 +17,6 @@ pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what);
 void pfd_error_set_op(pfd_error *err, const char *op);
 void pfd_error_set_file(pfd_error *err, const char *path);
 
-/* A short, printable, quoted copy of bytes found in a file: control and non-ASCII bytes as \xNN,
- * at most 40 of them, then "...".  `out` holds `capacity` >= 200 bytes; returns out. */
-const char *pfd_quote_bytes(const uint8_t *data, int64_t size, char *out, size_t capacity);
-
 #define PFD_TRY(call)                                                                              \
     do {                                                                                           \
         pfd_status try_status_ = (call);                                                           \

@@ -11,8 +11,13 @@ typedef struct pfd_file_attrs {
     int32_t part_name_suffix_length;
 } pfd_file_attrs;
 
+#define PFD_MAX_SUFFIX_LENGTH 64
+
 extern const pfd_attr pfd_file_attr_table[];
 extern const uint32_t pfd_file_attr_count;
+
+/* What the table cannot say: data_dir is not "", data_part_num is not 0. */
+pfd_status pfd_file_attrs_check(const pfd_file_attrs *attrs, pfd_error *err);
 
 /* Resolves the attrs into paths in numeric order (returns new; pfd_part_files_free).
  * data_part_num = -1: every file of the folder whose name is the prefix and a number.

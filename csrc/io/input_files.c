@@ -1,0 +1,256 @@
+/* Opening, mapping and watching the files of a reader. */
+#include "io/input_files.h"
+
+#include "core/error.h"
+#include "io/sigbus_guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the file was at open. */
+typedef struct file_state {
+    pfd_guarded_region *region; /* NULL: not mapped */
+    dev_t device;
+    ino_t inode;
+    struct timespec modified;
+} file_state;
+
+struct pfd_input_files {
+    int64_t size;             /* opened so far */
+    pfd_file *files;
+    file_state *states;
+    int64_t bytes;
+    uint64_t fingerprint;
+    _Atomic int64_t fault;    /* 1 + index of a file in which a SIGBUS struck; 0: none */
+};
+
+/* Is PFD_IO, with a message and the file it is about. */
+#define FAIL_FILE(err, path, ...)                                                                  \
+    ((void)pfd_fail(err, PFD_IO, __VA_ARGS__), pfd_error_set_file(err, path), PFD_IO)
+
+/* ---- Open ------------------------------------------------------------------------------------ */
+static const char *kind_of(mode_t mode)
+{
+    if (S_ISDIR(mode)) return "a folder";
+    if (S_ISFIFO(mode)) return "a FIFO (named pipe)";
+    if (S_ISSOCK(mode)) return "a socket";
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+    return "no regular file";
+}
+
+static pfd_status fail_kind(pfd_error *err, const char *path, mode_t mode)
+{
+    return FAIL_FILE(err, path, "this is %s; a part must be a regular file", kind_of(mode));
+}
+
+static pfd_status fail_open(pfd_error *err, const char *path, int reason)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return fail_kind(err, path, st.st_mode);
+    return FAIL_FILE(err, path, "the file cannot be opened: %s", strerror(reason));
+}
+
+static pfd_status fail_map(pfd_error *err, const char *path, int reason)
+{
+    static const char hint[] = "; the address space is used up, or there are more files than "
+                               "vm.max_map_count lets a process map";
+    return FAIL_FILE(err, path, "the file cannot be mapped into memory: %s%s", strerror(reason),
+                     reason == ENOMEM ? hint : "");
+}
+
+/* Maps an open file and guards the mapping.  An empty one needs neither. */
+static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, const char *path,
+                           pfd_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) return fail_open(err, path, errno);
+    if (!S_ISREG(st.st_mode)) return fail_kind(err, path, st.st_mode);
+    if ((uint64_t)st.st_size > SIZE_MAX / 2) return fail_map(err, path, EFBIG);
+    pfd_file *file = &self->files[i];
+    file_state *state = &self->states[i];
+    state->device = st.st_dev;
+    state->inode = st.st_ino;
+    state->modified = st.st_mtim;
+    file->size = st.st_size;
+    file->data = (const uint8_t *)"";
+    self->bytes += file->size;
+    if (file->size == 0) return PFD_OK;
+    void *data = mmap(NULL, (size_t)file->size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) return fail_map(err, path, errno);
+    state->region = pfd_sigbus_guard_add(data, file->size, &self->fault, i + 1);
+    if (!state->region) {
+        munmap(data, (size_t)file->size);
+        return pfd_fail_memory(err, 64, "guarding a file");
+    }
+    file->data = data;
+    return PFD_OK;
+}
+
+static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *err)
+{
+    int64_t i = self->size;
+    char *copy = strdup(path);
+    if (!copy) return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
+    self->files[i].path = copy;
+    self->size++;
+    /* O_NONBLOCK: opening a FIFO would wait for its writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) return fail_open(err, path, errno);
+    pfd_status status = map_file(self, i, fd, path, err);
+    close(fd);
+    return status;
+}
+
+/* ---- Fingerprint ----------------------------------------------------------------------------- */
+enum { sample_size = 4096, samples_between = 6 };
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 32;
+    hash *= UINT64_C(0xd6e8feb86659fd93);
+    return hash ^ (hash >> 29);
+}
+
+/* Words are put together byte by byte: the same on machines of either byte order. */
+static uint64_t word_of(const uint8_t *data)
+{
+    return (uint64_t)data[0] | (uint64_t)data[1] << 8 | (uint64_t)data[2] << 16 |
+           (uint64_t)data[3] << 24 | (uint64_t)data[4] << 32 | (uint64_t)data[5] << 40 |
+           (uint64_t)data[6] << 48 | (uint64_t)data[7] << 56;
+}
+
+static uint64_t mix_bytes(uint64_t hash, const uint8_t *data, int64_t size)
+{
+    uint8_t last[8] = {0};
+    int64_t whole = size - size % 8;
+    for (int64_t at = 0; at < whole; at += 8) hash = mix(hash, word_of(data + at));
+    memcpy(last, data + whole, (size_t)(size - whole));
+    return mix(mix(hash, word_of(last)), (uint64_t)size);
+}
+
+static uint64_t fingerprint_of(uint64_t hash, const pfd_file *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    const char *name = slash ? slash + 1 : file->path;
+    hash = mix_bytes(hash, (const uint8_t *)name, (int64_t)strlen(name));
+    hash = mix(hash, (uint64_t)file->size);
+    if (file->size <= (samples_between + 2) * sample_size) {
+        return mix_bytes(hash, file->data, file->size);
+    }
+    int64_t last = file->size - sample_size, step = last / (samples_between + 1);
+    for (int64_t i = 0; i <= samples_between; i++) {
+        hash = mix_bytes(hash, file->data + i * step, sample_size);
+    }
+    return mix_bytes(hash, file->data + last, sample_size);
+}
+
+/* ---- The interface --------------------------------------------------------------------------- */
+pfd_status pfd_input_files_open(char *const *paths, int64_t n, pfd_input_files **out,
+                                pfd_error *err)
+{
+    PFD_TRY(pfd_sigbus_guard_install(err));
+    size_t count = n > 0 ? (size_t)n : 1;
+    pfd_input_files *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "the table of files");
+    self->files = calloc(count, sizeof *self->files);
+    self->states = calloc(count, sizeof *self->states);
+    pfd_status status = PFD_OK;
+    if (!self->files || !self->states) {
+        status = pfd_fail_memory(err, n * (int64_t)sizeof *self->states, "the table of files");
+    }
+    for (int64_t i = 0; i < n && status == PFD_OK; i++) status = open_file(self, paths[i], err);
+    for (int64_t i = 0; i < n && status == PFD_OK; i++) {
+        self->fingerprint = fingerprint_of(self->fingerprint, &self->files[i]);
+    }
+    if (status == PFD_OK) status = pfd_input_files_check(self, err);
+    if (status != PFD_OK) {
+        pfd_input_files_close(self);
+        return status;
+    }
+    *out = self;
+    return PFD_OK;
+}
+
+void pfd_input_files_close(pfd_input_files *files)
+{
+    if (!files) return;
+    for (int64_t i = 0; i < files->size; i++) {
+        pfd_file *file = &files->files[i];
+        if (files->states[i].region) {
+            pfd_sigbus_guard_remove(files->states[i].region);
+            munmap((void *)(uintptr_t)file->data, (size_t)file->size);
+        }
+        free((void *)(uintptr_t)file->path);
+    }
+    free(files->files);
+    free(files->states);
+    free(files);
+}
+
+const pfd_file *pfd_input_files_list(const pfd_input_files *files, int64_t *n)
+{
+    *n = files->size;
+    return files->files;
+}
+
+/* ---- Changes while open ---------------------------------------------------------------------- */
+static pfd_status check_file(const pfd_file *file, const file_state *state, pfd_error *err)
+{
+    const char *path = file->path;
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        if (errno == ENOENT) return FAIL_FILE(err, path, "the file vanished while open");
+        return FAIL_FILE(err, path, "the file, open, cannot be looked at any more: %s",
+                         strerror(errno));
+    }
+    if (st.st_dev != state->device || st.st_ino != state->inode) {
+        return FAIL_FILE(err, path, "the file was replaced by another one while open");
+    }
+    if (st.st_size != file->size) {
+        return FAIL_FILE(err, path,
+                         "the file changed while open: it was %" PRId64 " bytes at open, is "
+                         "%" PRId64 " now",
+                         file->size, (int64_t)st.st_size);
+    }
+    if (st.st_mtim.tv_sec != state->modified.tv_sec ||
+        st.st_mtim.tv_nsec != state->modified.tv_nsec) {
+        return FAIL_FILE(err, path, "the file changed while open: its size is the same, its "
+                         "modification time is another one");
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err)
+{
+    int64_t fault = atomic_load_explicit(&files->fault, memory_order_acquire);
+    if (fault == 0) return PFD_OK;
+    const pfd_file *file = &files->files[fault - 1];
+    PFD_TRY(check_file(file, &files->states[fault - 1], err));
+    return FAIL_FILE(err, file->path, "a page of the file could not be read: the file was cut "
+                     "short while open, or the disk has an error");
+}
+
+pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *err)
+{
+    for (int64_t i = 0; i < files->size; i++) {
+        PFD_TRY(check_file(&files->files[i], &files->states[i], err));
+    }
+    return pfd_input_files_check(files, err);
+}
+
+uint64_t pfd_input_files_fingerprint(const pfd_input_files *files)
+{
+    return files->fingerprint;
+}
+
+int64_t pfd_input_files_bytes(const pfd_input_files *files)
+{
+    return files->bytes;
+}
