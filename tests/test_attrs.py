@@ -69,7 +69,7 @@ def test_a_missing_attr_is_explained():
         ({"batchsize": 4}, "unknown attr 'batchsize'; did you mean 'batch_size'? Attrs of Mini"),
         ({"part_num": 4}, "unknown attr 'part_num'; did you mean 'data_part_num'?"),
         ({"random_seed": 4}, "unknown attr 'random_seed'; did you mean 'seed'?"),
-        ({"suffle": True}, "unknown attr 'suffle'; did you mean 'random_shuffle'?"),
+        ({"shuffle": True}, "unknown attr 'shuffle'; did you mean 'random_shuffle'?"),
         ({"xyz": 4}, "unknown attr 'xyz'. Attrs of MiniReader: data_dir, "),
     ],
 )
@@ -238,6 +238,7 @@ def every_attr(tmp_path_factory):
     return json.loads(done.stdout)
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("arguments", STORED)
 def test_what_is_stored(every_attr, arguments):
     kind, message = every_attr[arguments]
@@ -245,12 +246,14 @@ def test_what_is_stored(every_attr, arguments):
     assert STORED[arguments] in message.split("\n")
 
 
+@pytest.mark.build
 def test_defaults(every_attr):
     lines = every_attr[""][1].split("\n")
     assert lines.pop(lines.index("strings=a,b c"))
     assert lines == DEFAULTS.split()
 
 
+@pytest.mark.build
 @pytest.mark.parametrize("arguments", REFUSED)
 def test_what_is_refused(every_attr, arguments):
     kind, message = every_attr[arguments]
