@@ -1,41 +1,53 @@
 /* core/multi_thread_loop.h -- a pool of threads, and the one thing it runs: loops.
  *
- * A loop is a range [0, n) and a function over pieces of it.  Loops are served first come, first
- * served; threads take chunks as they get free; whoever waits for a loop works on it.
+ * A loop is a range [0, n) and a function over pieces of it. Loops are served first come, first
+ * served; a thread that gets free takes the next chunk; who waits for a loop works on it.
  *
- * THREADS  Everything here may be called from any thread.  A loop started or run from inside a
- *          loop's function of the same pool runs inline, so nesting cannot deadlock.
- * ERRORS   When pieces fail, the failure with the lowest begin is the loop's: failures repeat.
- *          After one failure, chunks above it are not begun; chunks below it are.
+ * OWNERSHIP  A loop's memory is the caller's, and must stay until done() is called or the pool freed.
+ * THREADS    Everything here may be called from any thread.
+ * ERRORS     Chunks begin in ascending order. After a failure no further chunk begins; of those that
+ *            fail, the one with the lowest begin is the loop's failure: failures repeat.
  */
 #ifndef PFD_CORE_MULTI_THREAD_LOOP_H
 #define PFD_CORE_MULTI_THREAD_LOOP_H
 #include "pyflowdata/op.h"
-#include <stdatomic.h>
 
 typedef struct pfd_thread_pool pfd_thread_pool;
 
-/* Does [begin, end) of a loop.  `worker` is in [0, num_threads] and at any time in use by one thread
- * only: index per-thread memory by it.  num_threads is the index of the helping caller. */
+/* Does items [begin, end). `worker` is in [0, num_threads], and in use by one thread at a time: what
+ * is indexed by it needs no lock. num_threads is the helping caller. */
 typedef pfd_status (*pfd_loop_fn)(void *ctx, int64_t begin, int64_t end, int32_t worker,
                                   pfd_error *err);
 
-/* A loop in flight.  The memory is the caller's and must stay until done() was called or a wait
- * returned.  Fill in the first block, zero the rest. */
 typedef struct pfd_loop {
-    int64_t n;        /* >= 0 */
-    int64_t chunk;    /* items a piece, >= 1 */
+    int64_t n;     /* items, >= 1 */
+    int64_t chunk; /* items at a time, >= 1 */
     pfd_loop_fn fn;
-    void (*done)(void *ctx); /* optional: after the last piece, on the thread that did it; the pool
-                                touches the loop no more once done() is called */
+    void (*done)(void *ctx); /* after the last chunk, on the thread that did it; from then on the pool
+                                does not touch the loop, and it may be started again */
     void *ctx;
 
-    /* The pool's own. */
-    struct pfd_loop *next_loop;
-    _Atomic int64_t next_item;
-    _Atomic int64_t items_left;
-    _Atomic int64_t failed_begin; /* INT64_MAX: none */
-    pfd_status status;
-    pfd_error error;              /* of the failure at failed_begin */
+    pfd_status status; /* for done(): PFD_OK, or the failure in `error` */
+    pfd_error error;
+
+    /* The pool's own, under its lock. */
+    struct pfd_loop *following;
+    int64_t next_item, items_left, failed_begin;
 } pfd_loop;
+
+pfd_status pfd_thread_pool_create(int32_t num_threads, pfd_thread_pool **out, pfd_error *err);
+
+/* Ends the threads, each after the chunk it is at. Loops that are not finished never will be.
+ * Accepts NULL. */
+void pfd_thread_pool_free(pfd_thread_pool *pool);
+
+/* Begins a loop and returns. Wakes as many idle threads as there are chunks. */
+void pfd_multi_thread_loop(pfd_thread_pool *pool, pfd_loop *loop);
+
+/* Does one chunk of a loop that was begun on the calling thread, as worker num_threads: one caller
+ * at a time. Returns 0 when no chunk is left to take. */
+int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop);
+
+/* Time that the threads have waited for work, in ns, summed up. */
+int64_t pfd_thread_pool_idle_ns(pfd_thread_pool *pool);
 #endif

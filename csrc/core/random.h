@@ -1,6 +1,8 @@
 /* core/random.h -- the only source of random numbers: pure functions, equal on every machine.
  *
  * A key is 64 bits made from seed, epoch and a name; numbers are functions of (key, counter).
+ * Not for secrets.
+ * THREADS  Everything here may be called from any thread.
  */
 #ifndef PFD_CORE_RANDOM_H
 #define PFD_CORE_RANDOM_H
@@ -18,11 +20,12 @@ int64_t pfd_random_below(uint64_t key, uint64_t counter, int64_t n);
 /* 64 bits from the operating system, for seeds that the user left open. */
 uint64_t pfd_random_entropy(void);
 
-/* A keyed permutation of [0, n) in O(1) memory. */
+/* A keyed permutation of [0, n), 0 <= n <= 2^62, in O(1) memory. */
 #define PFD_PERMUTATION_ROUNDS 8
 typedef struct pfd_permutation {
     int64_t n;
     uint64_t left, right; /* the domain is left x right >= n */
+    uint64_t reciprocal;  /* 2^64 / right, rounded down: divides faster */
     uint64_t keys[PFD_PERMUTATION_ROUNDS];
 } pfd_permutation;
 

@@ -6,7 +6,7 @@
  *
  * The chain, innermost first, built by loader/data_reader.c:
  *
- *   source -> random_shuffle -> batch | group_batch -> distributed_training
+ *   source -> cancellation -> random_shuffle -> batch | group_batch -> distributed_training
  *
  * Batches are formed before they are split over the ranks, so that a batch is the same thing at any
  * world size, also a batch of one group.
@@ -14,6 +14,7 @@
 #ifndef PFD_DATASET_DATASET_H
 #define PFD_DATASET_DATASET_H
 #include "pyflowdata/op.h"
+#include <stdatomic.h>
 
 #define PFD_LAST_BATCH_SHORT 0
 #define PFD_LAST_BATCH_DROP 1
@@ -27,12 +28,18 @@ int32_t pfd_dataset_is_random_access(const pfd_dataset *ds);
 pfd_status pfd_dataset_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch, pfd_record *out,
                             int64_t *n, pfd_error *err);
 pfd_status pfd_dataset_seek(pfd_dataset *ds, int64_t epoch, int64_t position, pfd_error *err);
-/* Goes down the chain to the source's describe(), if it has one. */
+/* The first describe() found going down the chain, if there is one. */
 void pfd_dataset_describe(const pfd_dataset *ds, const pfd_record *record, pfd_error *err);
 void pfd_dataset_close(pfd_dataset *ds); /* accepts NULL */
 
+/* cancellation.c.  Once *cancelled is not 0, every call fails with PFD_CANCELLED: what reads on and
+ * on (a buffer that fills, an epoch that is replayed) ends within one call of the source.  The flag
+ * is borrowed. */
+pfd_status pfd_cancellation_wrap(pfd_dataset **ds, const _Atomic int32_t *cancelled,
+                                 pfd_error *err);
+
 /* random_shuffle.c.  Random access: a keyed permutation of each epoch (buffer_size is not used).
- * Stream: a buffer of buffer_size records, from which a random one is replaced by the next one read;
+ * Stream: a buffer of buffer_size records, in which a random one is replaced by the next one read;
  * drained at the end of the epoch, so that an epoch has every record once.  The order is a function
  * of (seed, order_key) and, with reshuffle, of the epoch.  order_key is copied. */
 pfd_status pfd_random_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
@@ -43,14 +50,17 @@ pfd_status pfd_random_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *o
  *   drop   left out
  *   pad    filled with the epoch's last record
  *   wrap   filled with the first records of the next epoch's order (which has them again)
- * Rows that fill are marked record.filler.  An epoch without records has no batches. */
+ * Rows that fill are marked record.filler.  An epoch without records has no batches.
+ * Stream: after a failure the next call goes on with the batch behind the failed one. */
 pfd_status pfd_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch, pfd_error *err);
 
 /* group_batch.c.  A stream of batches of one group each.  A group's batch goes out when it is full;
  * at the end of the epoch the rest goes out, oldest group first, by the last_batch rule (wrap acts
- * as pad).  At most buffer_size records wait; when one more comes, the group that waits longest
- * goes out by itself as a short batch (with drop: as a short batch as well, since dropping in the
- * middle of an epoch would lose records silently). */
+ * as pad).  At most buffer_size records wait between calls; when one more would, the group that
+ * waits longest goes out by itself, as the rule says (with drop: as a short batch, since dropping
+ * in the middle of an epoch would lose records silently).
+ * When group() fails for a record, that record is passed over, out[0] of next() is that record and
+ * err->row is 0; the failed call counts as one batch, also for seek(). */
 typedef pfd_status (*pfd_group_fn)(const void *ctx, const pfd_record *record, int64_t *group,
                                    pfd_error *err);
 pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch,

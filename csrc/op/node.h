@@ -16,6 +16,7 @@ struct pfd_node {
     pfd_blob *inputs;         /* owned references; as many as op->face->num_inputs */
     pfd_row_type *outputs;    /* as many as op->face->num_outputs */
     int64_t batch_size;       /* logical, of the readers upstream */
+    pfd_node *next_released;  /* pfd_node_release()'s list of nodes to free */
 };
 
 /* Takes one more reference and returns the node. */

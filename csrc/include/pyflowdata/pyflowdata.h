@@ -4,7 +4,7 @@
  *   pfd_node_*    one use of an op: attrs and inputs checked, outputs inferred, nothing opened
  *   pfd_loader_*  open the nodes behind the wanted blobs, and take batches
  *
- * OWNERSHIP    create/open return new objects for the matching release/close, which accept NULL.
+ * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
  *              A node holds references to the nodes of its inputs, a loader to all its nodes.
  *              A batch belongs to the caller until pfd_batch_release(), also after the loader is
  *              closed.
@@ -22,6 +22,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* cdef-begin */
 
@@ -110,6 +111,10 @@ typedef struct pfd_loader_info {
     int64_t num_blobs;
 } pfd_loader_info;
 
+#define PFD_SEED_GIVEN 0   /* by the user, or by pfd_loader_set_seed() */
+#define PFD_SEED_DRAWN 1   /* at open, for this loader */
+#define PFD_SEED_DEFAULT 2 /* 0, because ranks that draw their own seeds would overlap */
+
 /* One reader of a loader. */
 typedef struct pfd_reader_info {
     uint32_t struct_size;
@@ -117,7 +122,8 @@ typedef struct pfd_reader_info {
     const char *name;      /* node name, or the op's name and the reader's index in the loader */
     const char *op;
     const char *order_key; /* what its order is keyed by besides seed and epoch */
-    int64_t seed;          /* the seed in use, also where it was drawn */
+    int64_t seed;          /* the seed in use, also where it was left open */
+    int32_t seed_origin;   /* PFD_SEED_* */
     int64_t num_records;   /* -1: known only at the end of an epoch */
     int64_t num_bytes;     /* of all files */
     int64_t batch_size;    /* logical */
@@ -156,15 +162,19 @@ typedef struct pfd_stats {
 
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_loader **out, pfd_error *err);
-/* Stops the threads, within the time of one row range.  Batches in the user's hands stay valid. */
+/* Stops the threads, within the time of one row range or one next() of a stream, and closes the
+ * files. Any later next() or seek() is PFD_CANCELLED. Batches in the user's hands stay valid. */
 void pfd_loader_close(pfd_loader *loader);
+/* Closes and gives up the loader; its memory goes with the last batch. Accepts NULL. */
+void pfd_loader_release(pfd_loader *loader);
 
 pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out);
 /* Strings live as long as the loader. */
 pfd_status pfd_loader_get_reader(const pfd_loader *loader, int32_t i, pfd_reader_info *out);
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
 
-/* Makes (epoch, step) the next batch.  Cheap when that is where the loader is. */
+/* Makes (epoch, step) the next batch.  Cheap when that is where the loader is. PFD_PENDING: work in
+ * flight has not ended yet; call again (after looking for signals). */
 pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_error *err);
 
 /* Uses `seed` for reader i from the next seek on; for restoring a drawn seed. */
@@ -184,6 +194,7 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
 
 /* cdef-end */
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,121 @@
+# make help lists the targets.  `make` alone needs a C compiler and nothing of Python.
+#
+#   make CC=clang                  another compiler        make CFLAGS=-march=native   added flags
+#   make SAN=address,undefined     a sanitizer's flavour   make test ARGS='-k order'   some tests
+#   make WERROR=                   warnings that stay warnings
+
+SAN     ?=
+WERROR  ?= -Werror
+PYTHON  ?= python3
+FLAVOUR ?= $(if $(findstring address,$(SAN)),asan,$(if $(findstring thread,$(SAN)),tsan,$(if $(SAN),san,release)))
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(or $(JOBS),$(shell nproc 2>/dev/null),2)
+endif
+
+BUILD    := build/$(FLAVOUR)
+LIBRARY  := $(BUILD)/libpyflowdata.so
+MAP      := csrc/pyflowdata.map
+SOURCES  := $(sort $(wildcard csrc/*/*.c))
+OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o)
+C_TESTS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/c/test_*.c)))
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
+COMPILE   = $(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
+            -Icsrc -Icsrc/include $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
+            -fno-sanitize-recover=all) $(CPPFLAGS) $(CFLAGS)
+
+all: $(LIBRARY) $(if $(filter release,$(FLAVOUR)),pyflowdata/libpyflowdata.so)
+objects: $(OBJECTS) $(C_TESTS:%=%.o)
+c-tests: $(C_TESTS)
+
+$(LIBRARY): $(OBJECTS) $(MAP)
+	$(COMPILE) -shared -Wl,--version-script=$(MAP) $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS) \
+	    -o $@ $(OBJECTS) -lm
+
+# Moved into place, so that a process which has the old library mapped keeps it.
+pyflowdata/libpyflowdata.so: $(LIBRARY)
+	@mkdir -p $(@D) && cp $< $@.new && mv -f $@.new $@
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(COMPILE) -MMD -MP -c -o $@ $<
+
+$(C_TESTS): %: %.o $(OBJECTS)
+	$(COMPILE) $(LDFLAGS) -o $@ $^ -lm
+
+# Rewritten when compiler or flags are others than last time: then everything is compiled anew.
+$(BUILD)/flags: always
+	@mkdir -p $(@D)
+	@[ "$$(cat $@ 2>/dev/null)" = '$(COMPILE)' ] || echo '$(COMPILE)' > $@
+
+-include $(OBJECTS:.o=.d) $(C_TESTS:%=%.d)
+
+# ---- Python: .venv holds numpy and cffi, for `make test` the test tools as well -----------------
+IN_VENV := .venv/bin/python
+.venv/train: requirements.txt
+.venv/test: requirements-test.txt .venv/train
+.venv/%:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
+	@[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv || { rm -rf .venv; \
+	    echo 'No venv could be made: install the venv module (Debian, Ubuntu: python3-venv)'; exit 1; }
+	$(IN_VENV) -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
+train: all .venv/train
+	$(IN_VENV) tests/test_mini_dataloader.py $(ARGS)
+
+# Runs the C tests, then pytest; $(1): variables and a launcher in front, $(2): pytest arguments.
+RUN_C = for t in $(C_TESTS); do echo "$$t"; $(1) $$t || exit 1; done
+PYTEST = $(IN_VENV) -m pytest -q
+
+test: all c-tests .venv/test
+	@$(call RUN_C,)
+	$(PYTEST) $(ARGS)
+
+check: all .venv/test
+	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
+	    { echo "check: no $$cc here, left out"; continue; }; \
+	    $(MAKE) --no-print-directory CC=$$cc FLAVOUR=check-$$cc objects >/dev/null || exit 1; done
+	@! grep -nE '	| $$' $$(find csrc pyflowdata tests -name '*.[ch]' -o -name '*.py') || \
+	    { echo 'check: tabs or blanks at the end of these lines'; exit 1; }
+	$(IN_VENV) -m mypy --strict pyflowdata
+	$(PYTEST) tests/test_layering.py tests/test_abi.py tests/test_stubs.py
+
+stubs: all .venv/train
+	$(IN_VENV) -m pyflowdata._stubs
+
+# The same tests under other flags.  Leaks are looked for in the C tests: CPython has its own.
+# Without address randomisation, where that may be set: older sanitizers trip over it.
+FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
+            env LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys
+asan:
+	@$(MAKE) --no-print-directory SAN=address,undefined run-asan
+tsan:
+	@$(MAKE) --no-print-directory SAN=thread run-tsan
+run-asan: all c-tests .venv/test
+	@$(call RUN_C,ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES))
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) -m 'not slow and not build' $(ARGS)
+run-tsan: all c-tests .venv/test
+	@$(call RUN_C,$(FIXED_ADDRESSES))
+	$(call SANITIZED,libtsan.so) -m threads $(ARGS)
+
+dist: all .venv/train
+	$(IN_VENV) -m pip wheel --quiet --no-deps -w dist .
+
+clean:
+	rm -rf build dist pyflowdata/*.so *.egg-info
+
+help:
+	@echo 'make          the shared library: build/release and pyflowdata/libpyflowdata.so'
+	@echo 'make train    trains the example model on data/ (first makes .venv with numpy and cffi)'
+	@echo 'make test     all tests (first adds the test tools to .venv)'
+	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
+	@echo 'make asan     the tests under AddressSanitizer and UBSan'
+	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
+	@echo 'make stubs    writes the .pyi stubs anew'
+	@echo 'make dist     a wheel in dist/'
+	@echo 'make clean    removes all that make made, except .venv'
+
+.PHONY: all objects c-tests train test check stubs asan tsan run-asan run-tsan dist clean help always
+.DELETE_ON_ERROR:

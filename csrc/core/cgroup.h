@@ -1,0 +1,14 @@
+/* core/cgroup.h -- what the control groups of this process allow it.
+ *
+ * `root` is put before every path: "" for the machine, a folder for a test.
+ */
+#ifndef PFD_CORE_CGROUP_H
+#define PFD_CORE_CGROUP_H
+#include <stdint.h>
+
+/* CPUs' worth of time, rounded up; INT64_MAX: no limit. */
+int64_t pfd_cgroup_cpus(const char *root);
+
+/* Bytes; INT64_MAX: no limit. */
+int64_t pfd_cgroup_memory(const char *root);
+#endif

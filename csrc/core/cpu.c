@@ -1,0 +1,71 @@
+/* CPUs, memory, clock and forks of this process. */
+#include "core/cpu.h"
+#include "core/cgroup.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+/* CPUs in the affinity mask; 0 when the kernel does not say. */
+static int64_t affinity_count(void)
+{
+    /* The kernel refuses a mask smaller than its own, whose size it does not tell. */
+    for (int cpus = 1024; cpus <= 1 << 20; cpus *= 2) {
+        cpu_set_t *set = CPU_ALLOC((size_t)cpus);
+        if (!set) return 0;
+        size_t bytes = CPU_ALLOC_SIZE((size_t)cpus);
+        CPU_ZERO_S(bytes, set);
+        int failed = sched_getaffinity(0, bytes, set);
+        int reason = errno;
+        int count = failed ? 0 : CPU_COUNT_S(bytes, set);
+        CPU_FREE(set);
+        if (!failed || reason != EINVAL) return count;
+    }
+    return 0;
+}
+
+int32_t pfd_cpu_count(void)
+{
+    int64_t count = affinity_count();
+    if (count < 1) count = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t quota = pfd_cgroup_cpus("");
+    if (quota < count) count = quota;
+    return count < 1 ? 1 : (int32_t)count;
+}
+
+int64_t pfd_memory_limit(void)
+{
+    int64_t pages = sysconf(_SC_PHYS_PAGES);
+    int64_t page_bytes = sysconf(_SC_PAGESIZE);
+    int64_t bytes = pages > 0 && page_bytes > 0 ? pages * page_bytes : INT64_MAX;
+    int64_t limit = pfd_cgroup_memory("");
+    return limit < bytes ? limit : bytes;
+}
+
+int64_t pfd_clock_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail with this clock */
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static _Atomic int32_t fork_generation;
+
+static void count_fork(void)
+{
+    atomic_fetch_add_explicit(&fork_generation, 1, memory_order_relaxed);
+}
+
+/* At load time, so that asking costs one load and no fork can come before. */
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, count_fork); /* can fail for lack of memory only */
+}
+
+int32_t pfd_fork_generation(void)
+{
+    return atomic_load_explicit(&fork_generation, memory_order_relaxed);
+}

@@ -1,0 +1,182 @@
+/* One queue of loops, one lock that is taken once per chunk. */
+#include "core/multi_thread_loop.h"
+#include "core/cpu.h"
+#include "core/error.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct worker {
+    pfd_thread_pool *pool;
+    pthread_t thread;
+    int32_t index;
+} worker;
+
+struct pfd_thread_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* a loop was begun, or the pool stops */
+    pfd_loop *first, *last;
+    int64_t idle_ns;
+    int32_t idle; /* threads in wait */
+    int32_t stop;
+    int32_t num_threads; /* begun so far */
+    worker workers[];
+};
+
+static void remove_loop(pfd_thread_pool *pool, const pfd_loop *loop)
+{
+    pfd_loop *before = NULL;
+    for (pfd_loop *at = pool->first; at; before = at, at = at->following) {
+        if (at != loop) continue;
+        if (before) before->following = at->following;
+        else pool->first = at->following;
+        if (pool->last == at) pool->last = before;
+        return;
+    }
+}
+
+/* Takes the next chunk; a loop leaves the queue with its last one. */
+static int64_t take_chunk(pfd_thread_pool *pool, pfd_loop *loop, int64_t *end)
+{
+    int64_t begin = loop->next_item;
+    *end = loop->n - begin > loop->chunk ? begin + loop->chunk : loop->n;
+    loop->next_item = *end;
+    if (*end == loop->n) remove_loop(pool, loop);
+    return begin;
+}
+
+static void note_failure(pfd_thread_pool *pool, pfd_loop *loop, int64_t begin, const pfd_error *err)
+{
+    if (loop->status == PFD_OK) { /* what has not begun will not */
+        loop->items_left -= loop->n - loop->next_item;
+        if (loop->next_item < loop->n) remove_loop(pool, loop);
+        loop->next_item = loop->n;
+    } else if (loop->failed_begin < begin) {
+        return;
+    }
+    loop->failed_begin = begin;
+    loop->status = err->status;
+    loop->error = *err;
+}
+
+/* Runs one chunk; called and left with the lock held, which is free meanwhile. */
+static void do_chunk(pfd_thread_pool *pool, pfd_loop *loop, int32_t index)
+{
+    int64_t end, begin = take_chunk(pool, loop, &end);
+    pthread_mutex_unlock(&pool->lock);
+    pfd_error err;
+    err.status = PFD_OK;
+    pfd_status status = loop->fn(loop->ctx, begin, end, index, &err);
+    pthread_mutex_lock(&pool->lock);
+    if (status != PFD_OK) note_failure(pool, loop, begin, &err);
+    loop->items_left -= end - begin;
+    if (loop->items_left > 0) return;
+    pthread_mutex_unlock(&pool->lock);
+    loop->done(loop->ctx);
+    pthread_mutex_lock(&pool->lock);
+}
+
+static void *work(void *argument)
+{
+    worker *self = argument;
+    pfd_thread_pool *pool = self->pool;
+    pthread_mutex_lock(&pool->lock);
+    while (!pool->stop) {
+        if (pool->first) {
+            do_chunk(pool, pool->first, self->index);
+            continue;
+        }
+        int64_t since = pfd_clock_ns();
+        pool->idle++;
+        pthread_cond_wait(&pool->work, &pool->lock);
+        pool->idle--;
+        pool->idle_ns += pfd_clock_ns() - since;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* Signals belong to the threads of the program, not to ours, except those that a fault raises. */
+static int start_thread(worker *self)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failure = pthread_create(&self->thread, NULL, work, self);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failure;
+}
+
+pfd_status pfd_thread_pool_create(int32_t num_threads, pfd_thread_pool **out, pfd_error *err)
+{
+    size_t bytes = sizeof(pfd_thread_pool) + (size_t)num_threads * sizeof(worker);
+    pfd_thread_pool *pool = calloc(1, bytes);
+    if (!pool) return pfd_fail_memory(err, (int64_t)bytes, "the thread pool");
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
+    for (int32_t i = 0; i < num_threads; i++) {
+        pool->workers[i] = (worker){.pool = pool, .index = i};
+        int failure = start_thread(&pool->workers[i]);
+        if (failure) {
+            pfd_thread_pool_free(pool);
+            return pfd_fail(err, PFD_OUT_OF_MEMORY,
+                            "thread %d of num_threads = %d could not be started: %s", i + 1,
+                            num_threads, strerror(failure));
+        }
+        pool->num_threads = i + 1;
+    }
+    *out = pool;
+    return PFD_OK;
+}
+
+void pfd_thread_pool_free(pfd_thread_pool *pool)
+{
+    if (!pool) return;
+    pthread_mutex_lock(&pool->lock);
+    pool->stop = 1;
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    for (int32_t i = 0; i < pool->num_threads; i++) pthread_join(pool->workers[i].thread, NULL);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+void pfd_multi_thread_loop(pfd_thread_pool *pool, pfd_loop *loop)
+{
+    int64_t chunks = (loop->n - 1) / loop->chunk + 1;
+    pthread_mutex_lock(&pool->lock);
+    loop->status = PFD_OK;
+    loop->following = NULL;
+    loop->next_item = 0;
+    loop->items_left = loop->n;
+    if (pool->last) pool->last->following = loop;
+    else pool->first = loop;
+    pool->last = loop;
+    int64_t wake = chunks < pool->idle ? chunks : pool->idle;
+    for (int64_t i = 0; i < wake; i++) pthread_cond_signal(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop)
+{
+    pthread_mutex_lock(&pool->lock);
+    int32_t found = loop->next_item < loop->n;
+    if (found) do_chunk(pool, loop, pool->num_threads);
+    pthread_mutex_unlock(&pool->lock);
+    return found;
+}
+
+int64_t pfd_thread_pool_idle_ns(pfd_thread_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    int64_t idle_ns = pool->idle_ns;
+    pthread_mutex_unlock(&pool->lock);
+    return idle_ns;
+}

@@ -1,0 +1,61 @@
+/* dataset/decorator.h -- what the decorators share: looking ahead, and keeping records.
+ *
+ * Bytes that an inner dataset hands out live as long as the scratch of that call.  A decorator that
+ * keeps records for a later call reads through a feed, which has a scratch of its own, and copies
+ * what it keeps into cells.
+ */
+#ifndef PFD_DATASET_DECORATOR_H
+#define PFD_DATASET_DECORATOR_H
+#include "core/scratch.h"
+#include "dataset/dataset.h"
+
+/* at() of a decorator turns positions into inner ones by pieces of this many, on its stack. */
+#define PFD_POSITIONS_PER_PIECE 256
+
+/* PFD_INTERNAL when a batch of `rows` does not fit into the `max` records that next() was given. */
+pfd_status pfd_dataset_check_room(const pfd_dataset *ds, int64_t max, int64_t rows, pfd_error *err);
+
+/* PFD_INTERNAL: next() gave `n` records, which is not in [1, max]. */
+pfd_status pfd_dataset_fail_count(const pfd_dataset *ds, int64_t n, int64_t max, pfd_error *err);
+
+/* ---- record_feed.c: a dataset's records one by one ------------------------------------------- */
+#define PFD_RECORDS_PER_FEED 64
+
+typedef struct pfd_record_feed {
+    pfd_dataset *inner;   /* borrowed */
+    pfd_scratch *scratch; /* of the records in hand */
+    int64_t next, count;  /* in hand are records[next ... count) */
+    int32_t ended;        /* the inner dataset's epoch is over */
+    pfd_record records[PFD_RECORDS_PER_FEED];
+} pfd_record_feed;
+
+pfd_status pfd_record_feed_open(pfd_record_feed *feed, pfd_dataset *inner, pfd_error *err);
+void pfd_record_feed_close(pfd_record_feed *feed); /* accepts a zeroed one */
+/* Goes to the beginning of an epoch. */
+pfd_status pfd_record_feed_seek(pfd_record_feed *feed, int64_t epoch, pfd_error *err);
+/* The next record, valid until the peek that follows a take; PFD_END after the last.  After a
+ * failure of the inner dataset the next call asks it again. */
+pfd_status pfd_record_feed_peek(pfd_record_feed *feed, const pfd_record **record, pfd_error *err);
+void pfd_record_feed_take(pfd_record_feed *feed); /* the peeked one is done with */
+/* Whether peek() would answer without calling the inner dataset. */
+int32_t pfd_record_feed_is_ready(const pfd_record_feed *feed);
+
+/* ---- record_cell.c: memory for one record, used again and again ------------------------------ */
+typedef struct pfd_record_cell {
+    pfd_record record; /* its data is `memory` */
+    uint8_t *memory;
+    int64_t capacity;
+} pfd_record_cell;
+
+/* Keeps a copy of the record; on failure the cell is unchanged. */
+pfd_status pfd_record_cell_store(pfd_record_cell *cell, const pfd_record *record, pfd_error *err);
+void pfd_record_cell_free(pfd_record_cell *cell); /* accepts a zeroed one */
+
+/* The record with its bytes copied into the scratch. */
+pfd_status pfd_record_copy(const pfd_record *record, pfd_scratch *scratch, pfd_record *out,
+                           pfd_error *err);
+
+/* ---- shuffle_buffer.c: the stream form of pfd_random_shuffle_wrap() -------------------------- */
+pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                   int32_t reshuffle, int64_t buffer_size, pfd_error *err);
+#endif

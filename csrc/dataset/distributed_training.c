@@ -1,0 +1,137 @@
+/* This rank's part of each logical batch: SBP Split(0). */
+#include "core/error.h"
+#include "dataset/decorator.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct distributed_training {
+    pfd_dataset base;
+    int64_t batch_size, rank, world_size;
+    pfd_record *logical; /* stream: room for a logical batch; NULL over random access */
+} distributed_training;
+
+static void distributed_training_close(pfd_dataset *ds)
+{
+    pfd_dataset_close(ds->inner);
+    free(((distributed_training *)ds)->logical);
+    free(ds);
+}
+
+/* Narrows [*begin, *end) to this rank's run: lengths differ by at most one, longer ones first. */
+static void narrow(const distributed_training *self, int64_t *begin, int64_t *end)
+{
+    int64_t rows = *end - *begin;
+    int64_t least = rows / self->world_size;
+    int64_t longer = rows % self->world_size; /* so many ranks have one row more */
+    *begin += self->rank * least + (self->rank < longer ? self->rank : longer);
+    *end = *begin + least + (self->rank < longer);
+}
+
+/* ---- Random access --------------------------------------------------------------------------- */
+
+static int64_t distributed_training_size(const pfd_dataset *ds)
+{
+    return ds->inner->methods->size(ds->inner);
+}
+
+static pfd_status distributed_training_at(const pfd_dataset *ds, int64_t epoch,
+                                          const int64_t *positions, int64_t n,
+                                          pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    return ds->inner->methods->at(ds->inner, epoch, positions, n, scratch, out, err);
+}
+
+static int64_t distributed_training_num_batches(const pfd_dataset *ds)
+{
+    return ds->inner->methods->num_batches(ds->inner);
+}
+
+static void distributed_training_range(const pfd_dataset *ds, int64_t step, int64_t *begin,
+                                       int64_t *end)
+{
+    ds->inner->methods->batch(ds->inner, step, begin, end);
+    narrow((const distributed_training *)ds, begin, end);
+}
+
+/* ---- Stream ---------------------------------------------------------------------------------- */
+
+/* Every rank reads the logical batch, so that all agree on it without talking to each other. */
+static pfd_status distributed_training_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
+                                            pfd_record *out, int64_t *n, pfd_error *err)
+{
+    distributed_training *self = (distributed_training *)ds;
+    *n = 0;
+    int64_t begin = 0, end = self->batch_size;
+    narrow(self, &begin, &end);
+    PFD_TRY(pfd_dataset_check_room(ds, max, end - begin, err));
+    int64_t rows = 0;
+    pfd_status status =
+        pfd_dataset_next(ds->inner, self->batch_size, scratch, self->logical, &rows, err);
+    if (status < 0 && err->row >= 0 && max > 0) { /* the record to blame, as the caller sees it */
+        out[0] = self->logical[err->row];
+        err->row = 0;
+    }
+    if (status != PFD_OK) return status;
+    begin = 0;
+    end = rows;
+    narrow(self, &begin, &end);
+    *n = end - begin;
+    if (*n > 0) memcpy(out, self->logical + begin, (size_t)*n * sizeof *out);
+    return PFD_OK;
+}
+
+static pfd_status distributed_training_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
+                                            pfd_error *err)
+{
+    return pfd_dataset_seek(ds->inner, epoch, position, err);
+}
+
+/* ---- Both ------------------------------------------------------------------------------------ */
+
+static const pfd_dataset_methods distributed_training_methods = {
+    .struct_size = sizeof(pfd_dataset_methods),
+    .name = "DistributedTraining",
+    .close = distributed_training_close,
+    .size = distributed_training_size,
+    .at = distributed_training_at,
+    .num_batches = distributed_training_num_batches,
+    .batch = distributed_training_range,
+};
+
+static const pfd_dataset_methods distributed_training_stream_methods = {
+    .struct_size = sizeof(pfd_dataset_methods),
+    .name = "DistributedTraining",
+    .close = distributed_training_close,
+    .next = distributed_training_next,
+    .seek = distributed_training_seek,
+};
+
+pfd_status pfd_distributed_training_wrap(pfd_dataset **ds, int64_t batch_size, int64_t rank,
+                                         int64_t world_size, pfd_error *err)
+{
+    if (batch_size < 1 || rank < 0 || rank >= world_size) {
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "batch_size = %" PRId64 ", rank = %" PRId64 ", world_size = %" PRId64
+                        "; batch_size must be >= 1 and rank in [0, world_size)",
+                        batch_size, rank, world_size);
+    }
+    int32_t random_access = pfd_dataset_is_random_access(*ds);
+    distributed_training *self = calloc(1, sizeof *self);
+    pfd_record *logical = random_access ? NULL : calloc((size_t)batch_size, sizeof *logical);
+    if (!self || (!random_access && !logical)) {
+        free(self);
+        free(logical);
+        return pfd_fail_memory(err, batch_size * (int64_t)sizeof *logical, "a logical batch");
+    }
+    self->base.methods =
+        random_access ? &distributed_training_methods : &distributed_training_stream_methods;
+    self->base.inner = *ds;
+    self->batch_size = batch_size;
+    self->rank = rank;
+    self->world_size = world_size;
+    self->logical = logical;
+    *ds = &self->base;
+    return PFD_OK;
+}

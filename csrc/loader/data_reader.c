@@ -1,0 +1,243 @@
+/* Opens a reader op's files and source, and puts the decorators around the source. */
+#include "loader/data_reader.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "dataset/dataset.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int32_t last_batch_rule(const char *last_batch)
+{
+    if (!strcmp(last_batch, "drop")) return PFD_LAST_BATCH_DROP;
+    if (!strcmp(last_batch, "pad")) return PFD_LAST_BATCH_PAD;
+    return strcmp(last_batch, "wrap") ? PFD_LAST_BATCH_SHORT : PFD_LAST_BATCH_WRAP;
+}
+
+static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *group, pfd_error *err)
+{
+    const pfd_node *node = ctx;
+    const void *attrs = pfd_attrs_struct(node->attrs);
+    return node->op->op->group(pfd_host_table(), attrs, record, group, err);
+}
+
+/* The one place where a chain is put together; *ds is always a whole dataset. */
+static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
+{
+    const pfd_reader_attrs *attrs = reader->attrs;
+    const pfd_op *op = reader->node->op->op;
+    int32_t rule = last_batch_rule(attrs->last_batch);
+    if (op->group || !pfd_dataset_is_random_access(*ds))
+        PFD_TRY(pfd_cancellation_wrap(ds, &reader->cancelled, err));
+    if (attrs->random_shuffle)
+        PFD_TRY(pfd_random_shuffle_wrap(ds, reader->seed, reader->order_key,
+                                        attrs->shuffle_after_epoch, attrs->shuffle_buffer_size,
+                                        err));
+    if (op->group)
+        PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, rule, attrs->group_buffer_size,
+                                     group_of, reader->node, err));
+    else
+        PFD_TRY(pfd_batch_wrap(ds, attrs->batch_size, rule, err));
+    if (attrs->world_size > 1)
+        PFD_TRY(pfd_distributed_training_wrap(ds, attrs->batch_size, attrs->rank,
+                                              attrs->world_size, err));
+    return PFD_OK;
+}
+
+static void note_shape(pfd_data_reader *reader)
+{
+    const pfd_dataset *chain = reader->chain;
+    reader->random_access = pfd_dataset_is_random_access(chain) && chain->methods->num_batches;
+    reader->num_batches = reader->random_access ? chain->methods->num_batches(chain) : -1;
+    reader->local_batch_size = reader->attrs->batch_size / reader->attrs->world_size;
+}
+
+/* Takes the decorators off, each closed without its inner one, and returns the source. */
+static pfd_dataset *unwrap(const pfd_data_reader *reader)
+{
+    pfd_dataset *ds = reader->chain;
+    while (ds != reader->source) {
+        pfd_dataset *inner = ds->inner;
+        ds->inner = NULL;
+        ds->methods->close(ds);
+        ds = inner;
+    }
+    return ds;
+}
+
+pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err)
+{
+    if (reader->next_seed == reader->seed) return PFD_OK;
+    reader->seed = reader->next_seed;
+    reader->seed_origin = PFD_SEED_GIVEN;
+    reader->chain = unwrap(reader);
+    return wrap(reader, &reader->chain, err);
+}
+
+static void choose_seed(pfd_data_reader *reader)
+{
+    const pfd_reader_attrs *attrs = reader->attrs;
+    reader->seed = attrs->seed;
+    if (attrs->seed >= 0) return;
+    if (attrs->world_size == 1) {
+        reader->seed = (int64_t)(pfd_random_entropy() >> 16); /* short enough to be typed in */
+        reader->seed_origin = PFD_SEED_DRAWN;
+    } else {
+        reader->seed = 0;
+        reader->seed_origin = PFD_SEED_DEFAULT;
+    }
+}
+
+static int32_t decides_order(const pfd_data_reader *reader, const char *attr)
+{
+    static const char *const deciding[] = {"batch_size", "last_batch", "random_shuffle",
+                                           "shuffle_after_epoch", "shuffle_buffer_size"};
+    for (size_t i = 0; i < sizeof deciding / sizeof *deciding; i++)
+        if (!strcmp(attr, deciding[i])) return 1;
+    return reader->node->op->op->group && !strcmp(attr, "group_buffer_size");
+}
+
+/* The attrs that decide which record stands where, and what a record is; "name=value" a line. */
+static char *make_spec(const pfd_data_reader *reader)
+{
+    enum { LONGEST = 500 };
+    const pfd_op *op = reader->node->op->op;
+    size_t lines = 2 + op->num_attrs + pfd_reader_attr_count;
+    size_t capacity = strlen(reader->order_key) + lines * LONGEST;
+    char *spec = malloc(capacity);
+    if (!spec) return NULL;
+    size_t used = (size_t)snprintf(spec, capacity, "op=%s\norder_key=%s", op->name,
+                                   reader->order_key);
+    for (uint32_t i = 0; i < op->num_attrs + pfd_reader_attr_count; i++) {
+        int32_t own = i < op->num_attrs;
+        const pfd_attr *row = own ? &op->attrs[i] : &pfd_reader_attr_table[i - op->num_attrs];
+        if (!own && !decides_order(reader, row->name)) continue;
+        spec[used++] = '\n';
+        pfd_attrs_format(own ? reader->node->attrs : reader->node->reader_attrs, row, spec + used,
+                         LONGEST - 1);
+        used += strlen(spec + used);
+    }
+    return spec;
+}
+
+static char *copy_text(const char *text)
+{
+    char *copy = malloc(strlen(text) + 1);
+    return copy ? strcpy(copy, text) : NULL;
+}
+
+static pfd_status name_reader(pfd_data_reader *reader, int32_t index, pfd_error *err)
+{
+    char numbered[128];
+    snprintf(numbered, sizeof numbered, "%s_%d", reader->node->op->op->name, index);
+    const char *name = reader->node->name[0] ? reader->node->name : numbered;
+    const char *key = reader->attrs->order_key[0] ? reader->attrs->order_key : name;
+    reader->name = copy_text(name);
+    reader->order_key = copy_text(key);
+    reader->spec = reader->order_key ? make_spec(reader) : NULL;
+    if (!reader->name || !reader->spec) return pfd_fail_memory(err, 1024, "a reader's names");
+    return PFD_OK;
+}
+
+static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
+{
+    if (!reader->node->file_attrs) return PFD_OK;
+    pfd_part_files parts = {0};
+    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(reader->node->file_attrs), &parts, err));
+    pfd_status status = pfd_input_files_open(parts.paths, parts.size, &reader->files, err);
+    pfd_part_files_free(&parts);
+    if (status != PFD_OK) return status;
+    (void)pfd_input_files_list(reader->files, &reader->num_files);
+    reader->num_bytes = pfd_input_files_bytes(reader->files);
+    reader->fingerprint = pfd_input_files_fingerprint(reader->files);
+    return PFD_OK;
+}
+
+static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
+{
+    pfd_open_args args = {.struct_size = sizeof args,
+                          .host = pfd_host_table(),
+                          .attrs = pfd_attrs_struct(reader->node->attrs)};
+    if (reader->files) args.files = pfd_input_files_list(reader->files, &args.num_files);
+    pfd_status status = reader->node->op->op->open(&args, &reader->chain, err);
+    if (status != PFD_OK) return status;
+    if (!reader->chain)
+        return pfd_fail(err, PFD_INTERNAL, "open() returned no dataset and no error");
+    reader->source = reader->chain;
+    reader->num_records = -1;
+    if (!pfd_dataset_is_random_access(reader->chain)) return PFD_OK;
+    reader->num_records = reader->chain->methods->size(reader->chain);
+    if (reader->num_records == 0)
+        return pfd_fail(err, PFD_CORRUPT_DATA,
+                        "there is not one record in %" PRId64 " files of %" PRId64
+                        " bytes together; are data_dir and part_name_prefix right?",
+                        reader->num_files, reader->num_bytes);
+    return PFD_OK;
+}
+
+static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *err)
+{
+    PFD_TRY(name_reader(reader, index, err));
+    PFD_TRY(open_files(reader, err));
+    PFD_TRY(open_source(reader, err));
+    PFD_TRY(wrap(reader, &reader->chain, err));
+    note_shape(reader);
+    return PFD_OK;
+}
+
+pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
+                                pfd_error *err)
+{
+    *reader = (pfd_data_reader){.node = node, .attrs = pfd_attrs_struct(node->reader_attrs)};
+    choose_seed(reader);
+    reader->next_seed = reader->seed;
+    pfd_status status = open_all(reader, index, err);
+    if (status != PFD_OK && reader->files && err->status == PFD_CORRUPT_DATA) {
+        pfd_error changed; /* what looks corrupt may be a file that is being written */
+        if (pfd_input_files_check(reader->files, &changed) != PFD_OK) *err = changed;
+    }
+    if (status != PFD_OK) pfd_error_set_op(err, node->op->op->name);
+    return status == PFD_OK ? PFD_OK : err->status;
+}
+
+void pfd_data_reader_close_files(pfd_data_reader *reader)
+{
+    pfd_dataset_close(reader->chain);
+    pfd_input_files_close(reader->files);
+    reader->chain = NULL;
+    reader->files = NULL;
+}
+
+void pfd_data_reader_close(pfd_data_reader *reader)
+{
+    pfd_data_reader_close_files(reader);
+    free(reader->name);
+    free(reader->order_key);
+    free(reader->spec);
+    *reader = (pfd_data_reader){0};
+}
+
+void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record, pfd_error *err)
+{
+    pfd_error_set_op(err, reader->node->op->op->name);
+    if (!record) return;
+    int64_t num_files = 0;
+    const pfd_file *files = reader->files ? pfd_input_files_list(reader->files, &num_files) : NULL;
+    if (record->file >= 0 && record->file < num_files)
+        pfd_error_set_file(err, files[record->file].path);
+    err->ordinal = record->ordinal;
+    err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
+    pfd_dataset_describe(reader->chain, record, err);
+}
+
+pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *err)
+{
+    if (!reader->files) return PFD_OK;
+    pfd_status status = pfd_input_files_check(reader->files, err);
+    if (status == PFD_OK) status = pfd_input_files_check_disk(reader->files, err);
+    if (status != PFD_OK) pfd_error_set_op(err, reader->node->op->op->name);
+    return status;
+}

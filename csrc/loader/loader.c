@@ -1,0 +1,273 @@
+/* The loader as Python sees it: arguments checked, forks refused, counters copied. */
+#include "core/cpu.h"
+#include "core/error.h"
+#include "loader/pipeline.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_THREADS = 4096, MOST_PREFETCH = 1 << 20, SEEK_PATIENCE_NS = 50 * 1000 * 1000 };
+
+static int32_t is_of_another_process(const pfd_loader *l)
+{
+    return l->fork_generation != pfd_fork_generation();
+}
+
+static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
+{
+    if (is_of_another_process(l))
+        return pfd_fail(err, PFD_UNSUPPORTED,
+                        "this loader was opened before a fork, and its threads are in the parent; "
+                        "open the loader in the child process");
+    return PFD_OK;
+}
+
+/* ---- Open, close, release ---------------------------------------------------------------------- */
+
+static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, pfd_error *err)
+{
+    if (options->num_threads < 0 || options->num_threads > MOST_THREADS)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "num_threads = %d; it must be in [1, %d], or left out for all that this "
+                        "process may use",
+                        options->num_threads, MOST_THREADS);
+    if (options->prefetch < 0 || options->prefetch > MOST_PREFETCH)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "prefetch = %d; it must be in [1, %d] batches, or left out",
+                        options->prefetch, MOST_PREFETCH);
+    if (options->memory_budget < 0)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "memory_budget = %" PRId64 "; it must be a positive number of bytes",
+                        options->memory_budget);
+    l->num_threads = options->num_threads ? options->num_threads : pfd_cpu_count();
+    if (l->num_threads > MOST_THREADS) l->num_threads = MOST_THREADS;
+    l->prefetch = options->prefetch ? options->prefetch : 2 * l->num_threads + 2;
+    l->memory_budget = options->memory_budget ? options->memory_budget : pfd_memory_limit() / 2;
+    return PFD_OK;
+}
+
+static pfd_loader *create(void)
+{
+    pfd_loader *l = calloc(1, sizeof *l);
+    if (!l) return NULL;
+    l->fork_generation = pfd_fork_generation();
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&l->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_mutex_init(&l->consumer, NULL);
+    pthread_mutex_init(&l->lock, NULL);
+    return l;
+}
+
+static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, const pfd_blob *blobs,
+                           int64_t num_blobs, pfd_error *err)
+{
+    PFD_TRY(set_options(l, options, err));
+    PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, err));
+    return pfd_pipeline_open(l, err);
+}
+
+pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
+                           int64_t num_blobs, pfd_loader **out, pfd_error *err)
+{
+    pfd_error_init(err);
+    pfd_loader *l = create();
+    if (!l) return pfd_fail_memory(err, sizeof *l, "a loader");
+    pfd_status status = open_all(l, options, blobs, num_blobs, err);
+    if (status == PFD_OK) *out = l;
+    else pfd_loader_release(l);
+    return status;
+}
+
+void pfd_loader_close(pfd_loader *l)
+{
+    if (is_of_another_process(l)) return;
+    pthread_mutex_lock(&l->consumer);
+    if (!l->closed) pfd_pipeline_close(l);
+    pthread_mutex_unlock(&l->consumer);
+}
+
+static void destroy(pfd_loader *l)
+{
+    pfd_plan_close(&l->plan);
+    pthread_cond_destroy(&l->changed);
+    pthread_mutex_destroy(&l->lock);
+    pthread_mutex_destroy(&l->consumer);
+    free(l->skipped);
+    free(l);
+}
+
+void pfd_loader_release(pfd_loader *l)
+{
+    if (!l || is_of_another_process(l)) return;
+    pfd_loader_close(l);
+    pthread_mutex_lock(&l->lock);
+    l->released = 1;
+    int32_t last = l->num_held == 0;
+    pthread_mutex_unlock(&l->lock);
+    if (last) destroy(l);
+}
+
+void pfd_batch_release(void *slot)
+{
+    if (!slot || is_of_another_process(((pfd_slot *)slot)->loader)) return;
+    pfd_loader *l = ((pfd_slot *)slot)->loader;
+    if (pfd_pipeline_give_back(slot)) destroy(l);
+}
+
+/* ---- Batches -------------------------------------------------------------------------------------- */
+
+static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
+{
+    PFD_TRY(check_usable(l, err));
+    if (pthread_mutex_trylock(&l->consumer) != 0) {
+        struct timespec until; /* the other caller gives up the lock at its own deadline, if not before */
+        clock_gettime(CLOCK_REALTIME, &until);
+        int64_t left = deadline_ns - pfd_clock_ns() + until.tv_nsec;
+        if (left < 0) left = 0;
+        until.tv_sec += (time_t)(left / 1000000000);
+        until.tv_nsec = (long)(left % 1000000000);
+        if (pthread_mutex_timedlock(&l->consumer, &until) != 0) return PFD_PENDING;
+    }
+    if (!l->closed) return PFD_OK;
+    pthread_mutex_unlock(&l->consumer);
+    return pfd_fail(err, PFD_CANCELLED, "the loader is closed; open another one");
+}
+
+pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pfd_error *err)
+{
+    int64_t deadline_ns = pfd_clock_ns() + timeout_ns;
+    PFD_TRY(lock_consumer(l, deadline_ns, err));
+    pfd_status status = pfd_pipeline_next(l, deadline_ns, out, err);
+    pthread_mutex_unlock(&l->consumer);
+    return status;
+}
+
+static pfd_status check_position(const pfd_loader *l, int64_t epoch, int64_t step, pfd_error *err)
+{
+    int64_t most = l->plan.num_batches;
+    if (epoch >= 0 && step >= 0 && (most < 0 || step <= most)) return PFD_OK;
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "there is no step %" PRId64 " in epoch %" PRId64 "; an epoch has %" PRId64
+                    " steps, and both begin at 0",
+                    step, epoch, most);
+}
+
+static int32_t has_new_seed(const pfd_loader *l)
+{
+    for (int32_t r = 0; r < l->plan.num_readers; r++)
+        if (l->plan.readers[r].next_seed != l->plan.readers[r].seed) return 1;
+    return 0;
+}
+
+pfd_status pfd_loader_seek(pfd_loader *l, int64_t epoch, int64_t step, pfd_error *err)
+{
+    int64_t deadline_ns = pfd_clock_ns() + SEEK_PATIENCE_NS;
+    PFD_TRY(lock_consumer(l, deadline_ns, err));
+    pfd_status status = check_position(l, epoch, step, err);
+    int32_t elsewhere = l->epoch != epoch || l->step != step || l->restart || has_new_seed(l);
+    if (status == PFD_OK && elsewhere) {
+        l->epoch = epoch;
+        l->step = step;
+        status = pfd_pipeline_restart(l, deadline_ns, err);
+    }
+    pthread_mutex_unlock(&l->consumer);
+    return status;
+}
+
+pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error *err)
+{
+    if (i < 0 || i >= l->plan.num_readers || seed < 0)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "seed %" PRId64 " for reader %d; there are %d readers, and a seed is not "
+                        "negative",
+                        seed, i, l->plan.num_readers);
+    PFD_TRY(lock_consumer(l, INT64_MAX, err));
+    l->plan.readers[i].next_seed = seed;
+    pthread_mutex_unlock(&l->consumer);
+    return PFD_OK;
+}
+
+/* ---- Questions ------------------------------------------------------------------------------------ */
+
+pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
+{
+    *out = (pfd_loader_info){.struct_size = sizeof *out,
+                             .num_threads = l->num_threads,
+                             .prefetch = l->prefetch,
+                             .num_readers = l->plan.num_readers,
+                             .memory_budget = l->memory_budget,
+                             .slot_bytes = l->plan.slot_bytes,
+                             .num_batches = l->plan.num_batches,
+                             .num_blobs = l->plan.num_wanted};
+    return PFD_OK;
+}
+
+pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info *out)
+{
+    if (i < 0 || i >= l->plan.num_readers) return PFD_INVALID_ARGUMENT;
+    const pfd_data_reader *reader = &l->plan.readers[i];
+    *out = (pfd_reader_info){
+        .struct_size = sizeof *out,
+        .num_files = (int32_t)reader->num_files,
+        .name = reader->name,
+        .op = reader->node->op->op->name,
+        .order_key = reader->order_key,
+        .seed = reader->next_seed,
+        .seed_origin = reader->seed_origin,
+        .num_records = reader->num_records,
+        .num_bytes = reader->num_bytes,
+        .batch_size = reader->attrs->batch_size,
+        .rank = reader->attrs->rank,
+        .world_size = reader->attrs->world_size,
+        .data_fingerprint = reader->fingerprint,
+        .spec = reader->spec,
+    };
+    return PFD_OK;
+}
+
+static int32_t count_ready(const pfd_loader *l)
+{
+    int32_t ready = 0;
+    for (int64_t t = l->first_in_flight; t < l->end_in_flight; t++)
+        ready += l->ring[t % l->prefetch]->ready;
+    return ready;
+}
+
+pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
+{
+    pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
+    if (is_of_another_process(l)) return PFD_UNSUPPORTED;
+    pthread_mutex_lock(&l->lock);
+    if (!l->closed) {
+        l->stats.slots_ready = count_ready(l);
+        l->stats.idle_ns = pfd_thread_pool_idle_ns(l->pool);
+        l->stats.bytes = 0;
+        for (int32_t i = 0; i <= l->num_threads; i++)
+            l->stats.bytes += atomic_load_explicit(&l->workers[i].bytes, memory_order_relaxed);
+    }
+    *out = l->stats;
+    out->struct_size = sizeof *out;
+    out->slots = l->num_slots;
+    out->slots_held = l->num_held;
+    out->slot_bytes = l->num_slots * l->plan.slot_bytes;
+    pthread_mutex_unlock(&l->lock);
+    return PFD_OK;
+}
+
+pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out)
+{
+    pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
+    if (is_of_another_process(l)) return PFD_UNSUPPORTED;
+    pthread_mutex_lock(&l->lock);
+    int64_t first = l->num_skipped > PFD_KEPT_SKIPPED ? l->num_skipped - PFD_KEPT_SKIPPED : 0;
+    pfd_status status = i >= 0 && first + i < l->num_skipped ? PFD_OK : PFD_END;
+    if (status == PFD_OK) *out = l->skipped[(first + i) % PFD_KEPT_SKIPPED];
+    pthread_mutex_unlock(&l->lock);
+    return status;
+}

@@ -1,0 +1,67 @@
+/* loader/pipeline.h -- the ring of batches in flight.
+ *
+ *   free slots ─► begun: a loop over the rows ─► ready ─► delivered, in order ─► released ─► free
+ *
+ * Batches are begun by next(), a few at a time, and filled by the pool's threads and by whoever waits
+ * in next(). In random access nothing else is needed: which records a batch has is arithmetic. Where
+ * a reader is a stream, a second loop ("filling") reads one batch after the other on any one thread,
+ * and begins the loop over its rows.
+ *
+ * LOCKS  consumer: one next(), seek() or close() at a time. lock: everything that says so below.
+ *        Order: consumer, lock, the pool's.
+ */
+#ifndef PFD_LOADER_PIPELINE_H
+#define PFD_LOADER_PIPELINE_H
+#include "loader/kernel_chain.h"
+
+#include <pthread.h>
+
+struct pfd_loader {
+    pfd_plan plan;
+    pfd_thread_pool *pool;
+    pfd_worker *workers; /* num_threads + 1: the last is the helping caller's */
+    int32_t num_threads, prefetch;
+    int64_t memory_budget;
+    int32_t fork_generation;
+
+    pthread_mutex_t consumer;    /* one next(), seek() or close() at a time; guards: */
+    int64_t epoch, step;         /* of the next batch to deliver */
+    int64_t errors_in_epoch;
+    int32_t restart;             /* what is in flight is not what comes next */
+
+    pthread_mutex_t lock;        /* guards: */
+    pthread_cond_t changed;      /* a slot is ready, or filling has ended */
+    pfd_slot **ring;             /* batch number t is at t % prefetch */
+    int64_t first_in_flight, end_in_flight; /* batch numbers */
+    int64_t begun_epoch, begun_step;        /* of the next batch to begin */
+    pfd_slot *free_slots;
+    int32_t num_slots, num_held;
+    int32_t filling;             /* the filling loop runs, and goes on while the ring has room */
+    int32_t seek_streams;        /* filling begins with a seek */
+    pfd_loop fill_loop;
+    pfd_slot *fill_slot;
+    int32_t closed, released;
+    pfd_stats stats;
+    pfd_error *skipped;          /* a circle of PFD_KEPT_SKIPPED */
+    int64_t num_skipped;
+
+    _Atomic int32_t cancel;      /* row loops end early */
+};
+
+#define PFD_KEPT_SKIPPED 1000
+
+/* Allocates the slots that are in use while the user holds one batch or two, and starts the threads.
+ * A failure leaves a loader that close() accepts. */
+pfd_status pfd_pipeline_open(pfd_loader *loader, pfd_error *err);
+/* Ends the threads, and frees what no delivered batch needs. Repeatable. */
+void pfd_pipeline_close(pfd_loader *loader);
+
+/* Both with `consumer` held; PFD_PENDING once pfd_clock_ns() has passed the deadline. */
+pfd_status pfd_pipeline_next(pfd_loader *loader, int64_t deadline_ns, pfd_batch *out,
+                             pfd_error *err);
+/* Throws away what is in flight, and goes on at (loader->epoch, loader->step). */
+pfd_status pfd_pipeline_restart(pfd_loader *loader, int64_t deadline_ns, pfd_error *err);
+
+/* Gives a delivered slot back. Returns 1 when it was the last thing that kept a released loader. */
+int32_t pfd_pipeline_give_back(pfd_slot *slot);
+#endif

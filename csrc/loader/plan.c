@@ -1,0 +1,193 @@
+/* From wanted blobs to ops in order, opened readers, and offsets in memory. */
+#include "loader/plan.h"
+#include "core/error.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64, CHUNK_BYTES = 64 * 1024 };
+
+static int64_t align(int64_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static int32_t find_op(const pfd_plan *plan, const pfd_node *node)
+{
+    for (int32_t i = 0; i < plan->num_ops; i++)
+        if (plan->ops[i].node == node) return i;
+    return -1;
+}
+
+static pfd_status check_name(const pfd_plan *plan, const pfd_node *node, pfd_error *err)
+{
+    for (int32_t i = 0; i < plan->num_ops; i++) {
+        if (!node->name[0] || strcmp(plan->ops[i].node->name, node->name)) continue;
+        pfd_fail(err, PFD_INVALID_ARGUMENT,
+                 "two ops of this loader are named '%s' (%s and %s); give each a name of its own, "
+                 "or leave the name out",
+                 node->name, plan->ops[i].node->op->op->name, node->op->op->name);
+        pfd_error_set_op(err, node->op->op->name);
+        return PFD_INVALID_ARGUMENT;
+    }
+    return PFD_OK;
+}
+
+/* Adds the node behind those of its inputs; a node that is there already is left as it is. */
+static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
+{
+    if (find_op(plan, node) >= 0) return PFD_OK;
+    uint32_t num_inputs = node->op->face->num_inputs;
+    for (uint32_t i = 0; i < num_inputs; i++) PFD_TRY(add_node(plan, node->inputs[i].node, err));
+    PFD_TRY(check_name(plan, node, err));
+
+    uint32_t num_outputs = node->op->face->num_outputs;
+    size_t ops_bytes = (size_t)(plan->num_ops + 1) * sizeof *plan->ops;
+    size_t tensors_bytes = ((size_t)plan->num_tensors + num_outputs) * sizeof *plan->tensors;
+    pfd_plan_op *ops = realloc(plan->ops, ops_bytes);
+    if (ops) plan->ops = ops;
+    pfd_plan_tensor *tensors = realloc(plan->tensors, tensors_bytes);
+    if (tensors) plan->tensors = tensors;
+    int32_t *inputs = malloc((num_inputs + 1) * sizeof *inputs);
+    if (!ops || !tensors || !inputs) {
+        free(inputs);
+        return pfd_fail_memory(err, (int64_t)(ops_bytes + tensors_bytes), "the plan of a loader");
+    }
+
+    int32_t reader = plan->num_readers;
+    for (uint32_t i = 0; i < num_inputs; i++) {
+        const pfd_plan_op *from = &ops[find_op(plan, node->inputs[i].node)];
+        inputs[i] = from->first_output + node->inputs[i].output;
+        if (from->reader < reader) reader = from->reader;
+    }
+    if (pfd_op_is_reader(node->op->op)) plan->num_readers++;
+    ops[plan->num_ops++] = (pfd_plan_op){.node = pfd_node_retain(node),
+                                         .reader = reader,
+                                         .first_output = plan->num_tensors,
+                                         .inputs = inputs};
+    for (uint32_t i = 0; i < num_outputs; i++) {
+        const pfd_row_type *type = &node->outputs[i];
+        int64_t row_bytes = pfd_dtype_size(type->dtype);
+        for (int32_t d = 0; d < type->ndim; d++) row_bytes *= type->shape[d];
+        tensors[plan->num_tensors++] = (pfd_plan_tensor){.type = *type, .row_bytes = row_bytes};
+    }
+    return PFD_OK;
+}
+
+static pfd_status collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, pfd_error *err)
+{
+    if (num_blobs < 1) return pfd_fail(err, PFD_INVALID_ARGUMENT, "a loader needs a blob or more");
+    plan->wanted = calloc((size_t)num_blobs, sizeof *plan->wanted);
+    if (!plan->wanted) return pfd_fail_memory(err, num_blobs, "the plan of a loader");
+    for (int64_t i = 0; i < num_blobs; i++) {
+        int32_t output = blobs[i].output;
+        if (output < 0 || (uint32_t)output >= blobs[i].node->op->face->num_outputs)
+            return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s has no output %d",
+                            blobs[i].node->op->op->name, output);
+        PFD_TRY(add_node(plan, blobs[i].node, err));
+        const pfd_plan_op *op = &plan->ops[find_op(plan, blobs[i].node)];
+        plan->wanted[i] = op->first_output + output;
+        plan->tensors[plan->wanted[i]].in_slot = 1;
+    }
+    plan->num_wanted = num_blobs;
+    return PFD_OK;
+}
+
+static pfd_status open_readers(pfd_plan *plan, pfd_error *err)
+{
+    plan->readers = calloc((size_t)plan->num_readers, sizeof *plan->readers);
+    if (!plan->readers) return pfd_fail_memory(err, plan->num_readers, "the readers");
+    for (int32_t i = 0; i < plan->num_ops; i++) {
+        const pfd_plan_op *op = &plan->ops[i];
+        if (!pfd_op_is_reader(op->node->op->op)) continue;
+        PFD_TRY(pfd_data_reader_open(&plan->readers[op->reader], op->node, op->reader, err));
+    }
+    return PFD_OK;
+}
+
+/* Readers are zipped by position: batch k of the loader is batch k of each. */
+static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
+{
+    const pfd_data_reader *first = &plan->readers[0];
+    plan->num_batches = first->num_batches;
+    plan->local_batch_size = first->local_batch_size;
+    plan->stream = !first->random_access;
+    for (int32_t i = 1; i < plan->num_readers; i++) {
+        const pfd_data_reader *other = &plan->readers[i];
+        if (!other->random_access) plan->stream = 1;
+        if (other->local_batch_size != first->local_batch_size ||
+            other->attrs->batch_size != first->attrs->batch_size)
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "reader '%s' has batch_size = %d over world_size = %" PRId64
+                            ", reader '%s' has %d over %" PRId64 "; they must be the same",
+                            first->name, first->attrs->batch_size, first->attrs->world_size,
+                            other->name, other->attrs->batch_size, other->attrs->world_size);
+        if (plan->zip == PFD_ZIP_STRICT && first->num_records >= 0 && other->num_records >= 0 &&
+            (first->num_records != other->num_records || first->num_batches != other->num_batches))
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "reader '%s' has %" PRId64 " records (%" PRId64 " batches), reader '%s' "
+                            "has %" PRId64 " (%" PRId64 "); zip=\"shortest\" ends the epoch with the "
+                            "shorter one",
+                            first->name, first->num_records, first->num_batches, other->name,
+                            other->num_records, other->num_batches);
+        if (other->num_batches < plan->num_batches) plan->num_batches = other->num_batches;
+    }
+    if (plan->stream) plan->num_batches = -1;
+    return PFD_OK;
+}
+
+/* A range is about as many rows as fit into a core's cache with all that is made of them. */
+static void choose_chunk(pfd_plan *plan)
+{
+    int64_t row = 1;
+    for (int32_t i = 0; i < plan->num_tensors; i++) row += plan->tensors[i].row_bytes;
+    for (int32_t i = 0; i < plan->num_readers; i++) {
+        const pfd_data_reader *reader = &plan->readers[i];
+        row += (int64_t)sizeof(pfd_record);
+        if (reader->num_records > 0) row += reader->num_bytes / reader->num_records;
+    }
+    int64_t rows = CHUNK_BYTES / row;
+    if (rows < 1) rows = 1;
+    if (rows > plan->local_batch_size) rows = plan->local_batch_size;
+    int64_t chunks = (plan->local_batch_size - 1) / rows + 1;
+    plan->chunk_rows = (plan->local_batch_size - 1) / chunks + 1;
+}
+
+static void lay_out(pfd_plan *plan)
+{
+    for (int32_t i = 0; i < plan->num_tensors; i++) {
+        pfd_plan_tensor *tensor = &plan->tensors[i];
+        int64_t *end = tensor->in_slot ? &plan->slot_bytes : &plan->worker_bytes;
+        int64_t rows = tensor->in_slot ? plan->local_batch_size : plan->chunk_rows;
+        tensor->offset = *end;
+        *end += align(rows * tensor->row_bytes);
+    }
+}
+
+pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
+                         pfd_error *err)
+{
+    *plan = (pfd_plan){.zip = zip};
+    PFD_TRY(collect(plan, blobs, num_blobs, err));
+    PFD_TRY(open_readers(plan, err));
+    PFD_TRY(zip_readers(plan, err));
+    choose_chunk(plan);
+    lay_out(plan);
+    return PFD_OK;
+}
+
+void pfd_plan_close(pfd_plan *plan)
+{
+    for (int32_t i = 0; plan->readers && i < plan->num_readers; i++)
+        pfd_data_reader_close(&plan->readers[i]);
+    for (int32_t i = 0; i < plan->num_ops; i++) {
+        pfd_node_release(plan->ops[i].node);
+        free(plan->ops[i].inputs);
+    }
+    free(plan->ops);
+    free(plan->tensors);
+    free(plan->readers);
+    free(plan->wanted);
+    *plan = (pfd_plan){0};
+}

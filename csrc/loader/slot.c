@@ -1,0 +1,92 @@
+/* Allocating slots, and taking rows out of a finished one. */
+#include "loader/slot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void pfd_slot_free(pfd_slot *slot)
+{
+    if (!slot) return;
+    if (slot->records) free(slot->records[0]);
+    free(slot->records);
+    free(slot->first_positions);
+    free(slot->data);
+    free(slot->memory);
+    free(slot->bad_rows);
+    pfd_scratch_free(slot->scratch);
+    free(slot);
+}
+
+static int32_t allocate_stream_parts(const pfd_plan *plan, pfd_slot *slot)
+{
+    slot->scratch = pfd_scratch_create();
+    slot->records = calloc((size_t)plan->num_readers, sizeof *slot->records);
+    if (!slot->scratch || !slot->records) return 0;
+    size_t rows = (size_t)plan->local_batch_size;
+    pfd_record *block = calloc((size_t)plan->num_readers * rows, sizeof *block);
+    if (!block) return 0;
+    for (int32_t i = 0; i < plan->num_readers; i++) slot->records[i] = block + (size_t)i * rows;
+    return 1;
+}
+
+pfd_slot *pfd_slot_create(const pfd_plan *plan)
+{
+    pfd_slot *slot = calloc(1, sizeof *slot);
+    if (!slot) return NULL;
+    slot->memory = aligned_alloc(64, (size_t)(plan->slot_bytes ? plan->slot_bytes : 64));
+    slot->data = calloc((size_t)plan->num_wanted, sizeof *slot->data);
+    slot->first_positions = calloc((size_t)plan->num_readers, sizeof *slot->first_positions);
+    if (!slot->memory || !slot->data || !slot->first_positions ||
+        (plan->stream && !allocate_stream_parts(plan, slot))) {
+        pfd_slot_free(slot);
+        return NULL;
+    }
+    for (int64_t i = 0; i < plan->num_wanted; i++)
+        slot->data[i] = slot->memory + plan->tensors[plan->wanted[i]].offset;
+    return slot;
+}
+
+int32_t pfd_slot_add_bad_row(pfd_slot *slot, const pfd_bad_row *bad)
+{
+    if (slot->num_bad_rows == slot->bad_rows_capacity) {
+        int64_t capacity = slot->bad_rows_capacity ? 2 * slot->bad_rows_capacity : 4;
+        pfd_bad_row *grown = realloc(slot->bad_rows, (size_t)capacity * sizeof *grown);
+        if (!grown) return 0;
+        slot->bad_rows = grown;
+        slot->bad_rows_capacity = capacity;
+    }
+    slot->bad_rows[slot->num_bad_rows++] = *bad;
+    return 1;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    int64_t left = ((const pfd_bad_row *)a)->row, right = ((const pfd_bad_row *)b)->row;
+    return (left > right) - (left < right);
+}
+
+static void remove_rows(pfd_slot *slot, const pfd_plan_tensor *tensor)
+{
+    uint8_t *base = slot->memory + tensor->offset;
+    int64_t kept = 0, from = 0;
+    for (int64_t i = 0; i <= slot->num_bad_rows; i++) {
+        if (i < slot->num_bad_rows && slot->bad_rows[i].pad) continue;
+        int64_t to = i < slot->num_bad_rows ? slot->bad_rows[i].row : slot->rows;
+        memmove(base + kept * tensor->row_bytes, base + from * tensor->row_bytes,
+                (size_t)((to - from) * tensor->row_bytes));
+        kept += to - from;
+        from = to + 1;
+    }
+}
+
+void pfd_slot_settle_bad_rows(const pfd_plan *plan, pfd_slot *slot)
+{
+    if (!slot->num_bad_rows) return;
+    qsort(slot->bad_rows, (size_t)slot->num_bad_rows, sizeof *slot->bad_rows, by_row);
+    int64_t removed = 0;
+    for (int64_t i = 0; i < slot->num_bad_rows; i++) removed += !slot->bad_rows[i].pad;
+    if (!removed) return;
+    for (int32_t i = 0; i < plan->num_tensors; i++)
+        if (plan->tensors[i].in_slot) remove_rows(slot, &plan->tensors[i]);
+    slot->rows -= removed;
+}

@@ -1,0 +1,48 @@
+/* loader/slot.h -- the memory of one batch, and what is known of the batch. */
+#ifndef PFD_LOADER_SLOT_H
+#define PFD_LOADER_SLOT_H
+#include "core/multi_thread_loop.h"
+#include "core/scratch.h"
+#include "loader/plan.h"
+
+/* A record that on_error="skip" or "pad" left out. */
+typedef struct pfd_bad_row {
+    int64_t row;
+    int32_t filler; /* a repeated record: not counted again */
+    int32_t reader; /* whose policy it is */
+    int32_t pad;    /* the row stays, zeroed and masked */
+    pfd_error error;
+} pfd_bad_row;
+
+typedef struct pfd_slot {
+    struct pfd_loader *loader;
+    struct pfd_slot *next_free;
+
+    uint8_t *memory; /* plan->slot_bytes */
+    void **data;     /* one pointer per wanted blob */
+
+    int64_t epoch, step;
+    int64_t rows;
+    int64_t *first_positions; /* per reader: where the batch begins, for at() */
+    pfd_record **records;     /* per reader: rows of a stream's batch; NULL in random access */
+    pfd_scratch *scratch;     /* of the stream records' bytes */
+    int32_t end;              /* not a batch, but the end of a stream's epoch */
+
+    pfd_loop loop;            /* over the rows */
+    int32_t begun, ready;     /* the loop over the rows; under the loader's lock */
+    pfd_status status;        /* why there is no batch */
+    pfd_error error;
+
+    pfd_bad_row *bad_rows;    /* appended under the loader's lock */
+    int64_t num_bad_rows, bad_rows_capacity;
+} pfd_slot;
+
+pfd_slot *pfd_slot_create(const pfd_plan *plan); /* NULL: out of memory */
+void pfd_slot_free(pfd_slot *slot);               /* accepts NULL */
+
+/* 0: out of memory. */
+int32_t pfd_slot_add_bad_row(pfd_slot *slot, const pfd_bad_row *bad);
+
+/* Puts the bad rows in order; takes those that are not padded out of all blobs, and out of `rows`. */
+void pfd_slot_settle_bad_rows(const pfd_plan *plan, pfd_slot *slot);
+#endif

@@ -1,0 +1,11 @@
+/* op/dtype.h -- the element types by number and by name. */
+#ifndef PFD_OP_DTYPE_H
+#define PFD_OP_DTYPE_H
+#include "pyflowdata/pyflowdata.h"
+
+/* All names, as in pfd_attr.choices: "bool|int8|...". */
+extern const char pfd_dtype_choices[];
+
+/* The dtype of a NumPy dtype name; 0 for any other text. */
+int32_t pfd_dtype_parse(const char *name);
+#endif

@@ -1,0 +1,89 @@
+/* The attrs and outputs that every reader op has besides its own. */
+#include "op/reader_attrs.h"
+
+#include "core/error.h"
+
+#include <inttypes.h>
+
+#define ROW(field, type, default_value, min, max, choices, doc)                                    \
+    PFD_ATTR_ROW(pfd_reader_attrs, field, type, default_value, min, max, choices, doc)
+#define FLAG(field, doc) ROW(field, PFD_ATTR_BOOL, "false", 0, 0, NULL, doc)
+
+#define INT32_TOP 2147483647.0
+#define INT64_TOP 9.2e18 /* a round number that a double and an int64_t both hold */
+
+const pfd_attr pfd_reader_attr_table[] = {
+    ROW(batch_size, PFD_ATTR_INT32, "1", 1, INT32_TOP, NULL,
+        "Records in a batch, of all ranks together; it must be divisible by world_size."),
+    ROW(last_batch, PFD_ATTR_STRING, "short", 0, 0, "short|drop|pad|wrap",
+        "What becomes of an epoch's last batch when records are too few: short delivers it "
+        "smaller, drop leaves it out, pad repeats the last record, wrap takes the next epoch's "
+        "first records."),
+    FLAG(random_shuffle, "Whether the order is random, with every record once in an epoch."),
+    FLAG(shuffle_after_epoch,
+         "Whether random_shuffle makes a new order for each epoch, instead of the same one."),
+    ROW(shuffle_buffer_size, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL,
+        "Records to choose from when a source that can only be read in sequence is shuffled; "
+        "files with an index are shuffled as a whole."),
+    ROW(seed, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL,
+        "Start of the random numbers; -1 draws a seed when the loader opens, or uses 0 where "
+        "world_size is above 1, since all ranks need the same one."),
+    ROW(order_key, PFD_ATTR_STRING, "", 0, 0, NULL,
+        "Text that the random order depends on besides the seed, the same for readers that shall "
+        "stay paired; empty takes the reader's name."),
+    ROW(group_buffer_size, PFD_ATTR_INT32, "65536", 1, INT32_TOP, NULL,
+        "Records that wait at most for others of their group, in readers that make batches of one "
+        "group each."),
+    ROW(rank, PFD_ATTR_INT64, "0", 0, INT32_TOP - 1, NULL,
+        "Which part of every batch this process gets, counted from 0."),
+    ROW(world_size, PFD_ATTR_INT64, "1", 1, INT32_TOP, NULL,
+        "Number of ranks that share every batch."),
+    ROW(on_error, PFD_ATTR_STRING, "raise", 0, 0, "raise|skip|pad",
+        "What a damaged record does: raise fails its batch, skip leaves its row out, pad delivers "
+        "a row of zeros whose mask is False."),
+    ROW(max_errors, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL,
+        "Damaged records that an epoch of this rank may have before on_error=skip and pad fail as "
+        "well; -1 is no limit."),
+    FLAG(with_mask,
+         "Whether the output mask is returned too: bool, False for rows that only fill a batch."),
+    FLAG(with_id, "Whether the output id is returned too: int64 (2,), the file's index and the "
+                  "record's number in the dataset."),
+};
+const uint32_t pfd_reader_attr_count = PFD_COUNT(pfd_reader_attr_table);
+
+const pfd_port pfd_reader_ports[2] = {
+    {"mask", "False for rows that only fill a batch and for damaged records that were padded."},
+    {"id", "Index of the record's file and its 0-based number in the dataset."},
+};
+
+static pfd_status fail_indivisible(const pfd_reader_attrs *attrs, pfd_error *err)
+{
+    int64_t below = attrs->batch_size / attrs->world_size * attrs->world_size;
+    int64_t above = below + attrs->world_size;
+    const char *about = "it counts the records of all ranks and must be divisible by world_size";
+    if (below == 0)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
+                        ": the smallest size is %" PRId64,
+                        attrs->batch_size, about, attrs->world_size, above);
+    if (above > INT32_MAX)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
+                        ": the nearest size is %" PRId64,
+                        attrs->batch_size, about, attrs->world_size, below);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
+                    ": the nearest sizes are %" PRId64 " and %" PRId64,
+                    attrs->batch_size, about, attrs->world_size, below, above);
+}
+
+pfd_status pfd_reader_attrs_check(const pfd_reader_attrs *attrs, pfd_error *err)
+{
+    if (attrs->rank >= attrs->world_size)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'rank' = %" PRId64 "; it must be in [0, %" PRId64
+                        "], below world_size = %" PRId64,
+                        attrs->rank, attrs->world_size - 1, attrs->world_size);
+    if (attrs->batch_size % attrs->world_size != 0) return fail_indivisible(attrs, err);
+    return PFD_OK;
+}

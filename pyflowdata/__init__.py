@@ -1,0 +1,48 @@
+"""Data loading in C for models in Python: readers, decoders, and batches as NumPy arrays.
+
+    import pyflowdata as flow
+
+    rows = flow.MiniReader("data", batch_size=4, random_shuffle=True, seed=7)
+    x, y = flow.MiniDecoder(rows)
+    with flow.DataLoader(x, y) as loader:
+        for x_batch, y_batch in loader:
+            ...
+
+The ops are functions of this module, made from the C library's registry: `help(flow.MiniReader)`.
+"""
+
+from . import ops
+from ._native import include_dir, version
+from .errors import (
+    CancelledError,
+    CorruptDataError,
+    Error,
+    FileError,
+    InternalError,
+    InvalidArgumentError,
+    OutOfMemoryError,
+    UnsupportedError,
+)
+from .graph import Blob
+from .loader import DataLoader
+from .op_builder import user_op_builder
+from .ops import *  # noqa: F403
+
+__all__ = [
+    "Blob",
+    "CancelledError",
+    "CorruptDataError",
+    "DataLoader",
+    "Error",
+    "FileError",
+    "InternalError",
+    "InvalidArgumentError",
+    "OutOfMemoryError",
+    "UnsupportedError",
+    "include_dir",
+    "ops",
+    "user_op_builder",
+]
+__all__ += ops.__all__
+
+__version__ = version()

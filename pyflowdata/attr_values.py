@@ -1,0 +1,130 @@
+"""Values of attrs, from Python to `pfd_attr_value`.
+
+Only the form changes here (an int stays an int): what an attr accepts is decided in C.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ._native import CData, encode, ffi, lib
+from .errors import InvalidArgumentError
+from .registry import Attr, Op
+
+Plain = bool | int | float | str | list[int] | list[float] | list[str]
+
+_INT64 = range(-(2**63), 2**63)
+
+
+def _refuse(attr: Attr, value: object, expected: str) -> InvalidArgumentError:
+    shown = repr(value)
+    if len(shown) > 80:
+        shown = shown[:77] + "..."
+    return InvalidArgumentError(
+        f"attr '{attr.name}' = {shown} ({type(value).__name__}); it must be {expected}"
+    )
+
+
+def _a(word: str) -> str:
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+
+
+def _dtype_name(attr: Attr, value: object) -> str:
+    if value is None:
+        raise _refuse(attr, value, "a dtype, like 'float32' or np.float32")
+    try:
+        dtype = np.dtype(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError, SyntaxError):
+        if isinstance(value, str):
+            return value  # C lists the dtypes that there are
+        raise _refuse(attr, value, "a dtype, like 'float32' or np.float32") from None
+    name = dtype.name if dtype.isnative and dtype.fields is None else str(dtype)
+    return str(name)
+
+
+def _list(attr: Attr, values: Sequence[object]) -> Plain:
+    plain = [_plain(attr, value) for value in values]
+    kinds = {type(value) for value in plain}
+    if kinds <= {str}:
+        return [value for value in plain if isinstance(value, str)]
+    if kinds <= {int}:
+        return [value for value in plain if isinstance(value, int)]
+    if kinds <= {int, float}:
+        return [float(value) for value in plain if isinstance(value, (int, float))]
+    raise _refuse(attr, values, _a(attr.type.word))
+
+
+def _plain(attr: Attr, value: object) -> Plain:
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (bool, float)):
+        return value
+    if isinstance(value, int):
+        if value not in _INT64:
+            raise _refuse(attr, value, "a number of 64 bits")
+        return int(value)
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, (list, tuple)):
+        return _list(attr, value)
+    raise _refuse(attr, value, _a(attr.type.word))
+
+
+class _Filler:
+    """Writes values into C structs, and owns the memory that these then point to."""
+
+    def __init__(self) -> None:
+        self.keep: list[CData] = []
+
+    def string(self, value: str, what: str) -> CData:
+        self.keep.append(ffi.new("char[]", encode(value, what)))
+        return self.keep[-1]
+
+    def fill(self, slot: CData, name: str, value: Plain) -> None:
+        what = f"attr '{name}'"
+        if isinstance(value, bool):
+            slot.kind, slot.i = lib.PFD_VALUE_BOOL, value
+        elif isinstance(value, int):
+            slot.kind, slot.i = lib.PFD_VALUE_INT, value
+        elif isinstance(value, float):
+            slot.kind, slot.f = lib.PFD_VALUE_FLOAT, value
+        elif isinstance(value, str):
+            slot.kind, slot.s = lib.PFD_VALUE_STRING, self.string(value, what)
+        else:
+            self.fill_list(slot, what, value)
+
+    def fill_list(self, slot: CData, what: str, values: list[int] | list[float] | list[str]) -> None:
+        if values and isinstance(values[0], str):
+            elements = ffi.new("char *[]", [self.string(str(value), what) for value in values])
+            slot.kind = lib.PFD_VALUE_LIST_STRING
+        elif values and isinstance(values[0], float):
+            elements = ffi.new("double[]", values)
+            slot.kind = lib.PFD_VALUE_LIST_FLOAT
+        else:
+            elements = ffi.new("int64_t[]", values)
+            slot.kind = lib.PFD_VALUE_LIST_INT
+        self.keep.append(elements)
+        slot.list, slot.list_size = elements, len(values)
+
+
+def attr_values(op: Op, values: Mapping[str, object]) -> tuple[CData, list[CData]]:
+    """A `pfd_attr_value[]`, and the objects that must live as long as it is used."""
+    filler = _Filler()
+    slots = ffi.new("pfd_attr_value[]", len(values))
+    for slot, (name, value) in zip(slots, values.items(), strict=True):
+        slot.name = filler.string(name, "the name of an attr")
+        attr = op.attr(name)
+        if attr is None:
+            filler.fill(slot, name, True)  # whatever it is: C refuses the name, with near ones
+        elif attr.type.word == "dtype":
+            filler.fill(slot, name, _dtype_name(attr, value))
+        else:
+            filler.fill(slot, name, _plain(attr, value))
+    return slots, filler.keep

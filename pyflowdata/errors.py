@@ -1,0 +1,103 @@
+"""The exceptions of this package.
+
+Every failure is an `Error`.  Its subclasses also derive from the built-in exception that fits, so
+that `except ValueError` or `except OSError` work as anywhere else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "CancelledError",
+    "CorruptDataError",
+    "Error",
+    "FileError",
+    "InternalError",
+    "InvalidArgumentError",
+    "OutOfMemoryError",
+    "UnsupportedError",
+]
+
+
+class Error(Exception):
+    """A failure, with the place where it happened.
+
+    Attributes:
+        message: What was found, what was expected and what to do, without the place.
+        op: Name of the op, or None.
+        file: Path of the data file, or None.
+        line: 1-based line of a text file, or None.
+        byte: 0-based offset in the file, or None.
+        ordinal: 0-based number of the record in its dataset, or None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        op: str | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        byte: int | None = None,
+        ordinal: int | None = None,
+    ) -> None:
+        self.message = message
+        self.op = op
+        self.file = file
+        self.line = line
+        self.byte = byte
+        self.ordinal = ordinal
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        place = self.file or ""
+        if self.line is not None:
+            place += f":{self.line}" if place else f"line {self.line}"
+        details = []
+        if self.line is None and self.ordinal is not None:
+            details.append(f"record {self.ordinal}")
+        if self.byte is not None:
+            details.append(f"byte {self.byte}")
+        if details:
+            place += f"{' ' if place else ''}({', '.join(details)})"
+        return ": ".join(part for part in (self.op, place, self.message) if part)
+
+    def __str__(self) -> str:
+        return self._text()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        place = {name: getattr(self, name) for name in ("op", "file", "line", "byte", "ordinal")}
+        return _rebuild, (type(self), self.message, place)
+
+
+def _rebuild(cls: type[Error], message: str, place: dict[str, Any]) -> Error:
+    return cls(message, **place)
+
+
+class InvalidArgumentError(Error, ValueError):
+    """An attr, a shape or a call is wrong: change the program."""
+
+
+class CorruptDataError(Error, ValueError):
+    """A record is damaged.  `on_error="skip"` and `"pad"` go on without it."""
+
+
+class FileError(Error, OSError):
+    """The file system failed, or a file changed while it was open."""
+
+
+class UnsupportedError(Error, RuntimeError):
+    """Known and not possible here."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """No memory, or the loader's memory budget is used up by batches that are still held."""
+
+
+class CancelledError(Error, RuntimeError):
+    """The loader is closed, or the iterator gave way to a newer one."""
+
+
+class InternalError(Error, RuntimeError):
+    """A fault in this library or in an op."""

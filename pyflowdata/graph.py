@@ -1,0 +1,126 @@
+"""Blobs and nodes: what is to be computed.  Nothing is opened here, a DataLoader does that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._native import CData, check, encode, ffi, lib, new_error, text
+from .attr_values import attr_values
+from .errors import Error, InvalidArgumentError
+from .registry import Op
+
+
+class Node:
+    """One use of an op, checked, with its inputs.  Immutable."""
+
+    __slots__ = ("__weakref__", "handle", "name", "op", "outputs")
+
+    def __init__(
+        self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
+    ) -> None:
+        """Checks everything and infers the outputs.
+
+        Args:
+            op: Which op.
+            name: Name of the node; None or "" for none.
+            inputs: One blob per input of the op.
+            values: Attrs by name; the others take their defaults.
+
+        Raises:
+            InvalidArgumentError: Names the attr or input, what it is, and what is allowed.
+        """
+        try:
+            self._create(op, name, inputs, values)
+        except Error as failure:
+            if failure.op is None:
+                failure.op = op.name
+            raise
+        self.outputs = tuple(
+            _make_blob(self, index)
+            for index, port in enumerate(op.outputs)
+            if is_present(op, port.name, values)
+        )
+
+    def _create(
+        self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
+    ) -> None:
+        if not isinstance(name, (str, type(None))):
+            raise InvalidArgumentError(
+                f"name = {name!r} ({type(name).__name__}); it must be a str or None"
+            )
+        slots, keep = attr_values(op, values)
+        blobs = ffi.new("pfd_blob[]", len(inputs))
+        for slot, blob in zip(blobs, inputs, strict=True):
+            blob.fill(slot)
+        out, err = ffi.new("pfd_node **"), new_error()
+        status = lib.pfd_node_create(
+            encode(op.name, "op name"),
+            encode(name or "", "name"),
+            slots,
+            len(values),
+            blobs,
+            len(inputs),
+            out,
+            err,
+        )
+        keep.clear()  # C saw raw pointers into these until here
+        check(status, err)
+        self.handle = ffi.gc(out[0], lib.pfd_node_release)
+        self.op = op
+        self.name = name or ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Blob:
+    """One output of a node: a named, typed place in the graph, without data.
+
+    Attributes:
+        name: "<name of the node, or of its op>/<output>".
+        shape: Logical shape, of all ranks together; the batch dimension comes first.
+        dtype: NumPy dtype of the elements.
+        sbp: How ranks share it; "split(0)": each has a run of the rows.
+        node: What computes it.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+    sbp: str
+    node: Node
+    index: int
+
+    @property
+    def batch_size(self) -> int:
+        """Records in a batch, of all ranks together."""
+        return self.shape[0]
+
+    def fill(self, slot: CData) -> None:
+        """Writes itself into a `pfd_blob`, which does not keep the node alive."""
+        slot.node, slot.output = self.node.handle, self.index
+
+    def __repr__(self) -> str:
+        return f"Blob({self.name!r}, shape={self.shape}, dtype={self.dtype}, sbp={self.sbp!r})"
+
+
+def _make_blob(node: Node, index: int) -> Blob:
+    blob, row, err = ffi.new("pfd_blob *"), ffi.new("pfd_row_type *"), new_error()
+    blob.node, blob.output = node.handle, index
+    batch_size = ffi.new("int64_t *")
+    check(lib.pfd_blob_type(blob, row, batch_size, err), err)
+    return Blob(
+        name=f"{node.name or node.op.name}/{node.op.outputs[index].name}",
+        shape=(batch_size[0], *(row.shape[i] for i in range(row.ndim))),
+        dtype=np.dtype(text(lib.pfd_dtype_name(row.dtype))),
+        sbp="split(0)",
+        node=node,
+        index=index,
+    )
+
+
+def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:
+    """Whether a node has this output: some need an attr `with_<output>` to be true."""
+    switch = op.switch(output)
+    return switch is None or bool(values.get(switch.name, switch.default))

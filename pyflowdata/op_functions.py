@@ -1,0 +1,190 @@
+"""Makes a Python function from an op of the registry: signature, help text, and call."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .errors import InvalidArgumentError
+from .graph import Blob, Node
+from .registry import Attr, Op
+
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_SCALARS: dict[str, object] = {"bool": bool, "int": int, "float": float, "str": str}
+_LISTS: dict[type, object] = {int: Sequence[int], float: Sequence[float], str: Sequence[str]}
+_COLUMNS = 100
+_NAME_DOC = "Name of this node, unique in a loader; None for none."
+
+
+def python_name(name: str) -> str:
+    """A name of the registry as Python can write it: `in` is a keyword and becomes `in_`."""
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def ordered_attrs(op: Op) -> list[Attr]:
+    """As in the op's table, but required ones first, as Python wants it."""
+    return sorted(op.attrs, key=lambda attr: not attr.required)
+
+
+def _annotation(attr: Attr) -> object:
+    if attr.type.element is not None:
+        return _LISTS[attr.type.element]
+    return _SCALARS.get(attr.type.word, "DTypeLike")
+
+
+def signature(op: Op) -> inspect.Signature:
+    """Inputs, then attrs, then the name of the node."""
+    parameters = [
+        inspect.Parameter(python_name(port.name), _POSITIONAL, annotation=Blob)
+        for port in op.inputs
+    ]
+    for attr in ordered_attrs(op):
+        default = inspect.Parameter.empty if attr.required else attr.default
+        parameters.append(
+            inspect.Parameter(
+                python_name(attr.name), _POSITIONAL, default=default, annotation=_annotation(attr)
+            )
+        )
+    parameters.append(
+        inspect.Parameter("name", _KEYWORD, default=None, annotation=str | None)
+    )
+    return inspect.Signature(parameters, return_annotation=_return_annotation(op))
+
+
+def _return_annotation(op: Op) -> object:
+    certain = sum(op.switch(port.name) is None for port in op.outputs)
+    if certain == 1:
+        return Blob if certain == len(op.outputs) else Blob | tuple[Blob, ...]
+    return tuple[Blob, ...]
+
+
+# ---- Help text ----------------------------------------------------------------------------------
+
+
+def limits(attr: Attr) -> str:
+    """What the attr may be, in words; empty if anything."""
+    if attr.choices:
+        return "one of " + ", ".join(repr(choice) for choice in attr.choices)
+    low, high = attr.minimum, attr.maximum
+    if low is not None and high is not None:
+        return f"in [{low:.15g}, {high:.15g}]"
+    if low is not None:
+        return f"at least {low:.15g}"
+    return "" if high is None else f"at most {high:.15g}"
+
+
+def _attr_doc(attr: Attr) -> str:
+    about = [attr.type.word, "required" if attr.required else f"default {attr.default!r}"]
+    about += [limits(attr)] if limits(attr) else []
+    return f"{python_name(attr.name)} ({', '.join(about)}): {attr.doc}"
+
+
+def docstring(op: Op) -> str:
+    """The op's doc, its inputs, attrs with defaults and limits, and outputs."""
+    arguments = [f"{python_name(port.name)} (Blob): {port.doc}" for port in op.inputs]
+    arguments += [_attr_doc(attr) for attr in ordered_attrs(op)]
+    arguments.append(f"name (str, default None): {_NAME_DOC}")
+    outputs = []
+    for port in op.outputs:
+        switch = op.switch(port.name)
+        condition = f" (only with {switch.name}=True)" if switch else ""
+        outputs.append(f"{port.name}{condition}: {port.doc}")
+    returns = "The blob of the output" if len(op.outputs) == 1 else "The blobs of the outputs"
+    failures = [
+        "InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range; "
+        "the text says what is allowed."
+    ]
+    return "\n".join(
+        [
+            *_paragraphs(op.doc),
+            *_section("Args", arguments),
+            *_section("Returns", [f"{returns}:", *outputs]),
+            *_section("Raises", failures),
+        ]
+    )
+
+
+def _paragraphs(doc: str) -> list[str]:
+    """The summary, and what follows it as a paragraph of its own."""
+    summary, stop, rest = doc.partition(". ")
+    if not stop or not rest.strip():
+        return textwrap.wrap(doc, _COLUMNS - 4)
+    return [
+        *textwrap.wrap(summary + ".", _COLUMNS - 4),
+        "",
+        *textwrap.wrap(rest.strip(), _COLUMNS - 4),
+    ]
+
+
+def _section(title: str, items: list[str]) -> list[str]:
+    lines = ["", f"{title}:"]
+    for item in items:
+        lines += textwrap.wrap(
+            item, _COLUMNS - 4, initial_indent=" " * 4, subsequent_indent=" " * 8
+        )
+    return lines
+
+
+# ---- Call ---------------------------------------------------------------------------------------
+
+
+def _bind(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+    """Arguments by the registry's names.  Unknown ones stay: C refuses them, with near names."""
+    names = [port.name for port in op.inputs] + [attr.name for attr in ordered_attrs(op)]
+    if len(args) > len(names):
+        raise InvalidArgumentError(
+            f"{len(args)} positional arguments were given; at most {len(names)} are possible "
+            f"({', '.join(names)})",
+            op=op.name,
+        )
+    given: dict[str, object] = dict(zip(names, args, strict=False))
+    registry_names = {python_name(name): name for name in names}
+    for key, value in kwargs.items():
+        name = registry_names.get(key, key)
+        if name in given:
+            raise InvalidArgumentError(f"'{key}' was given twice", op=op.name)
+        given[name] = value
+    return given
+
+
+def take_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
+    """Removes the inputs from the arguments `given`, and returns them in order."""
+    inputs = []
+    for port in op.inputs:
+        if port.name not in given:
+            raise InvalidArgumentError(
+                f"input '{port.name}' is missing: {port.doc}", op=op.name
+            )
+        blob = given.pop(port.name)
+        if not isinstance(blob, Blob):
+            hint = ""
+            if isinstance(blob, (tuple, list)) and any(isinstance(one, Blob) for one in blob):
+                hint = f": it has {len(blob)} blobs, pick one of them"
+            raise InvalidArgumentError(
+                f"input '{port.name}' is of type {type(blob).__name__}; it must be a Blob, as op "
+                f"functions return it{hint}",
+                op=op.name,
+            )
+        inputs.append(blob)
+    return inputs
+
+
+def make_function(op: Op) -> Callable[..., Blob | tuple[Blob, ...]]:
+    """The function that adds a node of this op to the graph."""
+
+    def function(*args: Any, name: str | None = None, **kwargs: Any) -> Blob | tuple[Blob, ...]:
+        given = _bind(op, args, kwargs)
+        inputs = take_inputs(op, given)
+        outputs = Node(op, name, inputs, given).outputs
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__module__ = "pyflowdata.ops"
+    function.__doc__ = docstring(op)
+    function.__signature__ = signature(op)  # type: ignore[attr-defined]
+    function.__annotations__ = {}
+    return function

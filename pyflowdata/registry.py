@@ -1,0 +1,183 @@
+"""The ops of the C library as Python data: names, attrs with defaults and limits, and docs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ._native import CData, check, encode, ffi, lib, new_error, text
+from .errors import InternalError
+
+AttrValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+
+_ENDLESS = 2.0**31 - 2  # an integer limit from here on says no more than the type does
+
+
+@dataclass(frozen=True)
+class AttrType:
+    """One of the PFD_ATTR_* types.
+
+    Attributes:
+        word: As docs name it, for example "list of int".
+        hint: As a type checker reads it.
+        element: The Python type of a list's elements; None for what is no list.
+        parse: Makes the value from the text of a default.
+    """
+
+    word: str
+    hint: str
+    element: type | None
+    parse: Callable[[str], AttrValue]
+
+
+def _elements(default: str) -> list[str]:
+    return [part.strip() for part in default.split(",")] if default else []
+
+
+def _ints(default: str) -> AttrValue:
+    return tuple(int(part) for part in _elements(default))
+
+
+def _floats(default: str) -> AttrValue:
+    return tuple(float(part) for part in _elements(default))
+
+
+def _strings(default: str) -> AttrValue:
+    return tuple(_elements(default))
+
+
+def _bool(default: str) -> AttrValue:
+    return default in ("true", "1")
+
+
+_TYPES: dict[int, AttrType] = {
+    lib.PFD_ATTR_BOOL: AttrType("bool", "bool", None, _bool),
+    lib.PFD_ATTR_INT32: AttrType("int", "int", None, int),
+    lib.PFD_ATTR_INT64: AttrType("int", "int", None, int),
+    lib.PFD_ATTR_FLOAT32: AttrType("float", "float", None, float),
+    lib.PFD_ATTR_FLOAT64: AttrType("float", "float", None, float),
+    lib.PFD_ATTR_STRING: AttrType("str", "str | PathLike[str]", None, str),
+    lib.PFD_ATTR_DTYPE: AttrType("dtype", "DTypeLike", None, str),
+    lib.PFD_ATTR_SHAPE: AttrType("shape", "Sequence[int]", int, _ints),
+    lib.PFD_ATTR_LIST_INT64: AttrType("list of int", "Sequence[int]", int, _ints),
+    lib.PFD_ATTR_LIST_FLOAT: AttrType("list of float", "Sequence[float]", float, _floats),
+    lib.PFD_ATTR_LIST_STRING: AttrType("list of str", "Sequence[str]", str, _strings),
+}
+
+
+@dataclass(frozen=True)
+class Attr:
+    """One attr of an op, as its C table declares it.
+
+    Attributes:
+        name: As users write it.
+        type: What its values are.
+        default: Its value when left out; None means that it is required.
+        minimum, maximum: Inclusive limits of numbers and list elements; None where there is none.
+        choices: What strings and dtypes may be; empty: anything.
+        doc: One sentence.
+    """
+
+    name: str
+    type: AttrType
+    default: AttrValue | None
+    minimum: float | None
+    maximum: float | None
+    choices: tuple[str, ...]
+    doc: str
+
+    @property
+    def required(self) -> bool:
+        return self.default is None
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of an op."""
+
+    name: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class Op:
+    """An op of the registry, with what the host adds to every reader.
+
+    Attributes:
+        name: The op's own spelling, "MiniReader".
+        doc: A paragraph; its first sentence is the summary.
+        is_reader: Has no inputs and yields the records of a dataset.
+        attrs, inputs, outputs: In the order of the C tables.
+    """
+
+    name: str
+    doc: str
+    is_reader: bool
+    attrs: tuple[Attr, ...]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+    def attr(self, name: str) -> Attr | None:
+        return next((attr for attr in self.attrs if attr.name == name), None)
+
+    def switch(self, output: str) -> Attr | None:
+        """The bool attr `with_<output>` that an output needs to be there, or None."""
+        return self.attr(f"with_{output}")
+
+
+def _limit(value: float, is_int: bool) -> float | None:
+    if value in (float("inf"), float("-inf")) or (is_int and abs(value) >= _ENDLESS):
+        return None
+    return int(value) if is_int else value
+
+
+def _read_attr(op: str, row: CData) -> Attr:
+    name = text(row.name)
+    kind = _TYPES.get(row.type)
+    if kind is None:
+        raise InternalError(f"attr '{name}' has the unknown type {row.type}", op=op)
+    limited = row.min != row.max
+    is_int = kind.word in ("int", "shape", "list of int")
+    return Attr(
+        name=name,
+        type=kind,
+        default=None if row.default_value == ffi.NULL else kind.parse(text(row.default_value)),
+        minimum=_limit(row.min, is_int) if limited else None,
+        maximum=_limit(row.max, is_int) if limited else None,
+        choices=tuple(text(row.choices).split("|")) if text(row.choices) else (),
+        doc=text(row.doc),
+    )
+
+
+def _read_ports(ports: CData, count: int) -> tuple[Port, ...]:
+    return tuple(Port(text(ports[i].name), text(ports[i].doc)) for i in range(count))
+
+
+def _read_op(op: CData) -> Op:
+    name = text(op.name)
+    return Op(
+        name=name,
+        doc=text(op.doc),
+        is_reader=op.open != ffi.NULL,
+        attrs=tuple(_read_attr(name, op.attrs[i]) for i in range(op.num_attrs)),
+        inputs=_read_ports(op.inputs, op.num_inputs),
+        outputs=_read_ports(op.outputs, op.num_outputs),
+    )
+
+
+@functools.cache
+def registered_ops() -> tuple[Op, ...]:
+    """All ops, in the order of the C library's list."""
+    ops: list[Op] = []
+    while (op := lib.pfd_op_at(len(ops))) != ffi.NULL:
+        ops.append(_read_op(op))
+    return tuple(ops)
+
+
+def find_op(name: str) -> Op:
+    """The op by any accepted spelling; an InvalidArgumentError that lists near names if none."""
+    found, err = ffi.new("const pfd_op **"), new_error()
+    check(lib.pfd_op_find(encode(name, "op name"), found, err), err)
+    own_name = text(found[0].name)
+    return next(op for op in registered_ops() if op.name == own_name)

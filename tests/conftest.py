@@ -1,0 +1,46 @@
+"""What all tests share: where the package is, and which files the sanitizer runs take."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+if importlib.util.find_spec("pyflowdata") is None:
+    sys.path.insert(0, str(ROOT))
+
+SANITIZED = "LD_PRELOAD" in os.environ
+
+# Marker -> its meaning, and the test files that carry it as a whole.
+MARKERS = {
+    "build": (
+        "compiles C or installs the package; left out of the sanitizer runs",
+        {"test_abi", "test_add_op", "test_readme", "test_stream_readers"},
+    ),
+    "threads": (
+        "exercises the threads of a loader; what ThreadSanitizer watches",
+        {"test_engine", "test_mini_reader", "test_resume"},
+    ),
+    "slow": ("takes seconds; left out of the sanitizer runs", set()),
+}
+
+hypothesis.settings.register_profile("default", deadline=None)
+hypothesis.settings.register_profile("sanitized", deadline=None, max_examples=10)
+hypothesis.settings.load_profile("sanitized" if SANITIZED else "default")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker, (meaning, _) in MARKERS.items():
+        config.addinivalue_line("markers", f"{marker}: {meaning}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for marker, (_, files) in MARKERS.items():
+            if item.path.stem in files:
+                item.add_marker(marker)

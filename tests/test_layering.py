@@ -1,0 +1,63 @@
+"""The arrows of docs/architecture.md: who may include or import whom, never back."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Folder of csrc/ -> the folders whose headers its files may include.
+C_LAYERS = {
+    "include": {"include"},
+    "core": {"core", "include"},
+    "text": {"text", "include"},
+    "io": {"io", "text", "core", "include"},
+    "dataset": {"dataset", "io", "core", "include"},
+    "op": {"op", "dataset", "io", "text", "core", "include"},
+    "loader": {"loader", "op", "dataset", "io", "core", "include"},
+    "readers": {"io", "text", "include"},
+    "decoders": {"io", "text", "include"},
+}
+
+# A module may import those before it.
+PYTHON_ORDER = """errors _native registry attr_values graph op_functions op_builder ops
+    state loader __init__ _stubs""".split()
+
+C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
+OPS = sorted(p.stem for kind in ("readers", "decoders") for p in (ROOT / "csrc" / kind).glob("*.c"))
+
+
+def code(path: Path) -> str:
+    return re.sub(r"/\*.*?\*/|//[^\n]*", " ", path.read_text(), flags=re.S)
+
+
+@pytest.mark.parametrize("path", C_FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_c_includes_point_down(path):
+    layer = path.relative_to(ROOT / "csrc").parts[0]
+    for included in re.findall(r'#\s*include\s*"([^"]+)"', path.read_text()):
+        folder = included.split("/")[0].replace("pyflowdata", "include")
+        assert folder in C_LAYERS[layer], f"{layer}/ may not include {included}"
+
+
+def test_one_file_names_the_ops():
+    for op in OPS:
+        camel = op.title().replace("_", "")
+        names = re.compile(rf'\bpfd_op_{op}\b|"{op}"|"{camel}"')
+        found = {p.stem for p in C_FILES if names.search(code(p))}
+        assert found <= {op}, f"{op} is named in {found}"
+        assert re.search(rf"\bX\({op}\)", code(ROOT / "csrc/op/builtin_ops.c"))
+
+
+def test_python_imports_point_down():
+    for path in (ROOT / "pyflowdata").glob("*.py"):
+        below = PYTHON_ORDER[: PYTHON_ORDER.index(path.stem)]
+        for imported in re.findall(r"^\s*from \.(\w*) import", path.read_text(), re.M):
+            assert imported in below, f"{path.name} may not import {imported}"
+
+
+def test_python_names_no_op():
+    names = "|".join(name for op in OPS for name in (op, op.title().replace("_", "")))
+    for path in (ROOT / "pyflowdata").glob("*.py"):
+        found = re.search(rf"""["'](?:{names})["']""", path.read_text())
+        assert not found, f"{path.name} names {found[0]}"

@@ -1,0 +1,58 @@
+"""Runs what README.md shows, and compares with what it says is printed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scratch_tree import build_scratch_tree
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.S | re.M)
+
+
+QUICK_START, RESUME, OWN_READER = blocks("python")
+QUICK_START_PRINTS, OWN_READER_PRINTS = blocks("text")
+
+
+def run(code, folder, **variables):
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_quick_start_and_resume():
+    assert run(QUICK_START + RESUME, ROOT) == QUICK_START_PRINTS
+
+
+def test_own_reader(tmp_path):
+    source = tmp_path / "number_reader.c"
+    source.write_text(blocks("c")[0])
+    library = build_scratch_tree(tmp_path / "tree", [source])
+    (tmp_path / "numbers").mkdir()
+    (tmp_path / "numbers" / "part-0").write_text("1\n2.5\n4")
+    assert run(OWN_READER, tmp_path, PYFLOWDATA_LIBRARY=str(library)) == OWN_READER_PRINTS
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md"])
+def test_commands_are_targets_and_links_lead_somewhere(page):
+    text = (ROOT / page).read_text()
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)
+    for target in re.findall(r"(?:^    |&& |`)make ([a-z]+)", text, re.M):
+        assert target in targets
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / link).exists(), link
+    for path in re.findall(r"`((?:tests|csrc|pyflowdata)/[\w/.]*)`", text):
+        assert (ROOT / path).exists() or path.endswith("number_reader.c"), path
