@@ -78,7 +78,7 @@ class Step(NamedTuple):
 def logical_batches(
     order: Sequence[int], batch_size: int, last_batch: str, following: Sequence[int] = ()
 ) -> list[Step]:
-    """The steps of an epoch over all ranks; `following` is the next epoch's order (for "wrap")."""
+    """The steps of an epoch over all ranks; `following` are the next epochs' orders, for "wrap"."""
     order = list(order)
     whole = len(order) // batch_size * batch_size
     steps = [
@@ -92,7 +92,8 @@ def logical_batches(
         if last_batch == "pad":
             filler = [rest[-1]] * missing
         elif last_batch == "wrap":
-            filler = (list(following) * missing)[:missing]
+            filler = list(following[:missing])
+            assert len(filler) == missing, "the model was given too few orders"
         mask = (True,) * len(rest) + (False,) * len(filler)
         steps.append(Step(tuple(rest + filler), mask))
     return steps
@@ -234,9 +235,8 @@ def permutation(key: int, n: int) -> list[int]:
     keys = [random_bits(key, counter) for counter in range(8)]
 
     def add(digit: int, width: int, other: int, key: int) -> int:
-        hash_ = (other ^ key) * 0xBF58476D1CE4E5B9 % _WORD
-        hash_ = (hash_ ^ hash_ >> 32) * 0x94D049BB133111EB % _WORD
-        return (digit + hash_ * width // _WORD) % width
+        high, low = divmod((other ^ key) * (key | 1), _WORD)
+        return (digit + (high ^ low) * width // _WORD) % width
 
     def once(i: int) -> int:
         l, r = divmod(i, right)  # noqa: E741

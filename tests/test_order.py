@@ -21,16 +21,16 @@ from oracle import (
 
 # Orders of 18 records, by (seed, epoch, order key): the same on every machine, for ever.
 GOLDEN = {
-    (0, 0, "MiniReader_0"): [7, 15, 8, 5, 11, 2, 1, 16, 17, 3, 6, 10, 12, 14, 13, 9, 0, 4],
-    (7, 0, "MiniReader_0"): [2, 6, 11, 8, 9, 0, 12, 4, 3, 10, 17, 5, 13, 16, 7, 1, 14, 15],
-    (7, 1, "MiniReader_0"): [11, 15, 13, 0, 6, 14, 3, 9, 2, 4, 16, 17, 10, 1, 12, 7, 8, 5],
-    (7, 0, "images"): [7, 1, 14, 13, 10, 6, 0, 9, 5, 17, 3, 12, 4, 15, 11, 2, 8, 16],
-    (7 + 2**32, 0, "MiniReader_0"): [6, 0, 3, 16, 8, 1, 10, 12, 11, 17, 2, 4, 5, 13, 14, 9, 15, 7],
+    (0, 0, "MiniReader_0"): [16, 3, 13, 8, 17, 2, 0, 6, 10, 15, 12, 9, 1, 7, 11, 4, 14, 5],
+    (7, 0, "MiniReader_0"): [0, 6, 11, 8, 1, 3, 17, 12, 5, 2, 10, 7, 13, 9, 4, 15, 16, 14],
+    (7, 1, "MiniReader_0"): [5, 4, 11, 0, 12, 6, 10, 2, 13, 17, 1, 15, 14, 3, 8, 9, 7, 16],
+    (7, 0, "images"): [8, 7, 11, 9, 5, 3, 17, 14, 13, 10, 2, 6, 15, 4, 16, 1, 0, 12],
+    (7 + 2**32, 0, "MiniReader_0"): [14, 7, 8, 17, 16, 11, 4, 2, 6, 12, 10, 15, 9, 3, 13, 0, 1, 5],
 }
 # And the beginnings of long ones: (seed, epoch, order key, records).
 GOLDEN_LONG = {
-    (1, 2, "big", 1000): [933, 417, 646, 897, 601, 206, 948, 436],
-    (1, 2, "big", 4999): [3574, 1531, 4198, 942, 3040, 1440, 930, 1450],
+    (1, 2, "big", 1000): [377, 277, 253, 812, 392, 800, 149, 751],
+    (1, 2, "big", 4999): [3429, 3353, 608, 296, 2243, 3468, 2151, 3488],
 }
 
 
@@ -82,7 +82,7 @@ def test_golden_beginnings_of_long_orders(table, seed, epoch, key, size):
     assert got == epoch_order(seed, epoch, key, size, reshuffle=True)
 
 
-@pytest.mark.parametrize("seed", [0, 12, 2**63 - 1])
+@pytest.mark.parametrize("seed", [0, 12, 9 * 10**18])
 def test_every_small_size_is_a_bijection_and_the_models_order(table, seed):
     for size in range(1, 201):
         first, second = orders(table(size), 2, seed=seed)

@@ -179,6 +179,14 @@ static void test_failure_of_a_cursor(void)
     CHECK(n == 29 && records[0].ordinal == 21);
     CHECK(pfd_dataset_next(ds, 30, scratch, records, &n, &err) == PFD_END);
     pfd_dataset_close(ds);
+
+    static pfd_record many[1000];
+    ds = open_source(0, 1000);
+    ((source *)ds)->bad = 777;
+    MUST(pfd_dataset_next(ds, 1000, scratch, many, &n, &err));
+    CHECK(n == 777 && many[776].ordinal == 776);
+    CHECK(pfd_dataset_next(ds, 1000, scratch, many, &n, &err) == PFD_CORRUPT_DATA && err.row == 0);
+    pfd_dataset_close(ds);
 }
 
 /* The batches behind one that failed are those they would have been. */

@@ -1,0 +1,323 @@
+/* Tests of csrc/core and csrc/text: prints "N passed, N failed". */
+#include "core/cgroup.h"
+#include "core/cpu.h"
+#include "core/error.h"
+#include "core/random.h"
+#include "core/scratch.h"
+#include "text/parse_double.h"
+#include "text/quote.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int passed, failed;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (condition) {                                                                           \
+            passed++;                                                                              \
+        } else {                                                                                   \
+            failed++;                                                                              \
+            (void)printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                   \
+        }                                                                                          \
+    } while (0)
+
+/* ---- Random numbers -------------------------------------------------------------------------- */
+
+/* Whoever changes one of these numbers changes the order of every user's training. */
+static void test_random_golden(void)
+{
+    uint64_t key = pfd_random_key(7, 0, "MiniReader_0");
+    CHECK(key == UINT64_C(0xb3901f0146f24a38));
+    CHECK(pfd_random_key(-1, INT64_MAX, "") == UINT64_C(0x92f249c82368b37a));
+    CHECK(pfd_random_bits(0, 0) == UINT64_C(0x0));
+    CHECK(pfd_random_bits(key, 0) == UINT64_C(0xd43587f04115418d));
+    CHECK(pfd_random_bits(key, UINT64_MAX) == UINT64_C(0x3e7fe481b89292d1));
+    CHECK(pfd_random_below(key, 3, 1000) == 442);
+    CHECK(pfd_random_below(key, 3, INT64_MAX) == INT64_C(4081382118490434795));
+
+    static const int64_t ten[] = {0, 6, 7, 8, 1, 3, 4, 9, 5, 2};
+    pfd_permutation permutation;
+    pfd_permutation_init(&permutation, key, 10);
+    for (int i = 0; i < 10; i++) CHECK(pfd_permute(&permutation, i) == ten[i]);
+    pfd_permutation_init(&permutation, key, 1000000007);
+    CHECK(pfd_permute(&permutation, 0) == 258071308);
+    CHECK(pfd_permute(&permutation, 1000000006) == 758897698);
+    pfd_permutation_init(&permutation, key, INT64_C(1) << 62);
+    CHECK(pfd_permute(&permutation, (INT64_C(1) << 62) - 1) == INT64_C(1194341266055450788));
+}
+
+static void test_random_keys_differ(void)
+{
+    uint64_t key = pfd_random_key(1, 2, "reader");
+    CHECK(key != pfd_random_key(2, 1, "reader"));
+    CHECK(key != pfd_random_key(2, 2, "reader"));
+    CHECK(key != pfd_random_key(1, 3, "reader"));
+    CHECK(key != pfd_random_key(1, 2, "readeR"));
+    CHECK(pfd_random_key(1, 2, "12345678") != pfd_random_key(1, 2, "123456781"));
+    CHECK(pfd_random_entropy() != pfd_random_entropy());
+}
+
+/* Chi-square of a fair die, and of a range for which three draws in ten are rejected. */
+static void test_random_below(void)
+{
+    enum { sides = 6, draws = 60000 };
+    static const int64_t ranges[] = {sides, INT64_C(0x7000000000000000) / sides * sides};
+    for (int r = 0; r < 2; r++) {
+        int counts[sides] = {0};
+        for (uint64_t i = 0; i < draws; i++) {
+            int64_t drawn = pfd_random_below(42, i, ranges[r]);
+            if (drawn >= 0 && drawn < ranges[r]) counts[drawn / (ranges[r] / sides)]++;
+        }
+        double chi_square = 0, expected = (double)draws / sides;
+        for (int i = 0; i < sides; i++)
+            chi_square += (counts[i] - expected) * (counts[i] - expected) / expected;
+        CHECK(chi_square < 25); /* 5 degrees of freedom: exceeded once in 7000 keys */
+    }
+    CHECK(pfd_random_below(1, 1, 1) == 0);
+}
+
+static int is_bijection(uint64_t key, int64_t n)
+{
+    static uint8_t seen[4096];
+    memset(seen, 0, sizeof seen);
+    pfd_permutation permutation;
+    pfd_permutation_init(&permutation, key, n);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t j = pfd_permute(&permutation, i);
+        if (j < 0 || j >= n || seen[j]) return 0;
+        seen[j] = 1;
+    }
+    return 1;
+}
+
+static void test_permutation_is_bijection(void)
+{
+    static const int64_t sizes[] = {0, 1, 2, 3, 15, 16, 17, 255, 256, 257, 272, 1000, 1023, 4096};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (uint64_t key = 0; key < 5; key++) CHECK(is_bijection(key, sizes[i]));
+}
+
+/* Each of the 24 orders of 4 records comes equally often. */
+static void test_permutation_is_fair(void)
+{
+    enum { orders = 24, keys = 24000 };
+    int counts[256] = {0};
+    for (int64_t epoch = 0; epoch < keys; epoch++) {
+        pfd_permutation permutation;
+        pfd_permutation_init(&permutation, pfd_random_key(1, epoch, "fair"), 4);
+        int order = 0;
+        for (int i = 0; i < 4; i++) order = order * 4 + (int)pfd_permute(&permutation, i);
+        counts[order]++;
+    }
+    double chi_square = 0, expected = (double)keys / orders;
+    int seen = 0;
+    for (int i = 0; i < 256; i++) {
+        if (!counts[i]) continue;
+        seen++;
+        chi_square += (counts[i] - expected) * (counts[i] - expected) / expected;
+    }
+    CHECK(seen == orders);
+    CHECK(chi_square < 56); /* 23 degrees of freedom: exceeded once in 7000 seeds */
+}
+
+/* ---- Machine --------------------------------------------------------------------------------- */
+
+static void write_file(const char *root, const char *name, const char *text)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", root, name);
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0700); /* most exist already */
+        *slash = '/';
+    }
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL);
+    if (!file) return;
+    (void)fputs(text, file);
+    (void)fclose(file);
+}
+
+static void test_cgroup(void)
+{
+    char root[] = "/tmp/test_core_XXXXXX";
+    CHECK(mkdtemp(root) != NULL);
+    CHECK(pfd_cgroup_cpus(root) == INT64_MAX);
+    CHECK(pfd_cgroup_memory(root) == INT64_MAX);
+
+    write_file(root, "proc/self/cgroup", "0::/outer/inner\n");
+    CHECK(pfd_cgroup_cpus(root) == INT64_MAX);
+    write_file(root, "sys/fs/cgroup/outer/cpu.max", "250000 100000\n");
+    write_file(root, "sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
+    write_file(root, "sys/fs/cgroup/outer/inner/memory.max", "max\n");
+    CHECK(pfd_cgroup_cpus(root) == 3);
+    CHECK(pfd_cgroup_memory(root) == INT64_MAX);
+    write_file(root, "sys/fs/cgroup/outer/inner/cpu.max", "50000 100000\n");
+    write_file(root, "sys/fs/cgroup/memory.max", "1048576\n");
+    CHECK(pfd_cgroup_cpus(root) == 1);
+    CHECK(pfd_cgroup_memory(root) == 1048576);
+
+    /* Version 1, in a container that does not see the path of its own group. */
+    write_file(root, "proc/self/cgroup", "4:memory:/machine/box\n2:cpu,cpuacct:/machine/box\n");
+    write_file(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n");
+    write_file(root, "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    write_file(root, "sys/fs/cgroup/memory/memory.limit_in_bytes", "2097152\n");
+    CHECK(pfd_cgroup_cpus(root) == 4);
+    CHECK(pfd_cgroup_memory(root) == 2097152);
+    write_file(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+    CHECK(pfd_cgroup_cpus(root) == INT64_MAX);
+
+    char command[64];
+    (void)snprintf(command, sizeof command, "rm -r %s", root);
+    CHECK(system(command) == 0);
+}
+
+static void test_cpu(void)
+{
+    CHECK(pfd_cpu_count() >= 1);
+    CHECK(pfd_cpu_count() <= sysconf(_SC_NPROCESSORS_CONF));
+    CHECK(pfd_memory_limit() > 1024 * 1024);
+    int64_t before = pfd_clock_ns();
+    CHECK(pfd_clock_ns() >= before);
+
+    int32_t generation = pfd_fork_generation();
+    pid_t child = fork();
+    if (child == 0) _exit(pfd_fork_generation() == generation + 1 ? 0 : 1);
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(pfd_fork_generation() == generation);
+}
+
+/* ---- Memory and errors ----------------------------------------------------------------------- */
+
+static void test_scratch(void)
+{
+    pfd_scratch *scratch = pfd_scratch_create();
+    CHECK(scratch != NULL);
+    if (!scratch) return;
+    for (int load = 0; load < 3; load++) {
+        uint8_t *last = NULL;
+        for (int64_t bytes = 0; bytes < 4000; bytes += 37) {
+            uint8_t *memory = pfd_scratch_alloc(scratch, bytes);
+            CHECK(memory && memory != last && (uintptr_t)memory % 64 == 0);
+            if (memory) memset(memory, load, (size_t)bytes);
+            last = memory;
+        }
+        pfd_scratch_reset(scratch);
+    }
+    int64_t held = pfd_scratch_bytes(scratch);
+    CHECK(pfd_scratch_alloc(scratch, held) != NULL);
+    CHECK(pfd_scratch_bytes(scratch) == held);
+    CHECK(pfd_scratch_alloc(scratch, -1) == NULL);
+    CHECK(pfd_scratch_alloc(scratch, INT64_MAX) == NULL);
+    pfd_scratch_free(scratch);
+    pfd_scratch_free(NULL);
+}
+
+static void test_error(void)
+{
+    pfd_error err;
+    CHECK(pfd_fail(&err, PFD_IO, "%s = %d", "x", 3) == PFD_IO);
+    CHECK(err.status == PFD_IO && !strcmp(err.message, "x = 3"));
+    CHECK(err.row == -1 && err.byte == -1 && err.line == -1 && err.ordinal == -1);
+    CHECK(pfd_fail(&err, PFD_IO, "%2000d", 1) == PFD_IO);
+    CHECK(strlen(err.message) == sizeof err.message - 1);
+    CHECK(pfd_fail_memory(&err, 12, "a thing") == PFD_OUT_OF_MEMORY);
+    CHECK(strstr(err.message, "12") && strstr(err.message, "a thing"));
+
+    char path[1000];
+    memset(path, 'm', sizeof path);
+    memcpy(path, "/start", 6);
+    memcpy(path + sizeof path - 5, "/end", 5);
+    pfd_error_set_file(&err, path);
+    CHECK(strlen(err.file) == sizeof err.file - 1 && !strncmp(err.file, "/start", 6));
+    CHECK(strstr(err.file, "...") && !strcmp(err.file + strlen(err.file) - 4, "/end"));
+    pfd_error_set_file(&err, "short");
+    CHECK(!strcmp(err.file, "short"));
+
+    char quoted[200];
+    CHECK(!strcmp(pfd_quote_bytes((const uint8_t *)"a\0\xc3'", 4, quoted, sizeof quoted),
+                  "'a\\x00\\xc3\\x27'"));
+    CHECK(!strcmp(pfd_quote_bytes((const uint8_t *)"", 0, quoted, sizeof quoted), "''"));
+    uint8_t many[100] = {0};
+    pfd_quote_bytes(many, sizeof many, quoted, sizeof quoted);
+    CHECK(strlen(quoted) == 40 * 4 + 5 && !strcmp(quoted + 161, "'..."));
+}
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+/* The text is copied to memory of its own size, so that a checker sees any read past it. */
+static int64_t parse(const char *text, double *value)
+{
+    size_t size = strlen(text);
+    char *copy = malloc(size ? size : 1);
+    if (!copy) return -1;
+    memcpy(copy, text, size);
+    int64_t used = pfd_parse_double(copy, (int64_t)size, value);
+    free(copy);
+    return used;
+}
+
+static void test_parse_double(void)
+{
+    static const struct {
+        const char *text;
+        int64_t used;
+        double value;
+    } cases[] = {
+        {"1.5", 3, 1.5},
+        {"-0.25e2x", 7, -25.0},
+        {"+7,8", 2, 7.0},
+        {".5", 2, 0.5},
+        {"5.", 2, 5.0},
+        {"1e", 1, 1.0},
+        {"1e+", 1, 1.0},
+        {"1e5", 3, 1e5},
+        {"1_000", 1, 1.0},
+        {"0x10", 1, 0.0},
+        {"9007199254740993", 16, 9007199254740992.0},
+        {"9007199254740993.000000000000000000001", 38, 9007199254740994.0},
+        {"2.2250738585072011e-308", 23, 0x0.fffffffffffffp-1022},
+        {"2.4703282292062327e-324", 23, 0.0},
+        {"2.4703282292062328e-324", 23, 0x1p-1074},
+        {"1.7976931348623159e308", 22, (double)INFINITY},
+        {"1e99999999999999999999999", 25, (double)INFINITY},
+        {"1e-99999999999999999999999", 26, 0.0},
+        {"-iNfInItY!", 9, -(double)INFINITY},
+        {"infinite", 3, (double)INFINITY},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double value = -1;
+        CHECK(parse(cases[i].text, &value) == cases[i].used);
+        CHECK(memcmp(&value, &cases[i].value, sizeof value) == 0);
+    }
+    static const char *const none[] = {"",    "+",   "-",  ".",  "-.", "e5",
+                                       ".e5", "--1", " 1", "in", "x"};
+    double value;
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) CHECK(parse(none[i], &value) == 0);
+    CHECK(parse("nan", &value) == 3 && isnan(value) && !signbit(value));
+    CHECK(parse("-NaN", &value) == 4 && isnan(value) && signbit(value));
+}
+
+int main(void)
+{
+    test_random_golden();
+    test_random_keys_differ();
+    test_random_below();
+    test_permutation_is_bijection();
+    test_permutation_is_fair();
+    test_cgroup();
+    test_cpu();
+    test_scratch();
+    test_error();
+    test_parse_double();
+    (void)printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}

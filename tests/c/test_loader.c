@@ -1,0 +1,350 @@
+/* Drives whole loaders through the C interface, with no Python: for the sanitizers, which see every
+ * thread and every byte here. Prints "N passed, N failed". */
+#include "pyflowdata/pyflowdata.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int num_passed, num_failed;
+
+static void check(int ok, const char *what, int line)
+{
+    ok ? num_passed++ : num_failed++;
+    if (!ok) printf("%s:%d: %s\n", __FILE__, line, what);
+}
+#define CHECK(condition) check(!!(condition), #condition, __LINE__)
+
+static void must(pfd_status status, const pfd_error *err, int line)
+{
+    if (status == PFD_OK) return;
+    printf("%s:%d: status %d: %s: %s\n", __FILE__, line, status, err->op, err->message);
+    exit(1);
+}
+#define MUST(call) must((call), &err, __LINE__)
+
+enum { ROWS_PER_FILE = 700, NUM_FILES = 3, NUM_ROWS = ROWS_PER_FILE * NUM_FILES };
+
+static char folder[] = "/tmp/pyflowdata-test-XXXXXX";
+
+/* Row i of the whole is "i,2i"; where `bad` says so, a line that is no row. */
+static void write_parts(const char *prefix, int bad_every)
+{
+    for (int file = 0; file < NUM_FILES; file++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/%s%d", folder, prefix, file);
+        FILE *out = fopen(path, "w");
+        if (!out) exit(1);
+        for (int i = file * ROWS_PER_FILE; i < (file + 1) * ROWS_PER_FILE; i++)
+            if (bad_every && i % bad_every == 0) fprintf(out, "%d,oops\n", i);
+            else fprintf(out, "%d,%d\n", i, 2 * i);
+        fclose(out);
+    }
+}
+
+typedef struct setting {
+    const char *prefix, *on_error, *last_batch;
+    int64_t batch_size, rank, world_size, shuffle, max_errors;
+    int32_t num_threads, prefetch;
+    int64_t memory_budget;
+} setting;
+
+static pfd_attr_value text(const char *name, const char *s)
+{
+    return (pfd_attr_value){.name = name, .kind = PFD_VALUE_STRING, .s = s};
+}
+
+static pfd_attr_value number(const char *name, int64_t i)
+{
+    return (pfd_attr_value){.name = name, .kind = PFD_VALUE_INT, .i = i};
+}
+
+static pfd_attr_value flag(const char *name, int64_t i)
+{
+    return (pfd_attr_value){.name = name, .kind = PFD_VALUE_BOOL, .i = i};
+}
+
+/* A loader of x, y, mask and id. */
+static pfd_status open_loader(setting s, pfd_loader **out, pfd_error *err)
+{
+    pfd_attr_value values[] = {
+        text("data_dir", folder),
+        text("part_name_prefix", s.prefix ? s.prefix : "good-"),
+        text("on_error", s.on_error ? s.on_error : "raise"),
+        text("last_batch", s.last_batch ? s.last_batch : "short"),
+        number("batch_size", s.batch_size ? s.batch_size : 64),
+        number("rank", s.rank),
+        number("world_size", s.world_size ? s.world_size : 1),
+        number("seed", 5),
+        number("max_errors", s.max_errors ? s.max_errors : -1),
+        flag("random_shuffle", s.shuffle),
+        flag("shuffle_after_epoch", s.shuffle),
+    };
+    pfd_node *reader = NULL, *decoder = NULL;
+    must(pfd_node_create("MiniReader", "", values, sizeof values / sizeof *values, NULL, 0, &reader,
+                         err),
+         err, __LINE__);
+    pfd_blob rows = {.node = reader, .output = 0};
+    must(pfd_node_create("MiniDecoder", "", NULL, 0, &rows, 1, &decoder, err), err, __LINE__);
+    pfd_blob blobs[] = {{.node = decoder, .output = 0},
+                        {.node = decoder, .output = 1},
+                        {.node = reader, .output = 1},
+                        {.node = reader, .output = 2}};
+    pfd_loader_options options = {.struct_size = sizeof options,
+                                  .num_threads = s.num_threads ? s.num_threads : 2,
+                                  .prefetch = s.prefetch,
+                                  .memory_budget = s.memory_budget};
+    pfd_status status = pfd_loader_open(&options, blobs, 4, out, err);
+    pfd_node_release(decoder);
+    pfd_node_release(reader);
+    return status;
+}
+
+static pfd_status next(pfd_loader *loader, pfd_batch *batch, pfd_error *err)
+{
+    pfd_status status;
+    do status = pfd_loader_next(loader, 20 * 1000 * 1000, batch, err);
+    while (status == PFD_PENDING);
+    return status;
+}
+
+/* Rows add up, and a hash of the values in their order. */
+typedef struct epoch_sum {
+    int64_t steps, rows, errors;
+    uint64_t order;
+} epoch_sum;
+
+static void add_batch(epoch_sum *sum, const pfd_batch *batch)
+{
+    const double *x = batch->data[0], *y = batch->data[1];
+    const uint8_t *mask = batch->data[2];
+    const int64_t *ids = batch->data[3];
+    for (int64_t i = 0; i < batch->rows; i++) {
+        if (mask[i]) CHECK(y[i] == 2 * x[i] && (int64_t)x[i] == ids[2 * i + 1]);
+        sum->order = (sum->order ^ (uint64_t)ids[2 * i + 1]) * 0x100000001b3u;
+    }
+    sum->rows += batch->rows;
+    sum->steps++;
+}
+
+static epoch_sum read_epoch(pfd_loader *loader)
+{
+    epoch_sum sum = {0};
+    pfd_batch batch;
+    pfd_error err;
+    for (pfd_status status; (status = next(loader, &batch, &err)) != PFD_END;) {
+        if (status != PFD_OK) {
+            sum.errors++;
+            continue;
+        }
+        add_batch(&sum, &batch);
+        pfd_batch_release(batch.slot);
+    }
+    return sum;
+}
+
+static void test_any_number_of_threads_gives_the_same_order(void)
+{
+    pfd_error err;
+    uint64_t order[3] = {0};
+    const int32_t threads[] = {1, 2, 7};
+    for (int t = 0; t < 3; t++)
+        for (int32_t prefetch = 1; prefetch < 9; prefetch += 3) {
+            pfd_loader *loader = NULL;
+            setting s = {.shuffle = 1, .num_threads = threads[t], .prefetch = prefetch};
+            MUST(open_loader(s, &loader, &err));
+            for (int epoch = 0; epoch < 3; epoch++) {
+                epoch_sum sum = read_epoch(loader);
+                CHECK(sum.rows == NUM_ROWS && sum.steps == (NUM_ROWS + 63) / 64);
+                CHECK(order[epoch] == 0 || order[epoch] == sum.order);
+                order[epoch] = sum.order;
+            }
+            pfd_loader_release(loader);
+        }
+    CHECK(order[0] != order[1] && order[1] != order[2]);
+}
+
+static void test_big_batches_are_made_by_several_threads(void)
+{
+    pfd_error err;
+    pfd_loader *loader = NULL;
+    MUST(open_loader((setting){.batch_size = 100000, .num_threads = 7}, &loader, &err));
+    for (int epoch = 0; epoch < 5; epoch++) CHECK(read_epoch(loader).rows == NUM_ROWS);
+    pfd_loader_release(loader);
+}
+
+static void test_ranks_share_an_epoch(void)
+{
+    pfd_error err;
+    const char *const rules[] = {"short", "drop", "pad", "wrap"};
+    for (int rule = 0; rule < 4; rule++) {
+        int64_t rows = 0, steps = -1;
+        for (int64_t rank = 0; rank < 4; rank++) {
+            pfd_loader *loader = NULL;
+            setting s = {.shuffle = 1, .rank = rank, .world_size = 4, .last_batch = rules[rule]};
+            MUST(open_loader(s, &loader, &err));
+            epoch_sum sum = read_epoch(loader);
+            rows += sum.rows;
+            CHECK(steps < 0 || steps == sum.steps);
+            steps = sum.steps;
+            pfd_loader_release(loader);
+        }
+        CHECK(rows == (rule == 0 ? NUM_ROWS : rule == 1 ? NUM_ROWS / 64 * 64 : steps * 64));
+    }
+}
+
+static void test_seek_goes_on_exactly_there(void)
+{
+    pfd_error err;
+    pfd_loader *loader = NULL;
+    pfd_batch batch;
+    MUST(open_loader((setting){.shuffle = 1}, &loader, &err));
+    double first[40];
+    for (int step = 0; step < 33; step++) {
+        MUST(next(loader, &batch, &err));
+        first[step] = *(const double *)batch.data[0];
+        pfd_batch_release(batch.slot);
+    }
+    for (int i = 0; i < 60; i++) {
+        int step = i * 7 % 33;
+        pfd_status status;
+        while ((status = pfd_loader_seek(loader, 0, step, &err)) == PFD_PENDING) continue;
+        MUST(status);
+        MUST(next(loader, &batch, &err));
+        CHECK(batch.step == step && *(const double *)batch.data[0] == first[step]);
+        pfd_batch_release(batch.slot);
+    }
+    CHECK(pfd_loader_seek(loader, 0, 34, &err) == PFD_INVALID_ARGUMENT);
+    pfd_loader_release(loader);
+}
+
+static void test_bad_records_by_policy(void)
+{
+    pfd_error err;
+    pfd_loader *loader = NULL;
+    const int64_t bad = (NUM_ROWS + 49) / 50;
+    MUST(open_loader((setting){.prefix = "bad-", .on_error = "skip", .shuffle = 1}, &loader, &err));
+    CHECK(read_epoch(loader).rows == NUM_ROWS - bad);
+    pfd_stats stats;
+    pfd_loader_get_stats(loader, &stats);
+    CHECK(stats.skipped == bad && stats.slots_held == 0);
+    CHECK(pfd_loader_get_skipped(loader, bad - 1, &err) == PFD_OK && err.line > 0 && err.file[0]);
+    CHECK(pfd_loader_get_skipped(loader, bad, &err) == PFD_END);
+    pfd_loader_release(loader);
+
+    MUST(open_loader((setting){.prefix = "bad-", .on_error = "pad"}, &loader, &err));
+    CHECK(read_epoch(loader).rows == NUM_ROWS);
+    pfd_loader_release(loader);
+
+    MUST(open_loader((setting){.prefix = "bad-", .num_threads = 7}, &loader, &err));
+    pfd_batch batch;
+    CHECK(next(loader, &batch, &err) == PFD_CORRUPT_DATA && err.line == 1 && err.byte == 2);
+    CHECK(read_epoch(loader).errors > 0);
+    pfd_loader_release(loader);
+
+    setting few = {.prefix = "bad-", .on_error = "skip", .max_errors = 3};
+    MUST(open_loader(few, &loader, &err));
+    CHECK(read_epoch(loader).errors > 0);
+    pfd_loader_release(loader);
+}
+
+static void test_held_batches_survive_close_and_obey_the_budget(void)
+{
+    pfd_error err;
+    pfd_loader *loader = NULL;
+    pfd_batch held[16];
+    MUST(open_loader((setting){.memory_budget = 8 * 64 * 64}, &loader, &err));
+    int n = 0;
+    pfd_status status;
+    while ((status = next(loader, &held[n], &err)) == PFD_OK && n < 15) n++;
+    CHECK(status == PFD_OUT_OF_MEMORY && strstr(err.message, "memory_budget"));
+    pfd_batch_release(held[--n].slot);
+    CHECK(next(loader, &held[n++], &err) == PFD_OK);
+    pfd_loader_close(loader);
+    CHECK(next(loader, &held[15], &err) == PFD_CANCELLED);
+    pfd_loader_release(loader);
+    for (int i = 0; i < n; i++) {
+        CHECK(((double *)held[i].data[0])[0] == (double)(64 * held[i].step));
+        pfd_batch_release(held[i].slot);
+    }
+}
+
+typedef struct crowd {
+    pfd_loader *loader;
+    _Atomic int64_t rows;
+} crowd;
+
+static void *consume(void *argument)
+{
+    crowd *c = argument;
+    pfd_error err;
+    pfd_batch batch;
+    pfd_stats stats;
+    for (pfd_status status; (status = next(c->loader, &batch, &err)) != PFD_CANCELLED;) {
+        if (status != PFD_OK) continue;
+        c->rows += batch.rows;
+        pfd_loader_get_stats(c->loader, &stats);
+        pfd_batch_release(batch.slot);
+    }
+    return NULL;
+}
+
+static void test_many_consumers_and_a_close_in_between(void)
+{
+    pfd_error err;
+    for (int round = 0; round < 5; round++) {
+        crowd c = {0};
+        MUST(open_loader((setting){.shuffle = 1, .num_threads = 3}, &c.loader, &err));
+        pthread_t threads[3];
+        for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, consume, &c);
+        while (c.rows < 2 * NUM_ROWS) usleep(1000);
+        pfd_loader_close(c.loader);
+        for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+        pfd_loader_release(c.loader);
+        CHECK(c.rows >= 2 * NUM_ROWS);
+    }
+}
+
+static void test_open_failures_leave_nothing(void)
+{
+    pfd_error err;
+    pfd_loader *loader = NULL;
+    CHECK(open_loader((setting){.prefix = "none-"}, &loader, &err) == PFD_IO);
+    CHECK(open_loader((setting){.memory_budget = 10}, &loader, &err) == PFD_INVALID_ARGUMENT);
+    CHECK(open_loader((setting){.num_threads = -1}, &loader, &err) == PFD_INVALID_ARGUMENT);
+    CHECK(open_loader((setting){.batch_size = INT32_MAX}, &loader, &err) != PFD_OK || loader);
+    pfd_loader_release(loader);
+}
+
+static void remove_parts(const char *prefix)
+{
+    for (int file = 0; file < NUM_FILES; file++) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/%s%d", folder, prefix, file);
+        unlink(path);
+    }
+}
+
+int main(void)
+{
+    if (!mkdtemp(folder)) return 1;
+    write_parts("good-", 0);
+    write_parts("bad-", 50);
+    test_any_number_of_threads_gives_the_same_order();
+    test_big_batches_are_made_by_several_threads();
+    test_ranks_share_an_epoch();
+    test_seek_goes_on_exactly_there();
+    test_bad_records_by_policy();
+    test_held_batches_survive_close_and_obey_the_budget();
+    test_many_consumers_and_a_close_in_between();
+    test_open_failures_leave_nothing();
+    remove_parts("good-");
+    remove_parts("bad-");
+    rmdir(folder);
+    printf("%d passed, %d failed\n", num_passed, num_failed);
+    return num_failed > 0;
+}
