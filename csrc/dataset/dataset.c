@@ -91,7 +91,7 @@ pfd_status pfd_dataset_seek(pfd_dataset *ds, int64_t epoch, int64_t position, pf
 
 void pfd_dataset_describe(const pfd_dataset *ds, const pfd_record *record, pfd_error *err)
 {
-    while (ds->inner) ds = ds->inner;
+    while (ds->inner && !ds->methods->describe) ds = ds->inner;
     if (ds->methods->describe) ds->methods->describe(ds, record, err);
 }
 

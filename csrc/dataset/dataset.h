@@ -28,7 +28,7 @@ int32_t pfd_dataset_is_random_access(const pfd_dataset *ds);
 pfd_status pfd_dataset_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch, pfd_record *out,
                             int64_t *n, pfd_error *err);
 pfd_status pfd_dataset_seek(pfd_dataset *ds, int64_t epoch, int64_t position, pfd_error *err);
-/* Goes down the chain to the source's describe(), if it has one. */
+/* The first describe() found going down the chain, if there is one. */
 void pfd_dataset_describe(const pfd_dataset *ds, const pfd_record *record, pfd_error *err);
 void pfd_dataset_close(pfd_dataset *ds); /* accepts NULL */
 
