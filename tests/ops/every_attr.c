@@ -28,50 +28,50 @@ typedef struct every_attr {
     pfd_list_string colours;
 } every_attr;
 
-typedef struct report {
+typedef struct shown_text {
     char data[1000];
     size_t used;
-} report;
+} shown_text;
 
-#define ADD(report, ...)                                                                           \
-    ((report)->used += (size_t)snprintf((report)->data + (report)->used,                           \
-                                        sizeof(report)->data - (report)->used, __VA_ARGS__))
+#define ADD(text, ...)                                                                             \
+    ((text)->used += (size_t)snprintf((text)->data + (text)->used,                                 \
+                                      sizeof(text)->data - (text)->used, __VA_ARGS__))
 
-static void add_ints(report *report, const char *name, pfd_list_int64 list)
+static void add_ints(shown_text *shown, const char *name, pfd_list_int64 list)
 {
-    ADD(report, "\n%s=", name);
-    for (int64_t i = 0; i < list.size; i++) ADD(report, "%s%" PRId64, i ? "," : "", list.data[i]);
+    ADD(shown, "\n%s=", name);
+    for (int64_t i = 0; i < list.size; i++) ADD(shown, "%s%" PRId64, i ? "," : "", list.data[i]);
 }
 
-static void add_floats(report *report, const char *name, pfd_list_float list)
+static void add_floats(shown_text *shown, const char *name, pfd_list_float list)
 {
-    ADD(report, "\n%s=", name);
-    for (int64_t i = 0; i < list.size; i++) ADD(report, "%s%.17g", i ? "," : "", list.data[i]);
+    ADD(shown, "\n%s=", name);
+    for (int64_t i = 0; i < list.size; i++) ADD(shown, "%s%.17g", i ? "," : "", list.data[i]);
 }
 
-static void add_strings(report *report, const char *name, pfd_list_string list)
+static void add_strings(shown_text *shown, const char *name, pfd_list_string list)
 {
-    ADD(report, "\n%s=", name);
-    for (int64_t i = 0; i < list.size; i++) ADD(report, "%s%s", i ? "," : "", list.data[i]);
+    ADD(shown, "\n%s=", name);
+    for (int64_t i = 0; i < list.size; i++) ADD(shown, "%s%s", i ? "," : "", list.data[i]);
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const every_attr *attrs = args->attrs;
-    report report = {.used = 0};
-    ADD(&report, "flag=%" PRId32 "\ni32=%" PRId32 "\ni64=%" PRId64 "\nf32=%.9g\nf64=%.17g",
+    shown_text shown = {.used = 0};
+    ADD(&shown, "flag=%" PRId32 "\ni32=%" PRId32 "\ni64=%" PRId64 "\nf32=%.9g\nf64=%.17g",
         attrs->flag, attrs->i32, attrs->i64, (double)attrs->f32, attrs->f64);
-    ADD(&report, "\ntext=%.200s\ndtype=%" PRId32, attrs->text, attrs->dtype);
-    add_ints(&report, "shape", attrs->shape);
-    add_ints(&report, "ints", attrs->ints);
-    add_floats(&report, "floats", attrs->floats);
-    add_strings(&report, "strings", attrs->strings);
-    ADD(&report, "\ndigit=%" PRId32 "\nratio=%.17g\npositive=%.17g\ncolour=%s", attrs->digit,
+    ADD(&shown, "\ntext=%.200s\ndtype=%" PRId32, attrs->text, attrs->dtype);
+    add_ints(&shown, "shape", attrs->shape);
+    add_ints(&shown, "ints", attrs->ints);
+    add_floats(&shown, "floats", attrs->floats);
+    add_strings(&shown, "strings", attrs->strings);
+    ADD(&shown, "\ndigit=%" PRId32 "\nratio=%.17g\npositive=%.17g\ncolour=%s", attrs->digit,
         attrs->ratio, attrs->positive, attrs->colour);
-    add_ints(&report, "digits", attrs->digits);
-    add_floats(&report, "ratios", attrs->ratios);
-    add_strings(&report, "colours", attrs->colours);
-    return args->host->fail(err, PFD_UNSUPPORTED, "%s", report.data);
+    add_ints(&shown, "digits", attrs->digits);
+    add_floats(&shown, "ratios", attrs->ratios);
+    add_strings(&shown, "colours", attrs->colours);
+    return args->host->fail(err, PFD_UNSUPPORTED, "%s", shown.data);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
