@@ -5,7 +5,10 @@ from __future__ import annotations
 import locale
 import pathlib
 import random
+import shutil
 import struct
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
@@ -16,14 +19,16 @@ import pyflowdata as flow
 
 HARD = [
     "0", "-0", "+0.0", "-0.0e5", "0e999999999999", "00000000000000000000", "1.", ".5",
-    "+.5e1", "-5.E+3", "1E5", "1e+05", "1e-05", "000000000000000000000000001.50", "0.000000000000000000000000000015",
+    "+.5e1", "-5.E+3", "1E5", "1e+05", "1e-05", "000000000000000000000000001.50",
+    "0.000000000000000000000000000015",
     "9007199254740991", "9007199254740993", "9007199254740993.0000000000000000000000001",
     "9007199254740992.9999999999999999999999999", "18446744073709551615", "18446744073709551616",
     "9999999999999999999", "99999999999999999999", "1e22", "1e23", "8.5e22", "1e-22", "1e-23",
     "1.7976931348623157e308", "1.7976931348623158e308", "1.7976931348623159e308", "1e308", "1e309",
     "2.2250738585072014e-308", "2.2250738585072011e-308", "4.9e-324", "2.4703282292062327e-324",
     "2.4703282292062328e-324", "1e-400", "-1e-400", "1e400", "-1e400", "1e-343",
-    "1e99999999999999999999", "-1e-99999999999999999999", "0.000e400", "6.631236871469758276785396630275672e-3",
+    "1e99999999999999999999", "-1e-99999999999999999999", "0.000e400",
+    "6.631236871469758276785396630275672e-3",
     "inf", "-inf", "+inf", "INF", "Infinity", "-iNfInItY", "+INFINITY", "nan", "-nan", "+NaN",
     "1" + "0" * 400 + "e-400", "0." + "0" * 400 + "1e401", "1" + "0" * 100_000 + "e-100000",
     "0." + "0" * 100_000 + "7e100001", "3" * 100_000, "-0." + "3" * 100_000, "0." + "9" * 100_000,
@@ -174,6 +179,11 @@ def test_short_ties(tmp_path: pathlib.Path) -> None:
         assert value == exact.numerator / exact.denominator, text
 
 
+def test_table_of_powers_is_the_generated_one() -> None:
+    generator = pathlib.Path(__file__).parent.parent / "tools" / "make_power_of_five.py"
+    subprocess.run([sys.executable, generator, "--check"], check=True)
+
+
 def test_ten_million_digits(tmp_path: pathlib.Path) -> None:
     count = 10_000_000
     zeros = "0" * count
@@ -187,23 +197,33 @@ def test_blanks_around_numbers(tmp_path: pathlib.Path) -> None:
     assert found.tolist() == [1.5, -2.0, 3.0, 4.0, 5.0, 6.0]
 
 
-@pytest.mark.parametrize("digits", ["1.5", "123.456e10", "9007199254740993." + "0" * 50 + "1"])
-def test_locale_with_comma(tmp_path: pathlib.Path, digits: str) -> None:
-    names = ["de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "fr_FR.utf8", "nl_NL.UTF-8",
-             "pt_BR.UTF-8", "ru_RU.UTF-8", "sv_SE.UTF-8"]  # fmt: skip
-    before = locale.setlocale(locale.LC_NUMERIC)
+def set_comma_locale(folder: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Makes LC_NUMERIC one with a decimal comma: an installed locale, else one compiled here."""
+    names = ["de_DE.UTF-8", "fr_FR.UTF-8", "nl_NL.UTF-8", "pt_BR.UTF-8", "ru_RU.UTF-8"]
+    if shutil.which("localedef"):
+        made = folder / "made_DE.UTF-8"
+        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", made], capture_output=True)
+        names += [made.name]
     for name in names:
+        if name.startswith("made_"):
+            monkeypatch.setenv("LOCPATH", str(folder))
         try:
             locale.setlocale(locale.LC_NUMERIC, name)
         except locale.Error:
             continue
-        try:
-            assert locale.localeconv()["decimal_point"] == ","
-            check(tmp_path, [digits, "-" + digits])
-        finally:
-            locale.setlocale(locale.LC_NUMERIC, before)
-        return
-    pytest.skip(f"no locale with a decimal comma here; one of {', '.join(names)} would do")
+        if locale.localeconv()["decimal_point"] == ",":
+            return True
+    return False
+
+
+def test_locale_with_comma(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = locale.setlocale(locale.LC_NUMERIC)
+    try:
+        if not set_comma_locale(tmp_path, monkeypatch):
+            pytest.skip("no locale with a decimal comma here, and none could be made (localedef)")
+        check(tmp_path, ["1.5", "-123.456e10", "9007199254740993." + "0" * 50 + "1", *HARD])
+    finally:
+        locale.setlocale(locale.LC_NUMERIC, before)
 
 
 # The line, the index of the first byte that cannot be used, and the text that the message shows.

@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "core/scratch.h"
 #include "text/parse_double.h"
+#include "text/quote.h"
 
 #include <inttypes.h>
 #include <math.h>
