@@ -10,7 +10,7 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-LIBRARY = "libpyflowdata.so"
+BUILT = Path("build", "wheel", "libpyflowdata.so")
 
 
 def version() -> str:
@@ -24,19 +24,21 @@ class BuildWithLibrary(build_py):
     """Adds the library and the headers.  An editable install finds both in the checkout."""
 
     def run(self) -> None:
-        # Our own warnings must not fail a build with a compiler that we have not seen.
-        subprocess.run(["make", "WERROR=", "all"], cwd=ROOT, check=True)
+        # A folder of its own, and our warnings must not fail a build with a new compiler.
+        target = "all" if self.editable_mode else str(BUILT)
+        make = ["make", f"BUILD={BUILT.parent}", "WERROR=", target]
+        subprocess.run(make, cwd=ROOT, check=True)
         super().run()
         if not self.editable_mode:
-            for source, target in self._additions().items():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(source, target)
+            for source, addition in self._additions().items():
+                addition.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, addition)
 
     def _additions(self) -> dict[Path, Path]:
         package = Path(self.build_lib) / "pyflowdata"
         headers = sorted((ROOT / "csrc" / "include" / "pyflowdata").glob("*.h"))
         added = {header: package / "include" / "pyflowdata" / header.name for header in headers}
-        added[ROOT / "pyflowdata" / LIBRARY] = package / LIBRARY
+        added[ROOT / BUILT] = package / BUILT.name
         return added
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:

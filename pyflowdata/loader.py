@@ -157,9 +157,8 @@ class DataLoader(Generic[BatchT]):
         An iterator made before, and not at its end, raises CancelledError from now on.
         """
         with self._taking:
-            if not self._resume:
-                self._epoch, self._position = self._begun + 1, 0
-            return self._begin(endless=False)
+            place = (self._epoch, self._position) if self._resume else (self._begun + 1, 0)
+            return self._begin(place, endless=False)
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is.
@@ -168,15 +167,17 @@ class DataLoader(Generic[BatchT]):
             InvalidArgumentError: An epoch has no batches.
         """
         with self._taking:
-            self._epoch, self._position = self._next_place()
-            return self._begin(endless=True)
+            return self._begin(self._next_place(), endless=True)
 
-    def _begin(self, *, endless: bool) -> Iterator[BatchT]:
+    def _begin(self, place: tuple[int, int], *, endless: bool) -> Iterator[BatchT]:
+        self._get_handle()
+        self._iterator += 1
+        self._epoch, self._position = place
         self._passed = 0
+        self._unsure = True
         self._seek()
         self._resume = False
         self._begun = self._epoch
-        self._iterator += 1
         return _Batches(self, self._iterator, endless)
 
     def _seek(self) -> None:
