@@ -2,7 +2,7 @@
 #
 #   make CC=clang                  another compiler        make CFLAGS=-march=native   added flags
 #   make SAN=address,undefined     a sanitizer's flavour   make test ARGS='-k order'   some tests
-#   make WERROR=                   warnings that stay warnings
+#   make WERROR=                   warnings that stay warnings          make V=1    shows the commands
 
 SAN     ?=
 WERROR  ?= -Werror
@@ -23,12 +23,15 @@ COMPILE   = $(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthre
             -Icsrc -Icsrc/include $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
             -fno-sanitize-recover=all) $(CPPFLAGS) $(CFLAGS)
 
+# Says in short what it does.
+DO        = $(if $(V),,@echo '  $(1) $@' &&)
+
 all: $(LIBRARY) $(if $(filter release,$(FLAVOUR)),pyflowdata/libpyflowdata.so)
 objects: $(OBJECTS) $(C_TESTS:%=%.o)
 c-tests: $(C_TESTS)
 
 $(LIBRARY): $(OBJECTS) $(MAP)
-	$(COMPILE) -shared -Wl,--version-script=$(MAP) $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS) \
+	$(call DO,link) $(COMPILE) -shared -Wl,--version-script=$(MAP) $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS) \
 	    -o $@ $(OBJECTS) -lm
 
 # Moved into place, so that a process which has the old library mapped keeps it.
@@ -37,10 +40,10 @@ pyflowdata/libpyflowdata.so: $(LIBRARY)
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -MMD -MP -c -o $@ $<
+	$(call DO,compile) $(COMPILE) -MMD -MP -c -o $@ $<
 
 $(C_TESTS): %: %.o $(OBJECTS)
-	$(COMPILE) $(LDFLAGS) -o $@ $^ -lm
+	$(call DO,link) $(COMPILE) $(LDFLAGS) -o $@ $^ -lm
 
 # Rewritten when compiler or flags are others than last time: then everything is compiled anew.
 $(BUILD)/flags: always

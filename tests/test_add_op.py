@@ -114,7 +114,7 @@ def test_its_attrs_and_inputs_are_checked(tree):
     run(tree, """
 import pytest
 record = flow.MiniReader("data", batch_size=2)
-with pytest.raises(flow.InvalidArgumentError, match=r"factor = 101.*-100.*100"):
+with pytest.raises(flow.InvalidArgumentError, match=r"factor' = 101.*-100.*100"):
     flow.Difference(record, factor=101)
 with pytest.raises(flow.InvalidArgumentError, match="float64 rows of 2 columns"):
     flow.Difference(flow.MiniDecoder(record)[0])
