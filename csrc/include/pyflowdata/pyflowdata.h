@@ -177,10 +177,6 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
  * flight has not ended yet; call again (after looking for signals). */
 pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_error *err);
 
-/* Where the loader stands: epoch and step of the batch that next() would deliver. A step equal to
- * num_batches is the end of that epoch. */
-pfd_status pfd_loader_get_position(const pfd_loader *loader, int64_t *epoch, int64_t *step);
-
 /* Uses `seed` for reader i from the next seek on; for restoring a drawn seed. */
 pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_error *err);
 
