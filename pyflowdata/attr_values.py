@@ -28,6 +28,10 @@ def _refuse(attr: Attr, value: object, expected: str) -> InvalidArgumentError:
     )
 
 
+def _a(word: str) -> str:
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+
+
 def _dtype_name(attr: Attr, value: object) -> str:
     if value is None:
         raise _refuse(attr, value, "a dtype, like 'float32' or np.float32")
@@ -50,7 +54,7 @@ def _list(attr: Attr, values: Sequence[object]) -> Plain:
         return [value for value in plain if isinstance(value, int)]
     if kinds <= {int, float}:
         return [float(value) for value in plain if isinstance(value, (int, float))]
-    raise _refuse(attr, values, f"a {attr.type.word}")
+    raise _refuse(attr, values, _a(attr.type.word))
 
 
 def _plain(attr: Attr, value: object) -> Plain:
@@ -70,7 +74,7 @@ def _plain(attr: Attr, value: object) -> Plain:
         return os.fsdecode(value)
     if isinstance(value, (list, tuple)):
         return _list(attr, value)
-    raise _refuse(attr, value, f"a {attr.type.word}")
+    raise _refuse(attr, value, _a(attr.type.word))
 
 
 class _Filler:

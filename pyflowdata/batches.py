@@ -19,6 +19,7 @@ from .graph import Blob
 Array = npt.NDArray[Any]
 
 _MOST_SLOTS = 4096  # remembered; a loader has far fewer, unless its slots come and go
+_gc, _buffer, _ndarray = ffi.gc, ffi.buffer, np.ndarray  # per batch, every look-up counts
 # Reads all of a pfd_batch at once: slot, epoch, step, rows, data.
 _READ_BATCH = struct.Struct("@qqqqq").unpack_from
 
@@ -35,18 +36,19 @@ def _releaser(slot: CData) -> Callable[[CData], None]:
 class _Slot:
     """What stays the same each time that a slot is delivered."""
 
-    __slots__ = ("addresses", "base", "data", "give_back", "plan", "pointers", "rows", "size")
+    __slots__ = ("addresses", "base", "data", "give_back", "plan", "pointers", "rows", "seen", "size")
 
     def __init__(self, slot: int, data: int, row_bytes: Sequence[int], most_rows: int) -> None:
         count = len(row_bytes)
         self.data = data  # address of the array of pointers
-        self.pointers = ffi.cast("intptr_t *", data)
-        self.addresses: list[int] = ffi.unpack(self.pointers, count)
+        pointers = ffi.cast("intptr_t *", data)
+        self.addresses: list[int] = ffi.unpack(pointers, count)
+        self.pointers = ffi.buffer(pointers, count * ffi.sizeof("intptr_t"))
+        self.seen: bytes = self.pointers[:]
         first = min(self.addresses)
         ends = [at + most_rows * size for at, size in zip(self.addresses, row_bytes, strict=True)]
         self.base = ffi.cast("char *", first)
-        self.size = max(*ends, first + 1)
-        self.size -= first
+        self.size = max(*ends, first + 1) - first
         self.give_back = _releaser(ffi.cast("void *", slot))
         self.rows = -1  # that the plan is for
         self.plan: list[tuple[tuple[int, ...], np.dtype[Any], int]] = []
@@ -57,14 +59,12 @@ class BatchArrays:
 
     Attributes:
         batch: The `pfd_batch *` that `pfd_loader_next` writes into.
-        epoch, step: Of the batch that was read last.
     """
 
-    __slots__ = ("_bytes", "_row_bytes", "_slots", "_types", "_most_rows", "batch", "epoch", "step")
+    __slots__ = ("_bytes", "_row_bytes", "_slots", "_types", "_most_rows", "batch")
 
     def __init__(self, blobs: Sequence[Blob]) -> None:
         self.batch = ffi.new("pfd_batch *")
-        self.epoch = self.step = 0
         self._bytes = ffi.buffer(self.batch)
         self._types = [(blob.shape[1:], blob.dtype) for blob in blobs]
         self._row_bytes = [
@@ -88,21 +88,19 @@ class BatchArrays:
         ]
         slot.rows = rows
 
-    def take(self) -> list[Array]:
-        """The arrays of the batch in `batch`, one per blob; writable, C-contiguous.
+    def take(self) -> tuple[list[Array], int, int]:
+        """The arrays of the batch in `batch`, one per blob; its epoch and step.
 
-        They own the batch from here on: it is released with the last of them.
+        The arrays are writable and C-contiguous.  They own the batch from here on: it is released
+        with the last of them.
         """
-        address, self.epoch, self.step, rows, data = _READ_BATCH(self._bytes)
+        address, epoch, step, rows, data = _READ_BATCH(self._bytes)
         slot = self._slots.get(address)
         # An address may come again for another slot, with its memory elsewhere.
-        if (
-            slot is None
-            or slot.data != data
-            or ffi.unpack(slot.pointers, len(self._types)) != slot.addresses
-        ):
+        if slot is None or slot.data != data or slot.pointers[:] != slot.seen:
             slot = self._remember(address, data)
         if slot.rows != rows:
             self._plan(slot, rows)
-        memory = ffi.buffer(ffi.gc(slot.base, slot.give_back), slot.size)
-        return [np.ndarray(shape, dtype, memory, offset) for shape, dtype, offset in slot.plan]
+        memory = _buffer(_gc(slot.base, slot.give_back), slot.size)
+        arrays = [_ndarray(shape, dtype, memory, offset) for shape, dtype, offset in slot.plan]
+        return arrays, epoch, step

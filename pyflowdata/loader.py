@@ -25,6 +25,8 @@ BatchT = TypeVar("BatchT")
 
 _SIGNALS_NS = 50_000_000  # how long a wait may keep Python from looking for signals
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
+_END = lib.PFD_END
+_next = lib.pfd_loader_next
 _OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
 _open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
 
@@ -118,6 +120,7 @@ class DataLoader(Generic[BatchT]):
             InvalidArgumentError: What is given is wrong, or the readers do not fit together.
             FileError: Files are missing or cannot be read.
         """
+        self._form: Callable[[list[Array]], BatchT]
         wanted, self._form = _arrange(blobs)
         self._state = _CLOSED  # until it is open
         self._taking = threading.RLock()  # held by who takes batches or moves the loader
@@ -130,7 +133,8 @@ class DataLoader(Generic[BatchT]):
         self._unsure = False  # an interrupt came between the library and us: seek first
         self._last_stats: dict[str, float] = {}
         self._last_skipped: list[Error] = []
-        self._arrays = BatchArrays(wanted)
+        arrays = BatchArrays(wanted)
+        self._batch, self._take = arrays.batch, arrays.take
         self._err = new_error()
         self._handle = _open(wanted, num_threads, prefetch, memory_budget, zip)
         self._state = _OPEN
@@ -153,9 +157,8 @@ class DataLoader(Generic[BatchT]):
         An iterator made before, and not at its end, raises CancelledError from now on.
         """
         with self._taking:
-            if not self._resume:
-                self._epoch, self._position = self._begun + 1, 0
-            return self._begin(endless=False)
+            place = (self._epoch, self._position) if self._resume else (self._begun + 1, 0)
+            return self._begin(place, endless=False)
 
     def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is.
@@ -164,15 +167,17 @@ class DataLoader(Generic[BatchT]):
             InvalidArgumentError: An epoch has no batches.
         """
         with self._taking:
-            self._epoch, self._position = self._next_place()
-            return self._begin(endless=True)
+            return self._begin(self._next_place(), endless=True)
 
-    def _begin(self, *, endless: bool) -> Iterator[BatchT]:
+    def _begin(self, place: tuple[int, int], *, endless: bool) -> Iterator[BatchT]:
+        self._get_handle()
+        self._iterator += 1
+        self._epoch, self._position = place
         self._passed = 0
+        self._unsure = True
         self._seek()
         self._resume = False
         self._begun = self._epoch
-        self._iterator += 1
         return _Batches(self, self._iterator, endless)
 
     def _seek(self) -> None:
@@ -194,48 +199,48 @@ class DataLoader(Generic[BatchT]):
     def _deliver(self, iterator: int, endless: bool) -> BatchT | None:
         """The next batch for an iterator; None when its epoch is over."""
         with self._taking:
+            if iterator != self._iterator or self._unsure:
+                self._prepare(iterator)
+            self._unsure = True
             while True:
-                if iterator != self._iterator:
-                    self._get_handle()
-                    raise CancelledError(
-                        "this iterator is over: a newer one was begun, or a state was loaded"
-                    )
-                arrays = self._take()
-                if arrays is not None:
+                handle = self._handle
+                if handle is None:
+                    handle = self._get_handle()
+                status = _next(handle, _SIGNALS_NS, self._batch, self._err)
+                if status == 0:
+                    arrays, self._epoch, step = self._take()
+                    self._position = step + 1
+                    self._passed = 0
+                    self._unsure = False
                     return self._form(arrays)
-                empty = self._position + self._passed == 0
-                self._epoch, self._position, self._passed = self._epoch + 1, 0, 0
-                if not endless:
-                    return None
-                if empty:
-                    raise InvalidArgumentError(
-                        "repeat() of an epoch without batches would never end; is last_batch="
-                        "'drop' with fewer records than batch_size meant?"
-                    )
-                self._begun = self._epoch
+                if status == _END:
+                    self._end_epoch(endless)
+                    if not endless:
+                        self._unsure = False
+                        return None
+                elif status < 0:
+                    self._unsure = False
+                    self._passed += 1
+                    raise self._failure(status)
 
-    def _take(self) -> list[Array] | None:
-        """The arrays of the next batch, or None at the end of the epoch."""
-        if self._unsure:
-            self._seek()
-        arrays = self._arrays
-        self._unsure = True
-        while True:
-            handle = self._get_handle()
-            status = lib.pfd_loader_next(handle, _SIGNALS_NS, arrays.batch, self._err)
-            if status == 0:
-                made = arrays.take()
-                self._epoch, self._position = arrays.epoch, arrays.step + 1
-                self._passed = 0
-                self._unsure = False
-                return made
-            if status == lib.PFD_END:
-                self._unsure = False
-                return None
-            if status < 0:
-                self._unsure = False
-                self._passed += 1
-                raise self._failure(status)
+    def _prepare(self, iterator: int) -> None:
+        self._get_handle()
+        if iterator != self._iterator:
+            raise CancelledError(
+                "this iterator is over: a newer one was begun, or a state was loaded"
+            )
+        self._seek()
+
+    def _end_epoch(self, endless: bool) -> None:
+        empty = self._position + self._passed == 0
+        self._epoch, self._position, self._passed = self._epoch + 1, 0, 0
+        if endless:
+            self._begun = self._epoch
+            if empty:
+                raise InvalidArgumentError(
+                    "repeat() of an epoch without batches would never end; is last_batch='drop' "
+                    "with fewer records than batch_size meant?"
+                )
 
     def _failure(self, status: int) -> Error:
         failure = exception(status, self._err)
@@ -457,8 +462,8 @@ def _arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Array]]
     for blob in blobs:
         if not isinstance(blob, Blob):
             raise InvalidArgumentError(
-                f"a {type(blob).__name__} was given as a blob; a DataLoader takes blobs, or one "
-                "tuple or dict of blobs, as op functions return them"
+                f"{blob!r:.80} was given as a blob; a DataLoader takes blobs, or one tuple or "
+                "dict of blobs, as op functions return them"
             )
     return blobs, form
 
@@ -505,16 +510,12 @@ def _open(
 def _read_reader(handle: CData, index: int) -> Reader:
     info, err = new_struct("pfd_reader_info"), new_error()
     check(lib.pfd_loader_get_reader(handle, index, info), err)
-    name, order_key = text(info.name), text(info.order_key)
-    spec = _read_spec(text(info.spec))
-    if order_key != name:
-        spec.setdefault("order_key", order_key)
     return Reader(
-        name=name,
+        name=text(info.name),
         op=text(info.op),
         seed=info.seed,
         seed_is_default=info.seed_origin == lib.PFD_SEED_DEFAULT,
-        spec=spec,
+        spec=_read_spec(text(info.spec)),
         files=info.num_files,
         bytes=info.num_bytes,
         records=info.num_records,

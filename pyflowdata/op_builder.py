@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from .errors import InvalidArgumentError
 from .graph import Blob, Node, is_present
 from .op_functions import take_inputs
-from .registry import Op, Port, find_op
+from .registry import Op as RegisteredOp
+from .registry import Port, find_op
 
 
-def _check_port(op: Op, ports: tuple[Port, ...], name: str, kind: str) -> None:
+def _check_port(op: RegisteredOp, ports: tuple[Port, ...], name: str, kind: str) -> None:
     names = [port.name for port in ports]
     if name in names:
         return
@@ -56,7 +57,7 @@ class UserOpBuilder:
 
     def __init__(self, name: str | None = None) -> None:
         self._name = name
-        self._op: Op | None = None
+        self._op: RegisteredOp | None = None
         self._inputs: dict[str, object] = {}
         self._outputs: list[str] = []
         self._attrs: dict[str, object] = {}
@@ -70,7 +71,7 @@ class UserOpBuilder:
         self._op = find_op(op_type_name)
         return self
 
-    def _chosen_op(self, call: str) -> Op:
+    def _chosen_op(self, call: str) -> RegisteredOp:
         if self._op is None:
             raise InvalidArgumentError(f"{call} was called before Op(); Op(type) must come first")
         return self._op

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,9 @@ from .registry import Attr, Op
 
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
-_ANNOTATIONS = {"dtype": "DTypeLike", "shape": "Sequence[int]"}
+_SCALARS: dict[str, object] = {"bool": bool, "int": int, "float": float, "str": str}
+_LISTS: dict[type, object] = {int: Sequence[int], float: Sequence[float], str: Sequence[str]}
+_COLUMNS = 100
 _NAME_DOC = "Name of this node, unique in a loader; None for none."
 
 
@@ -29,10 +32,8 @@ def ordered_attrs(op: Op) -> list[Attr]:
 
 def _annotation(attr: Attr) -> object:
     if attr.type.element is not None:
-        return f"Sequence[{attr.type.element.__name__}]"
-    return _ANNOTATIONS.get(attr.type.word) or {"bool": bool, "int": int, "float": float}.get(
-        attr.type.word, str
-    )
+        return _LISTS[attr.type.element]
+    return _SCALARS.get(attr.type.word, "DTypeLike")
 
 
 def signature(op: Op) -> inspect.Signature:
@@ -49,7 +50,7 @@ def signature(op: Op) -> inspect.Signature:
             )
         )
     parameters.append(
-        inspect.Parameter("name", _KEYWORD, default=None, annotation="str | None")
+        inspect.Parameter("name", _KEYWORD, default=None, annotation=str | None)
     )
     return inspect.Signature(parameters, return_annotation=_return_annotation(op))
 
@@ -57,8 +58,8 @@ def signature(op: Op) -> inspect.Signature:
 def _return_annotation(op: Op) -> object:
     certain = sum(op.switch(port.name) is None for port in op.outputs)
     if certain == 1:
-        return Blob if certain == len(op.outputs) else "Blob | tuple[Blob, ...]"
-    return "tuple[Blob, ...]"
+        return Blob if certain == len(op.outputs) else Blob | tuple[Blob, ...]
+    return tuple[Blob, ...]
 
 
 # ---- Help text ----------------------------------------------------------------------------------
@@ -79,32 +80,53 @@ def limits(attr: Attr) -> str:
 def _attr_doc(attr: Attr) -> str:
     about = [attr.type.word, "required" if attr.required else f"default {attr.default!r}"]
     about += [limits(attr)] if limits(attr) else []
-    return f"    {python_name(attr.name)} ({', '.join(about)}): {attr.doc}"
+    return f"{python_name(attr.name)} ({', '.join(about)}): {attr.doc}"
 
 
 def docstring(op: Op) -> str:
     """The op's doc, its inputs, attrs with defaults and limits, and outputs."""
-    lines = [*_split_summary(op.doc), "", "Args:"]
-    lines += [f"    {python_name(port.name)} (Blob): {port.doc}" for port in op.inputs]
-    lines += [_attr_doc(attr) for attr in ordered_attrs(op)]
-    lines += [f"    name (str, default None): {_NAME_DOC}", "", "Returns:"]
-    lines.append("    The blob of the output:" if len(op.outputs) == 1 else "    Blobs in order:")
+    arguments = [f"{python_name(port.name)} (Blob): {port.doc}" for port in op.inputs]
+    arguments += [_attr_doc(attr) for attr in ordered_attrs(op)]
+    arguments.append(f"name (str, default None): {_NAME_DOC}")
+    outputs = []
     for port in op.outputs:
         switch = op.switch(port.name)
         condition = f" (only with {switch.name}=True)" if switch else ""
-        lines.append(f"    {port.name}{condition}: {port.doc}")
-    lines += [
-        "",
-        "Raises:",
-        "    InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of",
-        "        range; the text says what is allowed.",
+        outputs.append(f"{port.name}{condition}: {port.doc}")
+    returns = "The blob of the output" if len(op.outputs) == 1 else "The blobs of the outputs"
+    failures = [
+        "InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range; "
+        "the text says what is allowed."
     ]
-    return "\n".join(lines)
+    return "\n".join(
+        [
+            *_paragraphs(op.doc),
+            *_section("Args", arguments),
+            *_section("Returns", [f"{returns}:", *outputs]),
+            *_section("Raises", failures),
+        ]
+    )
 
 
-def _split_summary(doc: str) -> list[str]:
+def _paragraphs(doc: str) -> list[str]:
+    """The summary, and what follows it as a paragraph of its own."""
     summary, stop, rest = doc.partition(". ")
-    return [summary + ".", "", rest.strip()] if stop and rest.strip() else [doc]
+    if not stop or not rest.strip():
+        return textwrap.wrap(doc, _COLUMNS - 4)
+    return [
+        *textwrap.wrap(summary + ".", _COLUMNS - 4),
+        "",
+        *textwrap.wrap(rest.strip(), _COLUMNS - 4),
+    ]
+
+
+def _section(title: str, items: list[str]) -> list[str]:
+    lines = ["", f"{title}:"]
+    for item in items:
+        lines += textwrap.wrap(
+            item, _COLUMNS - 4, initial_indent=" " * 4, subsequent_indent=" " * 8
+        )
+    return lines
 
 
 # ---- Call ---------------------------------------------------------------------------------------
@@ -143,7 +165,7 @@ def take_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
             if isinstance(blob, (tuple, list)) and any(isinstance(one, Blob) for one in blob):
                 hint = f": it has {len(blob)} blobs, pick one of them"
             raise InvalidArgumentError(
-                f"input '{port.name}' is a {type(blob).__name__}; it must be a Blob, as op "
+                f"input '{port.name}' is of type {type(blob).__name__}; it must be a Blob, as op "
                 f"functions return it{hint}",
                 op=op.name,
             )

@@ -153,9 +153,10 @@ def test_a_budget_that_holds_no_batch_is_refused_with_what_is_needed(table, budg
         flow.DataLoader(out, prefetch=4, memory_budget=budget)
 
 
+@pytest.mark.slow
 def test_memory_is_flat_over_a_million_batches(tmp_path):
     table = Table(tmp_path, [500, 500])
-    million = 20_000 if SANITIZED else 1_000_000
+    million = 1_000_000
     out = flow.MiniReader(str(table.folder), batch_size=1, seed=1, **NEW_ORDERS)
     with flow.DataLoader(out, num_threads=1, prefetch=4) as loader:
         batches = loader.repeat()
@@ -165,7 +166,7 @@ def test_memory_is_flat_over_a_million_batches(tmp_path):
         grown = resident_bytes() - before
         assert total == million / 1000 * table.rows[:, 0].sum()
         assert loader.stats()["slots"] <= 8
-    assert SANITIZED or grown < 2 << 20
+    assert grown < 2 << 20
 
 
 def test_opening_and_closing_many_loaders_leaves_nothing(table):
@@ -201,9 +202,11 @@ def test_threads_end_at_close(table, num_threads):
     assert time.monotonic() - start < 2
     assert eventually(lambda: tasks() <= before)
     loader.close()
-    for call in (lambda: next(iter(loader)), loader.state_dict, loader.stats):
-        with pytest.raises((flow.Error, ValueError), match="clos"):
-            call()
+    with pytest.raises(flow.CancelledError, match="closed"):
+        next(iter(loader))
+    assert "closed" in repr(loader)
+    assert loader.state_dict()["position"] == 1, "what is known stays readable"
+    assert loader.stats()["batches"] == 1 and loader.skipped == []
 
 
 def test_a_loader_out_of_sight_ends_its_threads(table):
@@ -384,7 +387,7 @@ loader.close()
 
 @pytest.mark.parametrize("then", ["only the old loader", "new loader"])
 def test_a_forked_child_is_told_and_the_parent_goes_on(table, then):
-    if then == "new loader" and SANITIZED:
+    if then == "new loader" and "tsan" in os.environ.get("PYFLOWDATA_LIBRARY", ""):
         pytest.skip("ThreadSanitizer forbids new threads in the child of a threaded process")
     child, parent = run_python(FORK, str(table.folder), then).split()
     assert (child, parent) == ("31", "10")
@@ -462,18 +465,29 @@ def test_iterating_goes_on_behind_a_failed_batch(tmp_path, num_threads):
             assert got == expected
 
 
-def test_the_state_after_an_error_is_behind_the_failed_batch(tmp_path):
-    (tmp_path / "part-0").write_text("0,0\n1,1\n2;2\n3,3\n4,4\n5,5\n")
+def test_a_state_taken_after_an_error_meets_it_again(tmp_path):
+    """The failed batch was not delivered: a new run tries it, as the old one could not know better.
+
+    Once a later batch is delivered, the state is behind both."""
+    (tmp_path / "part-0").write_text("0,0\n1,1\n2;2\n3,3\n4,4\n5,5\n6,6\n")
     out = flow.MiniReader(str(tmp_path), batch_size=2)
+    states = []
     with flow.DataLoader(out, num_threads=2, prefetch=4) as loader:
         batches = iter(loader)
-        next(batches)
+        assert next(batches)[:, 0].tolist() == [0, 1]
         with pytest.raises(flow.CorruptDataError):
             next(batches)
-        state = loader.state_dict()
+        states.append(loader.state_dict())
+        assert next(batches)[:, 0].tolist() == [4, 5]
+        states.append(loader.state_dict())
     with flow.DataLoader(out) as loader:
-        loader.load_state_dict(state)
-        assert [batch[:, 0].tolist() for batch in loader] == [[4, 5]]
+        loader.load_state_dict(states[0])
+        batches = iter(loader)
+        with pytest.raises(flow.CorruptDataError):
+            next(batches)
+        assert [batch[:, 0].tolist() for batch in batches] == [[4, 5], [6]]
+        loader.load_state_dict(states[1])
+        assert [batch[:, 0].tolist() for batch in loader] == [[6]]
 
 
 def test_counters(table):
@@ -495,7 +509,9 @@ def test_counters(table):
         assert 1 <= stats["slots"] and stats["slots_ready"] <= stats["slots"]
         assert stats["slot_bytes"] >= stats["slots"] * 8 * (16 + 1 + 16)
         assert all(stats[key] >= 0 for key in ("wait_ns", "help_ns", "idle_ns"))
-        assert eventually(lambda: loader.stats()["idle_ns"] > stats["idle_ns"])
+        time.sleep(0.05)  # nobody has anything to do
+        deliver(table, loader)
+        assert eventually(lambda: loader.stats()["idle_ns"] - stats["idle_ns"] > 40_000_000)
 
 
 def test_records_left_out_are_counted_and_reported(tmp_path):

@@ -73,7 +73,7 @@ def groups(tmp_path_factory):
     return str(parts)
 
 
-# ---- What runs in the other process ---------------------------------------------------------------
+# ---- What runs in the other process ------------------------------------------------------------
 
 
 def open_loader(op, folder, num_threads=2, prefetch=None, **attrs):
@@ -166,7 +166,7 @@ def read_with_error(op, folder, **options):
                 out.append((type(error).__name__, str(error)))
 
 
-# ---- Streams --------------------------------------------------------------------------------------
+# ---- Streams -----------------------------------------------------------------------------------
 
 
 def flatten(batches):
@@ -301,7 +301,7 @@ def test_a_bad_line_costs_its_batch(there, tmp_path):
     assert "part-0" in got[1][1] and "byte 8" in got[1][1]
 
 
-# ---- Groups ---------------------------------------------------------------------------------------
+# ---- Groups ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("buffer", [1, 5, 1000])
@@ -342,7 +342,7 @@ def test_a_record_without_a_group_is_named_and_passed_over(there, tmp_path):
     assert "part-0:3" in got[1][1] and "expected an integer" in got[1][1]
 
 
-# ---- Slow sources ---------------------------------------------------------------------------------
+# ---- Slow sources ------------------------------------------------------------------------------
 
 
 def test_close_does_not_wait_for_a_whole_batch(there):

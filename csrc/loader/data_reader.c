@@ -17,13 +17,20 @@ static int32_t last_batch_rule(const char *last_batch)
     return strcmp(last_batch, "wrap") ? PFD_LAST_BATCH_SHORT : PFD_LAST_BATCH_WRAP;
 }
 
+static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *group, pfd_error *err)
+{
+    const pfd_node *node = ctx;
+    const void *attrs = pfd_attrs_struct(node->attrs);
+    return node->op->op->group(pfd_host_table(), attrs, record, group, err);
+}
+
 /* The one place where a chain is put together; *ds is always a whole dataset. */
 static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
 {
     const pfd_reader_attrs *attrs = reader->attrs;
     const pfd_op *op = reader->node->op->op;
     int32_t rule = last_batch_rule(attrs->last_batch);
-    if (!pfd_dataset_is_random_access(*ds))
+    if (op->group || !pfd_dataset_is_random_access(*ds))
         PFD_TRY(pfd_cancellation_wrap(ds, &reader->cancelled, err));
     if (attrs->random_shuffle)
         PFD_TRY(pfd_random_shuffle_wrap(ds, reader->seed, reader->order_key,
@@ -31,8 +38,7 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
                                         err));
     if (op->group)
         PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, rule, attrs->group_buffer_size,
-                                     op->group,
-                                     pfd_attrs_struct(reader->node->attrs), err));
+                                     group_of, reader->node, err));
     else
         PFD_TRY(pfd_batch_wrap(ds, attrs->batch_size, rule, err));
     if (attrs->world_size > 1)
@@ -50,9 +56,10 @@ static void note_shape(pfd_data_reader *reader)
 }
 
 /* Takes the decorators off, each closed without its inner one, and returns the source. */
-static pfd_dataset *unwrap(pfd_dataset *ds)
+static pfd_dataset *unwrap(const pfd_data_reader *reader)
 {
-    while (ds->inner) {
+    pfd_dataset *ds = reader->chain;
+    while (ds != reader->source) {
         pfd_dataset *inner = ds->inner;
         ds->inner = NULL;
         ds->methods->close(ds);
@@ -66,7 +73,7 @@ pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err)
     if (reader->next_seed == reader->seed) return PFD_OK;
     reader->seed = reader->next_seed;
     reader->seed_origin = PFD_SEED_GIVEN;
-    reader->chain = unwrap(reader->chain);
+    reader->chain = unwrap(reader);
     return wrap(reader, &reader->chain, err);
 }
 
@@ -84,29 +91,34 @@ static void choose_seed(pfd_data_reader *reader)
     }
 }
 
-/* The attrs that decide which record stands where, and what a record is; "name=value" a line. */
-static char *make_spec(const pfd_data_reader *reader)
+static int32_t decides_order(const pfd_data_reader *reader, const char *attr)
 {
     static const char *const deciding[] = {"batch_size", "last_batch", "random_shuffle",
                                            "shuffle_after_epoch", "shuffle_buffer_size"};
+    for (size_t i = 0; i < sizeof deciding / sizeof *deciding; i++)
+        if (!strcmp(attr, deciding[i])) return 1;
+    return reader->node->op->op->group && !strcmp(attr, "group_buffer_size");
+}
+
+/* The attrs that decide which record stands where, and what a record is; "name=value" a line. */
+static char *make_spec(const pfd_data_reader *reader)
+{
+    enum { LONGEST = 500 };
     const pfd_op *op = reader->node->op->op;
-    size_t capacity = 1024 + strlen(reader->order_key) + 512 * (size_t)op->num_attrs, used = 0;
+    size_t lines = 2 + op->num_attrs + pfd_reader_attr_count;
+    size_t capacity = strlen(reader->order_key) + lines * LONGEST;
     char *spec = malloc(capacity);
     if (!spec) return NULL;
-    used += (size_t)snprintf(spec, capacity, "op=%s\norder_key=%s", op->name, reader->order_key);
-    for (uint32_t i = 0; i < op->num_attrs; i++) {
+    size_t used = (size_t)snprintf(spec, capacity, "op=%s\norder_key=%s", op->name,
+                                   reader->order_key);
+    for (uint32_t i = 0; i < op->num_attrs + pfd_reader_attr_count; i++) {
+        int32_t own = i < op->num_attrs;
+        const pfd_attr *row = own ? &op->attrs[i] : &pfd_reader_attr_table[i - op->num_attrs];
+        if (!own && !decides_order(reader, row->name)) continue;
         spec[used++] = '\n';
-        pfd_attrs_format(reader->node->attrs, &op->attrs[i], spec + used, 500);
+        pfd_attrs_format(own ? reader->node->attrs : reader->node->reader_attrs, row, spec + used,
+                         LONGEST - 1);
         used += strlen(spec + used);
-    }
-    for (uint32_t i = 0; i < pfd_reader_attr_count; i++) {
-        const pfd_attr *row = &pfd_reader_attr_table[i];
-        for (size_t k = 0; k < sizeof deciding / sizeof *deciding; k++) {
-            if (strcmp(row->name, deciding[k])) continue;
-            spec[used++] = '\n';
-            pfd_attrs_format(reader->node->reader_attrs, row, spec + used, 100);
-            used += strlen(spec + used);
-        }
     }
     return spec;
 }
@@ -154,6 +166,7 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
     if (status != PFD_OK) return status;
     if (!reader->chain)
         return pfd_fail(err, PFD_INTERNAL, "open() returned no dataset and no error");
+    reader->source = reader->chain;
     reader->num_records = -1;
     if (!pfd_dataset_is_random_access(reader->chain)) return PFD_OK;
     reader->num_records = reader->chain->methods->size(reader->chain);

@@ -9,6 +9,7 @@ typedef struct pfd_data_reader {
     const pfd_node *node; /* borrowed */
     const pfd_reader_attrs *attrs;
     pfd_input_files *files; /* NULL for a reader of no files */
+    pfd_dataset *source;    /* what the op opened; owned by the chain */
     pfd_dataset *chain;     /* outermost; forms batches */
     char *name, *order_key, *spec;
     int64_t seed, next_seed; /* in use; to be used, see below */

@@ -172,8 +172,10 @@ pfd_status pfd_loader_seek(pfd_loader *l, int64_t epoch, int64_t step, pfd_error
     pfd_status status = check_position(l, epoch, step, err);
     int32_t elsewhere = l->epoch != epoch || l->step != step || l->restart || has_new_seed(l);
     if (status == PFD_OK && elsewhere) {
+        pthread_mutex_lock(&l->lock);
         l->epoch = epoch;
         l->step = step;
+        pthread_mutex_unlock(&l->lock);
         status = pfd_pipeline_restart(l, deadline_ns, err);
     }
     pthread_mutex_unlock(&l->consumer);
@@ -228,6 +230,17 @@ pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info
         .data_fingerprint = reader->fingerprint,
         .spec = reader->spec,
     };
+    return PFD_OK;
+}
+
+pfd_status pfd_loader_get_position(const pfd_loader *loader, int64_t *epoch, int64_t *step)
+{
+    pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
+    if (is_of_another_process(l)) return PFD_UNSUPPORTED;
+    pthread_mutex_lock(&l->lock);
+    *epoch = l->epoch;
+    *step = l->step;
+    pthread_mutex_unlock(&l->lock);
     return PFD_OK;
 }
 

@@ -221,12 +221,10 @@ static void batch_filled(void *ctx)
     slot->status = l->fill_loop.status;
     if (slot->status != PFD_OK) slot->error = l->fill_loop.error;
     if (slot->status == PFD_CORRUPT_DATA) { /* the batch is lost, the next one may not be */
-        slot->begun = 1;
         l->begun_step++;
         mark_ready(l, slot);
         begin_filling(l);
-    } else if (slot->status != PFD_OK) { /* where the stream stands now, nobody knows */
-        l->seek_streams = 1;
+    } else if (slot->status != PFD_OK) {
         mark_ready(l, slot);
     } else if (slot->end) {
         l->begun_epoch++;
@@ -350,13 +348,9 @@ static pfd_status end_epoch(pfd_loader *l, pfd_error *err)
 static pfd_status deliver(pfd_loader *l, pfd_batch *out, pfd_error *err)
 {
     pfd_slot *slot = l->ring[l->first_in_flight++ % l->prefetch];
-    pfd_status status = PFD_OK;
-    if (slot->end) {
-        status = end_epoch(l, err);
-    } else {
-        status = inspect(l, slot, err);
-        if (slot->begun) l->step++; /* a stream that cannot be read stays where it is */
-    }
+    pfd_status status = slot->end ? end_epoch(l, err) : inspect(l, slot, err);
+    if (status == PFD_OK || status == PFD_CORRUPT_DATA) l->step++;
+    else if (status != PFD_END) l->restart = 1; /* the next call tries this batch again */
     if (status == PFD_OK) hand_out(l, slot, out);
     else recycle(l, slot);
     if (l->end_in_flight - l->first_in_flight <= l->prefetch / 2) begin_more(l);

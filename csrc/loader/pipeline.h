@@ -25,7 +25,7 @@ struct pfd_loader {
     int32_t fork_generation;
 
     pthread_mutex_t consumer;    /* one next(), seek() or close() at a time; guards: */
-    int64_t epoch, step;         /* of the next batch to deliver */
+    int64_t epoch, step;         /* of the next batch to deliver; read under `lock` by others */
     int64_t errors_in_epoch;
     int32_t restart;             /* what is in flight is not what comes next */
 

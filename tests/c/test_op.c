@@ -57,8 +57,10 @@ static pfd_status open_source(const pfd_open_args *args, pfd_dataset **out, pfd_
     return args->host->fail(err, PFD_UNSUPPORTED, "nothing to open");
 }
 
-static pfd_status group(const void *attrs, const pfd_record *record, int64_t *out, pfd_error *err)
+static pfd_status group(const pfd_host *host, const void *attrs, const pfd_record *record,
+                        int64_t *out, pfd_error *err)
 {
+    (void)host;
     (void)attrs;
     (void)err;
     *out = record->ordinal;

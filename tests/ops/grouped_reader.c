@@ -24,18 +24,13 @@ static int32_t parse_integer(const pfd_record *record, int64_t *at, int64_t *val
     return *at > begin && *at - begin <= 18;
 }
 
-/* No host here to write the message: the status and the fields are enough. */
-static pfd_status grouped_reader_group(const void *attrs, const pfd_record *record, int64_t *group,
-                                       pfd_error *err)
+static pfd_status grouped_reader_group(const pfd_host *host, const void *attrs,
+                                       const pfd_record *record, int64_t *group, pfd_error *err)
 {
     (void)attrs;
     int64_t at = 0;
     if (parse_integer(record, &at, group)) return PFD_OK;
-    static const char message[] = "expected an integer, the group";
-    *err = (pfd_error){.struct_size = sizeof *err, .status = PFD_CORRUPT_DATA, .row = -1,
-                       .byte = 0, .line = -1, .ordinal = -1};
-    for (uint32_t i = 0; i < sizeof message; i++) err->message[i] = message[i];
-    return PFD_CORRUPT_DATA;
+    return host->fail(err, PFD_CORRUPT_DATA, "expected an integer, the group");
 }
 
 static pfd_status grouped_reader_compute(const pfd_compute_args *args, pfd_error *err)

@@ -198,7 +198,7 @@ typedef struct pfd_dataset_methods {
 
     /* Stream.  next() yields up to `max` following records and sets *n; PFD_END with *n == 0 at the
      * end of the epoch, and again on every call until a seek().  seek() goes to a position of an
-     * epoch, also backwards.  A dataset that forms batches yields exactly one batch per next()
+     * epoch, also backwards; a position past the end is the end.  A dataset that forms batches yields exactly one batch per next()
      * (possibly with 0 rows for this rank), and its positions count batches. */
     pfd_status (*next)(pfd_dataset *self, int64_t max, pfd_scratch *scratch, pfd_record *out,
                        int64_t *n, pfd_error *err);
@@ -279,8 +279,8 @@ typedef struct pfd_op {
     pfd_status (*compute)(const pfd_compute_args *args, pfd_error *err);
 
     /* Readers, optional: the group of a record.  Batches are then made of one group each. */
-    pfd_status (*group)(const void *attrs, const pfd_record *record, int64_t *group,
-                        pfd_error *err);
+    pfd_status (*group)(const pfd_host *host, const void *attrs, const pfd_record *record,
+                        int64_t *group, pfd_error *err);
 } pfd_op;
 
 /* cdef-end */

@@ -177,12 +177,16 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
  * flight has not ended yet; call again (after looking for signals). */
 pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_error *err);
 
+/* Where the loader stands: epoch and step of the batch that next() would deliver. A step equal to
+ * num_batches is the end of that epoch. */
+pfd_status pfd_loader_get_position(const pfd_loader *loader, int64_t *epoch, int64_t *step);
+
 /* Uses `seed` for reader i from the next seek on; for restoring a drawn seed. */
 pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_error *err);
 
 /* The next batch, in order.  PFD_END at the end of an epoch (the next call begins the following
- * one); PFD_PENDING when timeout_ns passed first.  After an error the failed batch is passed over:
- * the next call goes on behind it. */
+ * one); PFD_PENDING when timeout_ns passed first.  After PFD_CORRUPT_DATA the failed batch is passed
+ * over, and the next call goes on behind it; after other errors the next call tries it again. */
 pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *out, pfd_error *err);
 
 /* Gives a batch back.  Any thread. */

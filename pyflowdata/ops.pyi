@@ -1,0 +1,244 @@
+"""One function per op of the registry.  Written by `make stubs`, not by hand."""
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Literal, overload
+
+from numpy.typing import DTypeLike
+
+from .graph import Blob
+
+__all__ = [
+    "MiniReader",
+    "MiniDecoder",
+    "Affine",
+]
+
+@overload
+def MiniReader(
+    data_dir: str | PathLike[str],
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = 0,
+    world_size: int = 1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    *,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads text files in which each line holds two comma-separated numbers.
+
+    Lines end with LF or CRLF, the last line of a file may go without; blank lines and empty files
+    are passed over, and files are never glued together. Spaces and tabs around a number are
+    allowed. Numbers are decimal literals as Python's float() takes them, inf and nan included,
+    rounded to the nearest float64 whatever the locale.
+
+    Args:
+        data_dir (str, required): The folder of the part files.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller, drop leaves it
+            out, pad repeats the last record, wrap takes the next epoch's first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch.
+        shuffle_after_epoch (bool, default False): Whether random_shuffle makes a new order for each
+            epoch, instead of the same one.
+        shuffle_buffer_size (int, default 1024, at least 1): Records to choose from when a source
+            that can only be read in sequence is shuffled; files with an index are shuffled as a
+            whole.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default 0, at least 0): Which part of every batch this process gets, counted from
+            0.
+        world_size (int, default 1, at least 1): Number of ranks that share every batch.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out, pad delivers a row of zeros whose mask
+            is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The two numbers of each line, float64 of shape (batch, 2).
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def MiniReader(
+    data_dir: str | PathLike[str],
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = 0,
+    world_size: int = 1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    *,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def MiniReader(
+    data_dir: str | PathLike[str],
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = 0,
+    world_size: int = 1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    *,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def MiniReader(
+    data_dir: str | PathLike[str],
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = 0,
+    world_size: int = 1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    *,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def MiniReader(
+    data_dir: str | PathLike[str],
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = 0,
+    world_size: int = 1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    *,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+def MiniDecoder(
+    in_: Blob,
+    *,
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Splits rows of two numbers into a column x and a column y.
+
+    The numbers are copied bit for bit.
+
+    Args:
+        in_ (Blob): Rows of two numbers, float32 or float64 of shape (batch, 2).
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        x: The first number of each row, shape (batch, 1), dtype as the input.
+        y: The second number of each row, shape (batch, 1), dtype as the input.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+def Affine(
+    in_: Blob,
+    scale: float = 1.0,
+    shift: float = 0.0,
+    dtype: DTypeLike = "float64",
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Computes in * scale + shift for each number.
+
+    The arithmetic is that of float64, product and sum rounded one after the other, then the result
+    is rounded to dtype; with the default scale and shift this is a cast.
+
+    Args:
+        in_ (Blob): Numbers of any shape: bool, any integer dtype, float32 or float64.
+        scale (float, default 1.0): Each number is multiplied by this.
+        shift (float, default 0.0): Added after the multiplication.
+        dtype (dtype, default 'float64', one of 'float32', 'float64'): The dtype of the output.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The scaled numbers, shape as the input.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...

@@ -1,0 +1,64 @@
+"""Builds the C library by make and puts it, with its headers, into the package."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from setuptools import Distribution, setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+
+ROOT = Path(__file__).resolve().parent
+BUILT = Path("build", "wheel", "libpyflowdata.so")
+
+
+def version() -> str:
+    text = (ROOT / "csrc" / "op" / "version.h").read_text(encoding="utf-8")
+    found = re.search(r'^#define PFD_VERSION "(.+)"$', text, re.MULTILINE)
+    assert found, "csrc/op/version.h defines no PFD_VERSION"
+    return found[1]
+
+
+class BuildWithLibrary(build_py):
+    """Adds the library and the headers.  An editable install finds both in the checkout."""
+
+    def run(self) -> None:
+        # A folder of its own, and our warnings must not fail a build with a new compiler.
+        target = "all" if self.editable_mode else str(BUILT)
+        make = ["make", f"BUILD={BUILT.parent}", "WERROR=", target]
+        subprocess.run(make, cwd=ROOT, check=True)
+        super().run()
+        if not self.editable_mode:
+            for source, addition in self._additions().items():
+                addition.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, addition)
+
+    def _additions(self) -> dict[Path, Path]:
+        package = Path(self.build_lib) / "pyflowdata"
+        headers = sorted((ROOT / "csrc" / "include" / "pyflowdata").glob("*.h"))
+        added = {header: package / "include" / "pyflowdata" / header.name for header in headers}
+        added[ROOT / BUILT] = package / BUILT.name
+        return added
+
+    def get_outputs(self, include_bytecode: bool = True) -> list[str]:
+        return super().get_outputs(include_bytecode) + [str(p) for p in self._additions().values()]
+
+
+class PlatformWheel(bdist_wheel):
+    """For one platform, but any Python 3: the library does not know Python."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        return "py3", "none", super().get_tag()[2]
+
+
+class WithLibrary(Distribution):
+    def has_ext_modules(self) -> bool:
+        return True
+
+
+setup(
+    version=version(),
+    distclass=WithLibrary,
+    cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel},
+)

@@ -1,0 +1,99 @@
+"""The package as pip installs it: complete, and usable from any folder."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("setuptools", "77")
+
+pytestmark = [pytest.mark.build, pytest.mark.slow]
+
+ROOT = Path(__file__).resolve().parent.parent
+LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".venv", "build", "dist", "*.so", "*.egg-info", "__pycache__", ".*_cache"
+)
+USE = """
+import os, sys
+import pyflowdata as flow
+x, y = flow.MiniDecoder(flow.MiniReader(sys.argv[1], batch_size=4))
+with flow.DataLoader(x, y) as loader:
+    assert sum(len(a) for a, _ in loader) == 18
+assert os.path.isfile(os.path.join(flow.include_dir(), "pyflowdata", "op.h"))
+print(os.path.dirname(flow.__file__), flow.__version__)
+"""
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checkout") / "pyflowdata-checkout"
+    shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
+    return folder
+
+
+@pytest.fixture
+def venv(tmp_path):
+    """A venv that has this Python's packages, but not pyflowdata."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    site = next((tmp_path / "venv" / "lib").glob("python*/site-packages"))
+    (site / "outer.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return tmp_path / "venv" / "bin" / "python"
+
+
+def environment():
+    dropped = ("PYTHONPATH", "PYFLOWDATA_LIBRARY", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    return {key: value for key, value in os.environ.items() if key not in dropped}
+
+
+def install(python, *what):
+    command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps"]
+    command += ["--no-index", "--no-build-isolation", "--disable-pip-version-check", *what]
+    subprocess.run(command, check=True, env=environment())
+
+
+def use(python, folder):
+    """Where the package that is imported in `folder` lies, after it has read the data."""
+    command = [python, "-c", USE, ROOT / "data"]
+    run = subprocess.run(
+        command, check=True, cwd=folder, env=environment(), capture_output=True, text=True
+    )
+    return Path(run.stdout.split()[0])
+
+
+def test_installed(checkout, venv, tmp_path):
+    install(venv, checkout)
+    package = use(venv, tmp_path)
+    assert venv.parent.parent in package.parents
+    names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
+    assert {"libpyflowdata.so", "py.typed", "ops.pyi", "include/pyflowdata/op.h"} <= names
+
+
+def test_editable(checkout, venv, tmp_path):
+    install(venv, "-e", checkout)
+    assert use(venv, tmp_path) == checkout / "pyflowdata"
+
+
+def test_wheel_from_source_distribution(checkout, tmp_path):
+    """The source distribution has all that a build needs; the wheel fits any Python 3."""
+    build = "import sys, setuptools.build_meta as b; print(getattr(b, sys.argv[1])(sys.argv[2]))"
+    for step, folder in (("build_sdist", checkout), ("build_wheel", None)):
+        if folder is None:
+            with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+                archive.extractall(tmp_path)  # noqa: S202
+            folder = next(path for path in tmp_path.iterdir() if path.is_dir())
+        subprocess.run(
+            [sys.executable, "-c", build, step, tmp_path],
+            check=True,
+            cwd=folder,
+            env=environment(),
+            capture_output=True,
+        )
+    wheel = next(tmp_path.glob("*.whl"))
+    assert "-py3-none-linux" in wheel.name
+    assert "pyflowdata/libpyflowdata.so" in zipfile.ZipFile(wheel).namelist()
