@@ -112,6 +112,10 @@ static void chain(int number, siginfo_t *info, void *context)
         call(&other->action, number, info, context);
         return;
     }
+    sigset_t bus; /* what the other one raises must reach us before it returns */
+    sigemptyset(&bus);
+    sigaddset(&bus, SIGBUS);
+    pthread_sigmask(SIG_UNBLOCK, &bus, NULL);
     long nobody = 0;
     int marked = atomic_compare_exchange_strong(&chaining_thread, &nobody, self);
     call(&other->action, number, info, context);
@@ -142,7 +146,7 @@ static pfd_status install_locked(pfd_error *err)
     struct sigaction ours;
     memset(&ours, 0, sizeof ours);
     ours.sa_sigaction = handle;
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&ours.sa_mask);
     if (sigaction(SIGBUS, &ours, NULL) != 0) {
         atomic_store(&others, other->older);

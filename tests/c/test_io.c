@@ -1,0 +1,342 @@
+/* The io layer: scans against the reference, lines against a naive reader, files that shrink. */
+#include "core/error.h"
+#include "io/input_files.h"
+#include "io/lines.h"
+#include "io/newline_scan.h"
+#include "io/part_files.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+static uint64_t random_state = 1;
+
+static uint64_t next_random(uint64_t below)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (random_state >> 33) % below;
+}
+
+/* Text with every kind of blank line, mixed by `kind`. */
+static void fill_text(uint8_t *text, int64_t size, uint64_t kind)
+{
+    static const uint8_t alphabet[] = "\n\n\r \t1,x\n\x00\x89\x8a\x8d\xa0\x19\x1a";
+    for (int64_t i = 0; i < size; i++) {
+        uint64_t letters = kind % 4 == 0 ? 5 : kind % 4 == 1 ? 9 : sizeof alphabet - 1;
+        text[i] = alphabet[next_random(letters)];
+        if (kind % 8 >= 4 && text[i] == '\n' && next_random(8) != 0) text[i] = '7';
+    }
+}
+
+static void test_scans(void)
+{
+    const pfd_newline_scan *plain = pfd_newline_scan_at(0);
+    for (int round = 0; round < 4000; round++) {
+        int64_t size = (int64_t)next_random(round % 2 ? 700 : 130);
+        uint8_t *text = malloc((size_t)size + 1); /* exact, so that a sanitizer sees an overrun */
+        CHECK(text);
+        uint8_t *exact = realloc(text, size > 0 ? (size_t)size : 1);
+        CHECK(exact);
+        fill_text(exact, size, next_random(8));
+        int64_t records = (int64_t)next_random(80);
+        for (int32_t i = 1; pfd_newline_scan_at(i); i++) {
+            const pfd_newline_scan *scan = pfd_newline_scan_at(i);
+            int64_t expected_left = records, left = records;
+            int64_t expected = plain->skip(exact, size, &expected_left);
+            CHECK(scan->skip(exact, size, &left) == expected);
+            CHECK(left == expected_left);
+            CHECK(scan->count(exact, size) == plain->count(exact, size));
+        }
+        free(exact);
+    }
+}
+
+/* ---- Lines ------------------------------------------------------------------------------------ */
+typedef struct naive_records {
+    pfd_record records[20000];
+    int64_t lines[20000];
+    int64_t size;
+} naive_records;
+
+static void read_naively(naive_records *out, const pfd_file *files, int64_t n)
+{
+    out->size = 0;
+    for (int64_t f = 0; f < n; f++) {
+        int64_t begin = 0, line = 1;
+        for (int64_t i = 0; i <= files[f].size; i++) {
+            if (i < files[f].size && files[f].data[i] != '\n') continue;
+            int64_t end = i, content = 0;
+            for (int64_t j = begin; j < end; j++) content += !strchr(" \t\r", files[f].data[j]) ||
+                                                             files[f].data[j] == 0;
+            if (content) {
+                if (files[f].data[end - 1] == '\r') end--;
+                out->lines[out->size] = line;
+                out->records[out->size] = (pfd_record){.data = files[f].data + begin,
+                                                       .size = end - begin,
+                                                       .offset = begin,
+                                                       .ordinal = out->size,
+                                                       .file = (int32_t)f};
+                out->size++;
+            }
+            begin = i + 1;
+            line++;
+        }
+    }
+}
+
+static void check_record(const pfd_record *got, const pfd_record *expected)
+{
+    CHECK(got->data == expected->data && got->size == expected->size);
+    CHECK(got->offset == expected->offset && got->ordinal == expected->ordinal);
+    CHECK(got->file == expected->file && got->filler == 0);
+}
+
+static void check_positions(const pfd_dataset *lines, const naive_records *naive, int mode)
+{
+    int64_t positions[300];
+    pfd_record out[300];
+    pfd_error err;
+    int64_t n = (int64_t)next_random(300) + 1;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t last = i > 0 ? positions[i - 1] : (int64_t)next_random((uint64_t)naive->size);
+        int64_t random = (int64_t)next_random((uint64_t)naive->size);
+        positions[i] = mode == 0 ? random : (last + (int64_t)next_random(mode == 1 ? 2 : 9));
+        if (mode == 2 && next_random(20) == 0) positions[i] = random;
+        positions[i] %= naive->size;
+    }
+    CHECK(lines->methods->at(lines, 0, positions, n, NULL, out, &err) == PFD_OK);
+    for (int64_t i = 0; i < n; i++) check_record(&out[i], &naive->records[positions[i]]);
+    pfd_error_init(&err);
+    lines->methods->describe(lines, &out[0], &err);
+    CHECK(err.line == naive->lines[positions[0]]);
+}
+
+static void test_lines(void)
+{
+    static naive_records naive;
+    static uint8_t texts[4][4000];
+    for (int round = 0; round < 300; round++) {
+        pfd_file files[6];
+        int64_t num_files = (int64_t)next_random(7);
+        for (int64_t i = 0; i < num_files; i++) {
+            uint8_t *text = texts[next_random(4)];
+            int64_t size = (int64_t)next_random(next_random(4) ? 4000 : 3);
+            if (round % 5 == 0) fill_text(text, 4000, next_random(8));
+            files[i] = (pfd_file){"part", text, size};
+        }
+        pfd_dataset *lines = NULL;
+        pfd_error err;
+        read_naively(&naive, files, num_files);
+        CHECK(pfd_lines_open(files, num_files, &lines, &err) == PFD_OK);
+        CHECK(lines->methods->size(lines) == naive.size);
+        for (int mode = 0; mode < 3 && naive.size > 0; mode++) check_positions(lines, &naive, mode);
+        int64_t outside = naive.size;
+        pfd_record record;
+        CHECK(lines->methods->at(lines, 0, &outside, 1, NULL, &record, &err) == PFD_INTERNAL);
+        CHECK(err.row == 0);
+        lines->methods->close(lines);
+    }
+}
+
+/* ---- Files ------------------------------------------------------------------------------------ */
+static char folder[] = "/tmp/pyflowdata-test-XXXXXX";
+
+static char *in_folder(const char *name)
+{
+    static char path[256];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *name, int64_t size)
+{
+    FILE *file = fopen(in_folder(name), "w");
+    CHECK(file);
+    for (int64_t i = 0; i < size; i++) fputc(i % 10 == 9 ? '\n' : '1', file);
+    CHECK(fclose(file) == 0);
+}
+
+static pfd_input_files *open_one(const char *name)
+{
+    char *path = in_folder(name);
+    pfd_input_files *files = NULL;
+    pfd_error err;
+    CHECK(pfd_input_files_open(&path, 1, &files, &err) == PFD_OK);
+    CHECK(pfd_input_files_check(files, &err) == PFD_OK);
+    CHECK(pfd_input_files_check_disk(files, &err) == PFD_OK);
+    return files;
+}
+
+static void test_shrinking_file(void)
+{
+    enum { size = 1000000 };
+    pfd_error err;
+    int64_t n;
+    write_file("part-0", size);
+    pfd_input_files *files = open_one("part-0");
+    const pfd_file *file = pfd_input_files_list(files, &n);
+    pfd_dataset *lines = NULL;
+    CHECK(n == 1 && file->size == size && pfd_input_files_bytes(files) == size);
+    CHECK(pfd_lines_open(file, n, &lines, &err) == PFD_OK);
+    CHECK(lines->methods->size(lines) == size / 10);
+    CHECK(truncate(in_folder("part-0"), 5000) == 0);
+    int64_t position = size / 10 - 1;
+    pfd_record record;
+    CHECK(lines->methods->at(lines, 0, &position, 1, NULL, &record, &err) == PFD_IO);
+    CHECK(err.row == 0 && strstr(err.file, "part-0"));
+    CHECK(file->data[size - 1] == 0 && file->data[0] == '1');
+    CHECK(pfd_input_files_check(files, &err) == PFD_IO);
+    CHECK(strstr(err.message, "1000000 bytes at open, is 5000 now") && strstr(err.file, "part-0"));
+    lines->methods->close(lines);
+    pfd_input_files_close(files);
+}
+
+static void test_changed_files(void)
+{
+    pfd_error err;
+    write_file("part-1", 100);
+    pfd_input_files *files = open_one("part-1");
+    uint64_t fingerprint = pfd_input_files_fingerprint(files);
+    write_file("part-1", 80);
+    CHECK(pfd_input_files_check(files, &err) == PFD_OK);
+    CHECK(pfd_input_files_check_disk(files, &err) == PFD_IO);
+    CHECK(strstr(err.message, "was 100 bytes at open, is 80 now"));
+    CHECK(unlink(in_folder("part-1")) == 0);
+    CHECK(pfd_input_files_check_disk(files, &err) == PFD_IO && strstr(err.message, "vanished"));
+    pfd_input_files_close(files);
+    write_file("part-1", 100);
+    files = open_one("part-1");
+    CHECK(pfd_input_files_fingerprint(files) == fingerprint);
+    pfd_input_files_close(files);
+    write_file("part-1", 101);
+    files = open_one("part-1");
+    CHECK(pfd_input_files_fingerprint(files) != fingerprint);
+    pfd_input_files_close(files);
+}
+
+/* What the signal is when the fault is not in a guarded file: `act` runs in a child. */
+static int signal_of(void (*act)(void))
+{
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        act();
+        _exit(0);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+}
+
+static void send_bus(void)
+{
+    signal(SIGBUS, SIG_DFL);
+    pfd_input_files_close(open_one("part-2"));
+    raise(SIGBUS);
+}
+
+static void leave(int number)
+{
+    _exit(number + 50);
+}
+
+static void send_bus_to_other(void)
+{
+    signal(SIGBUS, leave);
+    pfd_input_files_close(open_one("part-2"));
+    raise(SIGBUS);
+}
+
+static void hand_on_to_ours(int number);
+static struct sigaction found_at_open;
+
+static void set_later_handler(void)
+{
+    signal(SIGBUS, SIG_DFL);
+    pfd_input_files_close(open_one("part-2"));
+    CHECK(sigaction(SIGBUS, NULL, &found_at_open) == 0);
+    signal(SIGBUS, hand_on_to_ours);
+    pfd_input_files_close(open_one("part-2")); /* ours again, on top of it */
+    raise(SIGBUS);
+}
+
+/* As Python's faulthandler does: its predecessor's handler is put back, the signal sent again. */
+static void hand_on_to_ours(int number)
+{
+    CHECK(sigaction(number, &found_at_open, NULL) == 0);
+    raise(number);
+}
+
+static void test_other_signals(void)
+{
+    write_file("part-2", 100);
+    CHECK(signal_of(send_bus) == SIGBUS);
+    CHECK(signal_of(send_bus_to_other) == -(SIGBUS + 50));
+    CHECK(signal_of(set_later_handler) == SIGBUS);
+}
+
+/* ---- Names ------------------------------------------------------------------------------------ */
+static pfd_status find(int32_t num, const char *prefix, int32_t length, pfd_part_files *out,
+                       pfd_error *err)
+{
+    pfd_file_attrs attrs = {folder, num, prefix, length};
+    return pfd_part_files_find(&attrs, out, err);
+}
+
+static void test_names(void)
+{
+    pfd_part_files found;
+    pfd_error err;
+    const char *names[] = {"x-9", "x-10", "x-0100", "x-", "x-1.txt", "y-00000000000000000000007",
+                           "y-0000000000000000000000000000000000000000000000000000000000008"};
+    for (size_t i = 0; i < PFD_COUNT(names); i++) write_file(names[i], 1);
+    CHECK(find(-1, "x-", -1, &found, &err) == PFD_OK && found.size == 3);
+    CHECK(strstr(found.paths[0], "x-9") && strstr(found.paths[1], "x-10"));
+    pfd_part_files_free(&found);
+    CHECK(find(-1, "x-", 2, &found, &err) == PFD_OK && found.size == 1);
+    pfd_part_files_free(&found);
+    CHECK(find(-1, "y-", -1, &found, &err) == PFD_OK && found.size == 2);
+    CHECK(strstr(found.paths[0], "7"));
+    pfd_part_files_free(&found);
+    write_file("x-010", 1);
+    CHECK(find(-1, "x-", -1, &found, &err) == PFD_IO);
+    CHECK(strstr(err.message, "'x-010' and 'x-10'"));
+    CHECK(find(INT32_MAX, "z-", -1, &found, &err) == PFD_IO && strstr(err.file, "z-0"));
+    CHECK(find(0, "z-", -1, &found, &err) == PFD_INVALID_ARGUMENT);
+    write_file("z-000", 1);
+    CHECK(find(1, "z-", -1, &found, &err) == PFD_IO);
+    CHECK(strstr(err.message, "part_name_suffix_length=3?"));
+    CHECK(find(1, "part-", 3, &found, &err) == PFD_IO);
+    CHECK(strstr(err.message, "part_name_suffix_length=-1?"));
+    CHECK(find(1, "data-", 3, &found, &err) == PFD_IO);
+    CHECK(strstr(err.message, "part_name_prefix=\"z-\"?"));
+}
+
+int main(void)
+{
+    signal(SIGBUS, SIG_DFL); /* a sanitizer has its own */
+    CHECK(mkdtemp(folder));
+    test_scans();
+    test_lines();
+    test_shrinking_file();
+    test_changed_files();
+    test_other_signals();
+    test_names();
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command) == 0 ? 0 : 1;
+}
