@@ -6,37 +6,34 @@ view of them, is collected: in any thread, and also after the loader is closed.
 
 from __future__ import annotations
 
+import functools
+import operator
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ._native import CData, ffi, lib
+from ._native import ffi, lib
 from .graph import Blob
 
 Array = npt.NDArray[Any]
 
 _MOST_SLOTS = 4096  # remembered; a loader has far fewer, unless its slots come and go
-_gc, _buffer, _ndarray = ffi.gc, ffi.buffer, np.ndarray  # per batch, every look-up counts
+# The memory of a batch has a finalizer that does nothing but keep the owner of the slot, whose own
+# finalizer is the C function.  No Python code runs in either: an exception there, such as the
+# KeyboardInterrupt of a signal, would be swallowed.
+_release, _keep, _partial = lib.pfd_batch_release, operator.is_, functools.partial
+_gc, _buffer, _ndarray = ffi.gc, ffi.buffer, np.ndarray
 # Reads all of a pfd_batch at once: slot, epoch, step, rows, data.
 _READ_BATCH = struct.Struct("@qqqqq").unpack_from
-
-
-def _releaser(slot: CData) -> Callable[[CData], None]:
-    release = lib.pfd_batch_release
-
-    def give_back(_memory: CData) -> None:
-        release(slot)
-
-    return give_back
 
 
 class _Slot:
     """What stays the same each time that a slot is delivered."""
 
-    __slots__ = ("addresses", "base", "data", "give_back", "plan", "pointers", "rows", "seen", "size")
+    __slots__ = ("address", "base", "data", "addresses", "plan", "pointers", "rows", "seen", "size")
 
     def __init__(self, slot: int, data: int, row_bytes: Sequence[int], most_rows: int) -> None:
         count = len(row_bytes)
@@ -49,7 +46,7 @@ class _Slot:
         ends = [at + most_rows * size for at, size in zip(self.addresses, row_bytes, strict=True)]
         self.base = ffi.cast("char *", first)
         self.size = max(*ends, first + 1) - first
-        self.give_back = _releaser(ffi.cast("void *", slot))
+        self.address = ffi.cast("void *", slot)
         self.rows = -1  # that the plan is for
         self.plan: list[tuple[tuple[int, ...], np.dtype[Any], int]] = []
 
@@ -101,6 +98,7 @@ class BatchArrays:
             slot = self._remember(address, data)
         if slot.rows != rows:
             self._plan(slot, rows)
-        memory = _buffer(_gc(slot.base, slot.give_back), slot.size)
+        owner = _gc(slot.address, _release)
+        memory = _buffer(_gc(slot.base, _partial(_keep, owner)), slot.size)
         arrays = [_ndarray(shape, dtype, memory, offset) for shape, dtype, offset in slot.plan]
         return arrays, epoch, step

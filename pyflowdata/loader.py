@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import dataclasses
 import operator
 import os
@@ -122,22 +121,18 @@ class DataLoader(Generic[BatchT]):
         """
         self._form: Callable[[list[Array]], BatchT]
         wanted, self._form = _arrange(blobs)
-        self._state = _CLOSED  # until it is open
+        self._life = _OPEN
         self._taking = threading.RLock()  # held by who takes batches or moves the loader
-        self._reading = threading.RLock()  # held, shortly, by who uses or drops the handle
         self._iterator = 0  # number of the iterator that may go on
+        self._over = 0  # number of the one whose epoch ended last
         self._epoch = self._position = 0  # of the next batch to deliver
-        self._passed = 0  # batches behind the position that failed and were passed over
         self._begun = -1  # the epoch begun last
         self._resume = False  # a state was loaded, and the next iterator is to continue there
-        self._unsure = False  # an interrupt came between the library and us: seek first
-        self._last_stats: dict[str, float] = {}
-        self._last_skipped: list[Error] = []
+        self._unsure = False  # whether the library is at the position, and may go on there
         arrays = BatchArrays(wanted)
         self._batch, self._take = arrays.batch, arrays.take
         self._err = new_error()
         self._handle = _open(wanted, num_threads, prefetch, memory_budget, zip)
-        self._state = _OPEN
         _open_loaders.add(self)
         info = new_struct("pfd_loader_info")
         check(lib.pfd_loader_get_info(self._handle, info), self._err)
@@ -170,10 +165,9 @@ class DataLoader(Generic[BatchT]):
             return self._begin(self._next_place(), endless=True)
 
     def _begin(self, place: tuple[int, int], *, endless: bool) -> Iterator[BatchT]:
-        self._get_handle()
+        self._check_life()
         self._iterator += 1
         self._epoch, self._position = place
-        self._passed = 0
         self._unsure = True
         self._seek()
         self._resume = False
@@ -182,10 +176,10 @@ class DataLoader(Generic[BatchT]):
 
     def _seek(self) -> None:
         """Makes the library go on at the position."""
-        step = self._position + self._passed
         status = lib.PFD_PENDING
         while status == lib.PFD_PENDING:
-            status = lib.pfd_loader_seek(self._get_handle(), self._epoch, step, self._err)
+            self._check_life()
+            status = lib.pfd_loader_seek(self._handle, self._epoch, self._position, self._err)
         if status < 0:
             raise self._failure(status)
         self._unsure = False
@@ -199,50 +193,59 @@ class DataLoader(Generic[BatchT]):
     def _deliver(self, iterator: int, endless: bool) -> BatchT | None:
         """The next batch for an iterator; None when its epoch is over."""
         with self._taking:
-            if iterator != self._iterator or self._unsure:
-                self._prepare(iterator)
-            self._unsure = True
+            if (iterator != self._iterator or self._unsure) and not self._prepare(iterator):
+                return None
+            self._unsure = True  # until an interrupt can no longer come in between
             while True:
-                handle = self._handle
-                if handle is None:
-                    handle = self._get_handle()
-                status = _next(handle, _SIGNALS_NS, self._batch, self._err)
+                status = _next(self._handle, _SIGNALS_NS, self._batch, self._err)
                 if status == 0:
                     arrays, self._epoch, step = self._take()
                     self._position = step + 1
-                    self._passed = 0
                     self._unsure = False
                     return self._form(arrays)
+                if status < 0:
+                    raise self._batch_failure(status)
                 if status == _END:
-                    self._end_epoch(endless)
+                    self._end_epoch(iterator, endless)
                     if not endless:
-                        self._unsure = False
                         return None
-                elif status < 0:
-                    self._unsure = False
-                    self._passed += 1
-                    raise self._failure(status)
+                self._check_life()
 
-    def _prepare(self, iterator: int) -> None:
-        self._get_handle()
+    def _prepare(self, iterator: int) -> bool:
+        """Whether the iterator may go on, from the position; False if its epoch is over."""
+        if iterator == self._over:
+            return False
+        self._check_life()
         if iterator != self._iterator:
             raise CancelledError(
                 "this iterator is over: a newer one was begun, or a state was loaded"
             )
         self._seek()
+        return True
 
-    def _end_epoch(self, endless: bool) -> None:
-        empty = self._position + self._passed == 0
-        self._epoch, self._position, self._passed = self._epoch + 1, 0, 0
-        if endless:
+    def _end_epoch(self, iterator: int, endless: bool) -> None:
+        empty = self._position == 0
+        self._epoch, self._position = self._epoch + 1, 0
+        if not endless:
+            self._over = iterator
+        elif empty:
+            raise InvalidArgumentError(
+                "repeat() of an epoch without batches would never end; is last_batch='drop' with "
+                "fewer records than batch_size meant?"
+            )
+        else:
             self._begun = self._epoch
-            if empty:
-                raise InvalidArgumentError(
-                    "repeat() of an epoch without batches would never end; is last_batch='drop' "
-                    "with fewer records than batch_size meant?"
-                )
+
+    def _batch_failure(self, status: int) -> Error:
+        """The exception for a batch that failed: it is passed over."""
+        failure = self._failure(status)
+        if not isinstance(failure, (CancelledError, UnsupportedError)):
+            self._position += 1
+            self._unsure = False
+        return failure
 
     def _failure(self, status: int) -> Error:
+        self._check_life()
         failure = exception(status, self._err)
         self._err = new_error()
         return failure
@@ -252,10 +255,11 @@ class DataLoader(Generic[BatchT]):
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is: a dict for JSON, below 1 KB, the same on every rank.
 
-        It counts the batches that were delivered, not those made ahead.  After the last batch of
-        an epoch it means the next epoch.
+        It counts the batches that were delivered, not those made ahead; one that failed counts,
+        since the loop goes on behind it.  After the last batch of an epoch it means the next epoch.
         """
         with self._taking:
+            self._check_life()
             return make_state(*self._next_place(), self._readers)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -272,18 +276,18 @@ class DataLoader(Generic[BatchT]):
                 each difference.
         """
         with self._taking:
-            handle = self._get_handle()
+            self._check_life()
             place = read_state(state, self._readers, self._num_batches)
             for index, seed in enumerate(place.seeds):
                 if self._readers[index].seed != seed:
-                    status = lib.pfd_loader_set_seed(handle, index, seed, self._err)
+                    status = lib.pfd_loader_set_seed(self._handle, index, seed, self._err)
                     if status < 0:
                         raise self._failure(status)
             self._readers = tuple(
                 dataclasses.replace(reader, seed=seed, seed_is_default=False)
                 for reader, seed in zip(self._readers, place.seeds, strict=True)
             )
-            self._epoch, self._position, self._passed = place.epoch, place.position, 0
+            self._epoch, self._position = place.epoch, place.position
             self._epoch, self._position = self._next_place()
             self._resume = True
             self._unsure = True
@@ -309,28 +313,13 @@ class DataLoader(Generic[BatchT]):
         return self._epoch if self._resume else max(self._begun, 0)
 
     def stats(self) -> dict[str, float]:
-        """Counters since the loader was opened; after close() the last ones.
+        """Counters since the loader was opened; reading them costs next to nothing.
 
         Keys as in `pfd_stats` (pyflowdata.h), and *_seconds for every time in *_ns.
         """
-        with self._reading:
-            if self._state == _CLOSED:
-                return dict(self._last_stats)
-            return self._read_stats(self._get_handle())
-
-    @property
-    def skipped(self) -> list[Error]:
-        """The records that on_error="skip" or "pad" left out, as exceptions, in order of delivery.
-
-        The latest 1000 are kept."""
-        with self._reading:
-            if self._state == _CLOSED:
-                return list(self._last_skipped)
-            return self._read_skipped(self._get_handle())
-
-    def _read_stats(self, handle: CData) -> dict[str, float]:
+        self._check_life()
         stats = new_struct("pfd_stats")
-        check(lib.pfd_loader_get_stats(handle, stats), self._err)
+        check(lib.pfd_loader_get_stats(self._handle, stats), new_error())
         found: dict[str, float] = {
             name: getattr(stats, name)
             for name, _ in ffi.typeof("pfd_stats").fields
@@ -340,10 +329,15 @@ class DataLoader(Generic[BatchT]):
             found[name.removesuffix("_ns") + "_seconds"] = found[name] / 1e9
         return found
 
-    def _read_skipped(self, handle: CData) -> list[Error]:
+    @property
+    def skipped(self) -> list[Error]:
+        """The records that on_error="skip" or "pad" left out, as exceptions, in order of delivery.
+
+        The latest 1000 are kept."""
+        self._check_life()
         found: list[Error] = []
         err = new_error()
-        while lib.pfd_loader_get_skipped(handle, len(found), err) == lib.PFD_OK:
+        while lib.pfd_loader_get_skipped(self._handle, len(found), err) == lib.PFD_OK:
             found.append(exception(err.status, err))
         return found
 
@@ -369,40 +363,30 @@ class DataLoader(Generic[BatchT]):
         steps = self._num_batches if self._num_batches >= 0 else "unknown"
         parts.append(
             f"steps={steps}, epoch={self.epoch}, num_threads={self._threads}, "
-            f"prefetch={self._prefetch}" + ("" if self._state == _OPEN else f", {self._state}")
+            f"prefetch={self._prefetch}" + ("" if self._life == _OPEN else f", {self._life}")
         )
         return f"DataLoader({', '.join(self._names)}; {'; '.join(parts)})"
 
     # ---- Life ---------------------------------------------------------------------------------
 
-    def _get_handle(self) -> CData:
-        handle = self._handle
-        if handle is None:
-            if self._state == _FORKED:
-                raise UnsupportedError(
-                    f"the DataLoader was opened by another process than this one ({os.getpid()}), "
-                    "which was forked from it; open a DataLoader in this process"
-                )
+    def _check_life(self) -> None:
+        if self._life == _CLOSED:
             raise CancelledError("the DataLoader is closed")
-        return handle
+        if self._life == _FORKED:
+            raise UnsupportedError(
+                f"the DataLoader was opened by another process than this one ({os.getpid()}), "
+                "which was forked from it; open a DataLoader in this process"
+            )
 
     def close(self) -> None:
         """Stops the threads and closes the files.  Arrays that are held stay valid.
 
         Another thread that waits for a batch gets a CancelledError.  Closing twice is fine.
         """
-        with self._reading:
-            handle = self._handle
-            if handle is None:
-                return
-            with contextlib.suppress(Error):  # after a fork that Python did not see
-                self._last_stats = self._read_stats(handle)
-                self._last_skipped = self._read_skipped(handle)
-            self._state = _CLOSED
-            self._handle = None
-        _open_loaders.discard(self)
-        with self._taking:  # who waits in the library comes back to look at the handle
-            ffi.release(handle)
+        if self._life == _OPEN:
+            self._life = _CLOSED
+            _open_loaders.discard(self)
+            lib.pfd_loader_close(self._handle)
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self
@@ -411,32 +395,25 @@ class DataLoader(Generic[BatchT]):
         self.close()
 
     def _forget(self) -> None:
-        """In a forked child: the threads are the parent's, and locks may be held for ever."""
-        self._taking, self._reading = threading.RLock(), threading.RLock()
-        self._state = _FORKED
-        self._handle = None
+        """In a forked child: the threads are the parent's, and the lock may be held for ever."""
+        self._taking = threading.RLock()
+        self._life = _FORKED
+        self._unsure = True
 
 
 class _Batches(Iterator[BatchT]):
     """One epoch of a loader, or all of them."""
 
-    __slots__ = ("_deliver", "_endless", "_number", "_over")
+    __slots__ = ("_deliver", "_endless", "_number")
 
     def __init__(self, loader: DataLoader[BatchT], number: int, endless: bool) -> None:
         self._deliver = loader._deliver
         self._number = number
         self._endless = endless
-        self._over = False
-
-    def __iter__(self) -> _Batches[BatchT]:
-        return self
 
     def __next__(self) -> BatchT:
-        if self._over:
-            raise StopIteration
         batch = self._deliver(self._number, self._endless)
         if batch is None:
-            self._over = True
             raise StopIteration
         return batch
 
@@ -504,7 +481,7 @@ def _open(
         blob.fill(slot)
     out, err = ffi.new("pfd_loader **"), new_error()
     check(lib.pfd_loader_open(options, slots, len(blobs), out, err), err)
-    return ffi.gc(out[0], lib.pfd_loader_close)
+    return ffi.gc(out[0], lib.pfd_loader_release)
 
 
 def _read_reader(handle: CData, index: int) -> Reader:

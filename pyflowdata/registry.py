@@ -105,7 +105,7 @@ class Op:
     """An op of the registry, with what the host adds to every reader.
 
     Attributes:
-        name: The op's own spelling, "MiniReader".
+        name: The op's own spelling, in CamelCase.
         doc: A paragraph; its first sentence is the summary.
         is_reader: Has no inputs and yields the records of a dataset.
         attrs, inputs, outputs: In the order of the C tables.

@@ -65,7 +65,7 @@ static void test_scans(void)
     }
 }
 
-/* ---- Lines ------------------------------------------------------------------------------------ */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 typedef struct naive_records {
     pfd_record records[20000];
     int64_t lines[20000];
@@ -152,7 +152,7 @@ static void test_lines(void)
     }
 }
 
-/* ---- Files ------------------------------------------------------------------------------------ */
+/* ---- Files ----------------------------------------------------------------------------------- */
 static char folder[] = "/tmp/pyflowdata-test-XXXXXX";
 
 static char *in_folder(const char *name)
@@ -289,7 +289,7 @@ static void test_other_signals(void)
     CHECK(signal_of(set_later_handler) == SIGBUS);
 }
 
-/* ---- Names ------------------------------------------------------------------------------------ */
+/* ---- Names ----------------------------------------------------------------------------------- */
 static pfd_status find(int32_t num, const char *prefix, int32_t length, pfd_part_files *out,
                        pfd_error *err)
 {
