@@ -58,11 +58,12 @@ class BatchArrays:
         batch: The `pfd_batch *` that `pfd_loader_next` writes into.
     """
 
-    __slots__ = ("_bytes", "_row_bytes", "_slots", "_types", "_most_rows", "batch")
+    __slots__ = ("_bytes", "_row_bytes", "_slots", "_taken", "_types", "_most_rows", "batch")
 
     def __init__(self, blobs: Sequence[Blob]) -> None:
         self.batch = ffi.new("pfd_batch *")
         self._bytes = ffi.buffer(self.batch)
+        self._taken = _READ_BATCH(self._bytes)
         self._types = [(blob.shape[1:], blob.dtype) for blob in blobs]
         self._row_bytes = [
             int(np.prod(shape, dtype=np.int64)) * dtype.itemsize for shape, dtype in self._types
@@ -91,14 +92,23 @@ class BatchArrays:
         The arrays are writable and C-contiguous.  They own the batch from here on: it is released
         with the last of them.
         """
-        address, epoch, step, rows, data = _READ_BATCH(self._bytes)
+        found = _READ_BATCH(self._bytes)
+        address, epoch, step, rows, data = found
         slot = self._slots.get(address)
         # An address may come again for another slot, with its memory elsewhere.
         if slot is None or slot.data != data or slot.pointers[:] != slot.seen:
             slot = self._remember(address, data)
         if slot.rows != rows:
             self._plan(slot, rows)
+        self._taken = found
         owner = _gc(slot.address, _release)
         memory = _buffer(_gc(slot.base, _partial(_keep, owner)), slot.size)
         arrays = [_ndarray(shape, dtype, memory, offset) for shape, dtype, offset in slot.plan]
         return arrays, epoch, step
+
+    def give_back(self) -> None:
+        """Releases the batch in `batch` if an interrupt came before take() could own it."""
+        found = _READ_BATCH(self._bytes)
+        if found[0] and found != self._taken:
+            self.batch.slot = ffi.NULL
+            _release(ffi.cast("void *", found[0]))
