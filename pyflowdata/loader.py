@@ -109,7 +109,7 @@ class DataLoader(Generic[BatchT]):
         Args:
             *blobs: Blobs, or one tuple or dict of blobs.
             num_threads: Threads that work on batches; None: as many as this process may use.
-            prefetch: Batches that are made ahead; None: chosen from the number of threads.
+            prefetch: Batches that are made ahead; None: chosen from their size.
             memory_budget: Bytes that batches may take, those still held included; None: half of
                 what the process may use.
             zip: What several readers must be: "strict", of equal length; "shortest": the one

@@ -44,7 +44,7 @@ static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, 
                         options->memory_budget);
     l->num_threads = options->num_threads ? options->num_threads : pfd_cpu_count();
     if (l->num_threads > MOST_THREADS) l->num_threads = MOST_THREADS;
-    l->prefetch = options->prefetch ? options->prefetch : 2 * l->num_threads + 2;
+    l->prefetch = options->prefetch;
     l->memory_budget = options->memory_budget ? options->memory_budget : pfd_memory_limit() / 2;
     return PFD_OK;
 }
@@ -64,11 +64,22 @@ static pfd_loader *create(void)
     return l;
 }
 
+/* Small batches are begun many at a time: a thread that wakes up should find work for a while. */
+static void choose_prefetch(pfd_loader *l)
+{
+    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64 };
+    int64_t ahead = AHEAD_BYTES / l->plan.slot_bytes;
+    if (ahead > MOST_AHEAD) ahead = MOST_AHEAD;
+    int32_t least = 2 * l->num_threads + 2;
+    l->prefetch = ahead > least ? (int32_t)ahead : least;
+}
+
 static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_error *err)
 {
     PFD_TRY(set_options(l, options, err));
     PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, err));
+    if (!l->prefetch) choose_prefetch(l);
     return pfd_pipeline_open(l, err);
 }
 

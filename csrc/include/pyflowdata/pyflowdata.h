@@ -93,7 +93,7 @@ typedef struct pfd_loader pfd_loader;
 typedef struct pfd_loader_options {
     uint32_t struct_size;
     int32_t num_threads;   /* >= 1; 0: as many as this process may use (affinity, cgroup) */
-    int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from num_threads */
+    int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from their size */
     int32_t zip;           /* PFD_ZIP_* */
     int64_t memory_budget; /* bytes of slots held by user and ring; 0: half of what the process
                               may use */
