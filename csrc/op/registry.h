@@ -6,10 +6,10 @@
 /* Defined in builtin_ops.c, ends with NULL. */
 extern const pfd_op *const pfd_builtin_ops[];
 
-/* An op and its public face (pfd_op_at): the same with the host's attrs and outputs added. */
+/* An op and its public form (pfd_op_at): the same with the host's attrs and outputs added. */
 typedef struct pfd_registered_op {
-    const pfd_op *op;     /* the author's */
-    const pfd_op *face;   /* the user's; for an op that is no reader, the same pointer */
+    const pfd_op *op;        /* the author's */
+    const pfd_op *public_op; /* the user's; for an op that is no reader, the same pointer */
 } pfd_registered_op;
 
 /* NULL and an error with the nearest names when there is none.  The registry is built at the first
