@@ -1,10 +1,10 @@
 /* The rules that every op descriptor obeys, so that a fault in one is found at once. */
 #include "op/descriptor.h"
 
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "op/attr_value.h"
-#include "op/dtype.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "op/attr_text.h"
+#include "op/nearest_name.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

@@ -5,6 +5,7 @@
 #include "io/part_files.h"
 #include "op/attr_text.h"
 #include "op/descriptor.h"
+#include "op/nearest_name.h"
 #include "op/reader_attrs.h"
 
 #include <pthread.h>

@@ -20,12 +20,4 @@ int32_t pfd_op_is_reader(const pfd_op *op);
 
 /* The host table that ops are given. */
 const pfd_host *pfd_host_table(void);
-
-/* The name in `names` that is most like `name`, or NULL if none is near (edit distance; case and
- * underscores do not count). */
-const char *pfd_nearest_name(const char *name, const char *const *names, int64_t n);
-
-/* `name` without underscores and in lower case, by which names are compared: "MiniReader" and
- * "mini_reader" become "minireader".  Returns its size, or -1 when it does not fit. */
-int64_t pfd_fold_name(const char *name, char *out, int64_t capacity);
 #endif
