@@ -17,6 +17,10 @@ pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what);
 void pfd_error_set_op(pfd_error *err, const char *op);
 void pfd_error_set_file(pfd_error *err, const char *path);
 
+/* PFD_IO, about a file or folder. */
+pfd_status pfd_fail_file(pfd_error *err, const char *path, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 #define PFD_TRY(call)                                                                              \
     do {                                                                                           \
         pfd_status try_status_ = (call);                                                           \
