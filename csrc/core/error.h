@@ -1,4 +1,9 @@
-/* core/error.h -- writing into the caller's pfd_error. */
+/* core/error.h -- writing into the caller's pfd_error.
+ *
+ * OWNERSHIP  Texts are copied into the pfd_error, cut to its room.
+ * ERRORS     Written once, where the facts are, and forwarded unchanged.
+ * THREADS    A pfd_error belongs to one thread at a time.
+ */
 #ifndef PFD_CORE_ERROR_H
 #define PFD_CORE_ERROR_H
 #include "pyflowdata/op.h"

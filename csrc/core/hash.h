@@ -19,7 +19,7 @@ static inline uint64_t pfd_mix64(uint64_t x)
 
 uint64_t pfd_hash_word(uint64_t hash, uint64_t word);
 
-/* As words in little-endian order, the last one filled up with zeros (also where there is nothing to
- * fill), and then the size. */
+/* As words in little-endian order, the last one, which may be empty, filled up with zeros; then the
+ * size. */
 uint64_t pfd_hash_bytes(uint64_t hash, const void *data, int64_t size);
 #endif

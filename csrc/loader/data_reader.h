@@ -1,4 +1,10 @@
-/* loader/data_reader.h -- one opened reader: its files and its chain of datasets. */
+/* loader/data_reader.h -- one opened reader: its files and its chain of datasets.
+ *
+ * OWNERSHIP  The node is borrowed, and must outlive the reader; all else is the reader's.
+ * THREADS    open, close and apply_seed: one thread, and nobody in the chain.  locate and
+ *            check_disk: any thread.  The chain: as pfd_dataset_methods in op.h.
+ * ERRORS     Name the op, and where they are about a record its place.
+ */
 #ifndef PFD_LOADER_DATA_READER_H
 #define PFD_LOADER_DATA_READER_H
 #include "core/scratch.h"

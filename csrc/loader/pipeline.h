@@ -9,6 +9,10 @@
  *
  * LOCKS  consumer: one next(), seek() or close() at a time. lock: everything that says so below.
  *        Order: consumer, lock, the pool's.
+ *
+ * OWNERSHIP  The loader owns its slots until it is released and every delivered one has come back:
+ *            what comes last frees it.
+ * ERRORS     A batch keeps its failure until its turn; failures come in the order of batches.
  */
 #ifndef PFD_LOADER_PIPELINE_H
 #define PFD_LOADER_PIPELINE_H

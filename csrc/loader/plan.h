@@ -2,6 +2,9 @@
  *
  * A tensor is one output of one node. A wanted one lies in the slot for the whole batch; any other
  * lies in the worker's memory for the row range at hand.
+ *
+ * OWNERSHIP  A plan owns references to its nodes, and its readers.
+ * THREADS    open and close: one thread.  In between it is read only, by any thread.
  */
 #ifndef PFD_LOADER_PLAN_H
 #define PFD_LOADER_PLAN_H

@@ -1,4 +1,10 @@
-/* loader/slot.h -- the memory of one batch, and what is known of the batch. */
+/* loader/slot.h -- the memory of one batch, and what is known of the batch.
+ *
+ * OWNERSHIP  Slots are the loader's, also while a user holds the batch; records are views into the
+ *            scratch, or into the reader's files.
+ * THREADS    Until it is ready a slot belongs to its loops, then to who delivers it; what the lock
+ *            guards says so below.
+ */
 #ifndef PFD_LOADER_SLOT_H
 #define PFD_LOADER_SLOT_H
 #include "core/multi_thread_loop.h"
