@@ -25,6 +25,17 @@ pfd_status pfd_fail(pfd_error *err, pfd_status status, const char *format, ...)
     return status;
 }
 
+pfd_status pfd_check_returned(pfd_status status, const char *function, pfd_error *err)
+{
+    if (status == err->status && status <= PFD_OK) return status;
+    char said[200];
+    snprintf(said, sizeof said, "%.190s", err->status == PFD_OK ? "nothing" : err->message);
+    return pfd_fail(err, PFD_INTERNAL,
+                    "%s() returned status %d and reported: %s; it must return PFD_OK, or what "
+                    "host->fail() returned",
+                    function, status, said);
+}
+
 pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what)
 {
     return pfd_fail(err, PFD_OUT_OF_MEMORY, "no memory for %s (%" PRId64 " bytes)", what, bytes);
