@@ -38,11 +38,11 @@ static pfd_status check_name(const pfd_plan *plan, const pfd_node *node, pfd_err
 static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
 {
     if (find_op(plan, node) >= 0) return PFD_OK;
-    uint32_t num_inputs = node->op->face->num_inputs;
+    uint32_t num_inputs = node->op->public_op->num_inputs;
     for (uint32_t i = 0; i < num_inputs; i++) PFD_TRY(add_node(plan, node->inputs[i].node, err));
     PFD_TRY(check_name(plan, node, err));
 
-    uint32_t num_outputs = node->op->face->num_outputs;
+    uint32_t num_outputs = node->op->public_op->num_outputs;
     size_t ops_bytes = (size_t)(plan->num_ops + 1) * sizeof *plan->ops;
     size_t tensors_bytes = ((size_t)plan->num_tensors + num_outputs) * sizeof *plan->tensors;
     pfd_plan_op *ops = realloc(plan->ops, ops_bytes);
@@ -85,7 +85,7 @@ static pfd_status collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blo
         return pfd_fail_memory(err, num_blobs, "the plan of a loader");
     for (int64_t i = 0; i < num_blobs; i++) {
         int32_t output = blobs[i].output;
-        if (output < 0 || (uint32_t)output >= blobs[i].node->op->face->num_outputs)
+        if (output < 0 || (uint32_t)output >= blobs[i].node->op->public_op->num_outputs)
             return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s has no output %d",
                             blobs[i].node->op->op->name, output);
         PFD_TRY(add_node(plan, blobs[i].node, err));

@@ -1,10 +1,10 @@
 /* The rules that every op descriptor obeys, so that a fault in one is found at once. */
 #include "op/descriptor.h"
 
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "op/attr_value.h"
-#include "op/dtype.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -181,22 +181,22 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
     return check_ports(op->name, "output", op->outputs, op->num_outputs, err);
 }
 
-pfd_status pfd_descriptor_check_names(const pfd_op *face, pfd_error *err)
+pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err)
 {
-    for (uint32_t i = 0; i < face->num_attrs; i++) {
-        const char *name = face->attrs[i].name;
+    for (uint32_t i = 0; i < op->num_attrs; i++) {
+        const char *name = op->attrs[i].name;
         if (strcmp(name, "name") == 0)
-            return fault_in(err, face->name, "attr", name, "name is that of every node's own name");
+            return fault_in(err, op->name, "attr", name, "name is that of every node's own name");
         for (uint32_t j = 0; j < i; j++)
-            if (strcmp(name, face->attrs[j].name) == 0)
-                return fault_in(err, face->name, "attr", name, "name is there twice (every reader "
+            if (strcmp(name, op->attrs[j].name) == 0)
+                return fault_in(err, op->name, "attr", name, "name is there twice (every reader "
                                 "has the attrs of pfd_reader_attrs, and of pfd_file_attrs)");
-        for (uint32_t j = 0; j < face->num_inputs; j++)
-            if (strcmp(name, face->inputs[j].name) == 0)
-                return fault_in(err, face->name, "attr", name, "name is that of an input");
+        for (uint32_t j = 0; j < op->num_inputs; j++)
+            if (strcmp(name, op->inputs[j].name) == 0)
+                return fault_in(err, op->name, "attr", name, "name is that of an input");
     }
-    for (uint32_t i = 0; i < face->num_inputs; i++)
-        if (strcmp(face->inputs[i].name, "name") == 0)
-            return fault_in(err, face->name, "input", "name", "name is that of every node's name");
-    return check_ports(face->name, "output", face->outputs, face->num_outputs, err);
+    for (uint32_t i = 0; i < op->num_inputs; i++)
+        if (strcmp(op->inputs[i].name, "name") == 0)
+            return fault_in(err, op->name, "input", "name", "name is that of every node's name");
+    return check_ports(op->name, "output", op->outputs, op->num_outputs, err);
 }
