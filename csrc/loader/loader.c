@@ -32,12 +32,13 @@ static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, 
 {
     if (options->num_threads < 0 || options->num_threads > MOST_THREADS)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "num_threads = %d; it must be in [1, %d], or left out for all that this "
-                        "process may use",
+                        "num_threads = %d; it must be in [1, %d], or 0 for all that this process "
+                        "may use",
                         options->num_threads, MOST_THREADS);
     if (options->prefetch < 0 || options->prefetch > MOST_PREFETCH)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "prefetch = %d; it must be in [1, %d] batches, or left out",
+                        "prefetch = %d; it must be in [1, %d] batches, or 0 for a number that fits "
+                        "their size",
                         options->prefetch, MOST_PREFETCH);
     if (options->memory_budget < 0)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
