@@ -79,6 +79,7 @@ static const char *offset_fault(const pfd_attr *table, uint32_t i, uint32_t stru
 {
     pfd_attr_type type = pfd_attr_type_of(table[i].type);
     int64_t begin = table[i].offset, end = begin + type.bytes;
+    if (table[i].size != type.bytes) return "type needs a struct member of another size";
     if (end > struct_size) return "offset lies outside the attr struct";
     if (begin % type.alignment != 0) return "offset is not aligned for the attr's type";
     for (uint32_t j = 0; j < i; j++) {

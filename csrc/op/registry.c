@@ -141,6 +141,11 @@ const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err)
     return NULL;
 }
 
+pfd_status pfd_registry_check(pfd_error *err)
+{
+    return ensure_built(err);
+}
+
 const pfd_op *pfd_op_at(int64_t i)
 {
     pfd_error err;
