@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +17,7 @@
 
 /* What the file was at open. */
 typedef struct file_state {
+    char *absolute;              /* path that holds when the working folder changes; owned */
     pfd_guarded_region *region; /* NULL: not mapped */
     dev_t device;
     ino_t inode;
@@ -89,13 +91,24 @@ static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, const char 
     return PFD_OK;
 }
 
+/* Symbolic links stay: it is the file that the path leads to by then that counts. */
+static char *absolute_path(const char *path)
+{
+    char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0), *absolute = NULL;
+    if (!folder) return strdup(path);
+    if (asprintf(&absolute, "%s/%s", folder, path) < 0) absolute = NULL;
+    free(folder);
+    return absolute;
+}
+
 static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *err)
 {
     int64_t i = self->size;
-    char *copy = strdup(path);
-    if (!copy) return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
-    self->files[i].path = copy;
+    self->files[i].path = strdup(path);
+    self->states[i].absolute = absolute_path(path);
     self->size++;
+    if (!self->files[i].path || !self->states[i].absolute)
+        return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
     /* O_NONBLOCK: opening a FIFO would wait for its writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return fail_open(err, path, errno);
@@ -160,6 +173,7 @@ void pfd_input_files_close(pfd_input_files *files)
             munmap((void *)(uintptr_t)file->data, (size_t)file->size);
         }
         free((void *)(uintptr_t)file->path);
+        free(files->states[i].absolute);
     }
     free(files->files);
     free(files->states);
@@ -177,7 +191,7 @@ static pfd_status check_file(const pfd_file *file, const file_state *state, pfd_
 {
     const char *path = file->path;
     struct stat st;
-    if (stat(path, &st) != 0) {
+    if (stat(state->absolute, &st) != 0) {
         if (errno == ENOENT) return pfd_fail_file(err, path, "the file vanished while open");
         return pfd_fail_file(err, path, "the file, open, cannot be looked at any more: %s",
                              strerror(errno));
@@ -213,6 +227,7 @@ pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err)
 
 pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *err)
 {
+    PFD_TRY(pfd_sigbus_guard_install(err)); /* Python's faulthandler may have taken its place */
     for (int64_t i = 0; i < files->size; i++) {
         PFD_TRY(check_file(&files->files[i], &files->states[i], err));
     }

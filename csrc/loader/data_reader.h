@@ -16,7 +16,8 @@ typedef struct pfd_data_reader {
     const pfd_reader_attrs *attrs;
     pfd_input_files *files; /* NULL for a reader of no files */
     pfd_dataset *source;    /* what the op opened; owned by the chain */
-    pfd_dataset *chain;     /* outermost; forms batches */
+    pfd_dataset *logical;   /* forms logical batches; in the chain */
+    pfd_dataset *chain;     /* outermost; forms this rank's batches */
     char *name, *order_key, *spec;
     int64_t seed, next_seed; /* in use; to be used, see below */
     int32_t seed_origin;
@@ -43,6 +44,9 @@ pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err);
 /* Adds op, file, line and byte of `record` (may be NULL) to an error that names a place in it. */
 void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record,
                             pfd_error *err);
+
+/* PFD_IO when a file was cut short while it was read; cheap. */
+pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error *err);
 
 /* PFD_IO when the files on disk are not the ones that were opened. */
 pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *err);

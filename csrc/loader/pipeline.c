@@ -33,8 +33,6 @@ static pfd_status make_rows(void *ctx, int64_t begin, int64_t end, int32_t worke
 {
     pfd_slot *slot = ctx;
     pfd_loader *l = slot->loader;
-    if (atomic_load_explicit(&l->cancel, memory_order_relaxed))
-        return pfd_fail(err, PFD_CANCELLED, "the batch was given up");
     return pfd_kernel_chain_run(&l->plan, &l->workers[worker], slot, begin, end, note_bad_row, err);
 }
 
@@ -85,14 +83,17 @@ static int32_t begin_batch(pfd_loader *l)
     pfd_slot *slot = pfd_pipeline_add_slot(l);
     if (!slot) return 0;
     l->begun_step++;
-    slot->rows = INT64_MAX;
+    int64_t rows = INT64_MAX, from, to;
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
-        const pfd_dataset *chain = l->plan.readers[r].chain;
-        int64_t begin, end;
-        chain->methods->batch(chain, slot->step, &begin, &end);
-        slot->first_positions[r] = begin;
-        if (end - begin < slot->rows) slot->rows = end - begin;
+        const pfd_dataset *logical = l->plan.readers[r].logical;
+        int64_t end;
+        logical->methods->batch(logical, slot->step, &slot->first_positions[r], &end);
+        if (end - slot->first_positions[r] < rows) rows = end - slot->first_positions[r];
     }
+    const pfd_reader_attrs *attrs = l->plan.readers[0].attrs; /* ranks are the same in all */
+    pfd_rank_rows(rows, attrs->rank, attrs->world_size, &from, &to);
+    for (int32_t r = 0; r < l->plan.num_readers; r++) slot->first_positions[r] += from;
+    slot->rows = to - from;
     pfd_pipeline_begin_rows(l, slot);
     return 1;
 }
@@ -148,30 +149,48 @@ static pfd_status check_disk(pfd_loader *l, pfd_error *err)
 static pfd_status check_guard(const pfd_loader *l, pfd_error *err)
 {
     for (int32_t r = 0; r < l->plan.num_readers; r++)
-        if (l->plan.readers[r].files) PFD_TRY(pfd_input_files_check(l->plan.readers[r].files, err));
+        PFD_TRY(pfd_data_reader_check_guard(&l->plan.readers[r], err));
     return PFD_OK;
+}
+
+/* The first record that is one too many for its reader's max_errors, if any. */
+static const pfd_bad_row *one_too_many(const pfd_loader *l, const pfd_slot *slot)
+{
+    int64_t errors = l->errors_in_epoch;
+    for (int64_t i = 0; i < slot->num_bad_rows; i++) {
+        const pfd_bad_row *bad = &slot->bad_rows[i];
+        int64_t most = l->plan.readers[bad->reader].attrs->max_errors;
+        if (bad->filler) continue;
+        if (most >= 0 && errors >= most) return bad;
+        errors++;
+    }
+    return NULL;
 }
 
 /* Counts the records that were left out; PFD_CORRUPT_DATA when they are too many. */
 static pfd_status report_bad_rows(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
-    for (int64_t i = 0; i < slot->num_bad_rows; i++) {
-        const pfd_bad_row *bad = &slot->bad_rows[i];
-        if (bad->filler) continue;
-        int64_t most = l->plan.readers[bad->reader].attrs->max_errors;
-        if (most >= 0 && l->errors_in_epoch >= most) {
-            *err = bad->error;
-            size_t used = strlen(err->message);
-            (void)snprintf(err->message + used, sizeof err->message - used,
-                           " (more bad records in this epoch than max_errors = %" PRId64 ")", most);
-            return err->status;
-        }
-        l->errors_in_epoch++;
-        pthread_mutex_lock(&l->lock);
-        l->stats.skipped++;
-        l->skipped[l->num_skipped++ % PFD_KEPT_SKIPPED] = bad->error;
-        pthread_mutex_unlock(&l->lock);
+    const pfd_bad_row *bad = one_too_many(l, slot);
+    if (bad) {
+        if (bad->error)
+            *err = *bad->error;
+        else
+            (void)pfd_fail(err, PFD_CORRUPT_DATA, "a record is damaged");
+        size_t used = strlen(err->message);
+        (void)snprintf(err->message + used, sizeof err->message - used,
+                       " (more bad records in this epoch than max_errors = %" PRId64 ")",
+                       l->plan.readers[bad->reader].attrs->max_errors);
+        return err->status;
     }
+    pthread_mutex_lock(&l->lock);
+    for (int64_t i = 0; i < slot->num_bad_rows; i++) {
+        if (slot->bad_rows[i].filler) continue;
+        l->errors_in_epoch++;
+        l->stats.skipped++;
+        const pfd_error *error = slot->bad_rows[i].error;
+        if (error) l->skipped[l->num_skipped++ % PFD_KEPT_SKIPPED] = *error;
+    }
+    pthread_mutex_unlock(&l->lock);
     return PFD_OK;
 }
 
@@ -184,7 +203,8 @@ static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
         PFD_TRY(check_disk(l, err));
     PFD_TRY(check_guard(l, err));
     if (status != PFD_OK) {
-        *err = slot->loop.error;
+        if (!slot->loop.error) return pfd_fail_memory(err, sizeof *err, "an error's text");
+        *err = *slot->loop.error;
         return status;
     }
     return report_bad_rows(l, slot, err);
@@ -207,7 +227,7 @@ static pfd_status no_slot(const pfd_loader *l, pfd_error *err)
                     "all %d batches of %" PRId64 " bytes that memory_budget = %" PRId64
                     " allows are held by arrays; let go of some, copy what is to be kept, or raise "
                     "memory_budget",
-                    l->num_held, l->plan.slot_bytes, l->memory_budget);
+                    l->num_held, pfd_slot_cost(&l->plan), l->memory_budget);
 }
 
 /* Waits until the next batch is ready, and takes it out of the ring; with `lock` held. The ring is
@@ -323,13 +343,13 @@ void pfd_pipeline_count(pfd_loader *l)
 
 static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
 {
-    int64_t most = l->memory_budget / l->plan.slot_bytes;
-    if (most < 1)
+    int64_t most = l->memory_budget / pfd_slot_cost(&l->plan);
+    if (most < 2)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "one batch of %" PRId64 " rows takes %" PRId64
-                        " bytes, memory_budget is %" PRId64
+                        " bytes, and there must be room for two, but memory_budget is %" PRId64
                         "; lower batch_size or raise memory_budget",
-                        l->plan.local_batch_size, l->plan.slot_bytes, l->memory_budget);
+                        l->plan.local_batch_size, pfd_slot_cost(&l->plan), l->memory_budget);
     if (l->prefetch > most - 2) l->prefetch = most > 3 ? (int32_t)(most - 2) : 1;
     return PFD_OK;
 }

@@ -32,8 +32,9 @@ typedef struct pfd_plan {
     uint32_t most_inputs; /* of an op */
     pfd_data_reader *readers;
     int32_t num_readers;
-    int32_t *wanted;  /* tensor of each blob that the user asked for */
-    int64_t *offsets; /* of the same in the slot */
+    const _Atomic int32_t *cancel; /* borrowed; 1: give up */
+    int32_t *wanted;               /* tensor of each blob that the user asked for */
+    int64_t *offsets;              /* of the same in the slot */
     int64_t num_wanted;
 
     int32_t zip;              /* PFD_ZIP_* */

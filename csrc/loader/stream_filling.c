@@ -80,17 +80,18 @@ static pfd_status fill_batch(void *ctx, int64_t begin, int64_t end, int32_t work
  * policy may leave out. After any other failure nobody knows where the stream stands. */
 static void note_failed_filling(pfd_loader *l, pfd_slot *slot)
 {
-    const pfd_error *error = &l->fill_loop.error;
-    int32_t counted = l->fill_loop.status == PFD_CORRUPT_DATA && error->ordinal >= 0;
+    pfd_error *error = l->fill_loop.error;
+    int32_t counted = l->fill_loop.status == PFD_CORRUPT_DATA && error && error->ordinal >= 0;
     l->seek_streams = !counted;
     if (l->fill_loop.status == PFD_CORRUPT_DATA) l->begun_step++;
     slot->rows = 0;
-    pfd_bad_row bad = {.error = *error};
+    pfd_bad_row bad = {.error = error};
     if (counted && strcmp(l->plan.readers[0].attrs->on_error, "raise") &&
         pfd_slot_add_bad_row(slot, &bad))
         return;
     slot->loop.status = l->fill_loop.status;
-    slot->loop.error = *error;
+    l->fill_loop.error = slot->loop.error; /* swapped: both are freed by their owners */
+    slot->loop.error = error;
 }
 
 static void batch_filled(void *ctx)
@@ -121,6 +122,9 @@ void pfd_begin_filling(pfd_loader *l)
 {
     if (l->filling || l->closed || !(l->fill_slot = pfd_pipeline_add_slot(l))) return;
     l->filling = 1;
-    l->fill_loop = (pfd_loop){.n = 1, .chunk = 1, .fn = fill_batch, .done = batch_filled, .ctx = l};
+    l->fill_loop.n = l->fill_loop.chunk = 1;
+    l->fill_loop.fn = fill_batch;
+    l->fill_loop.done = batch_filled;
+    l->fill_loop.ctx = l;
     pfd_multi_thread_loop(l->pool, &l->fill_loop);
 }
