@@ -128,9 +128,11 @@ static pfd_status check_lengths(const pfd_data_reader *first, const pfd_data_rea
     if (first->num_records >= 0 && other->num_records >= 0 &&
         first->num_records != other->num_records)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "reader '%s' has %" PRId64 " records, reader '%s' has %" PRId64
-                        "; zip=\"shortest\" ends the epoch with the shorter one",
-                        first->name, first->num_records, other->name, other->num_records);
+                        "reader '%s' has %" PRId64 " records (%" PRId64 " batches), reader '%s' "
+                        "has %" PRId64 " (%" PRId64 "); zip=\"shortest\" ends the epoch with the "
+                        "shorter one",
+                        first->name, first->num_records, first->num_batches, other->name,
+                        other->num_records, other->num_batches);
     if (strcmp(first->attrs->last_batch, other->attrs->last_batch))
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "reader '%s' has last_batch = '%s', reader '%s' has '%s'; give them the "
