@@ -121,6 +121,7 @@ def test_help_has_defaults_and_limits():
     assert "batch_size (int, default 1, at least 1)" in text
     assert "default 'short', one of 'short', 'drop', 'pad', 'wrap')" in text
     assert "mask (only with with_mask=True)" in text
+    assert "in_ (Blob, the input 'in')" in inspect.getdoc(flow.MiniDecoder)
 
 
 def test_positional_and_keyword():
@@ -540,6 +541,60 @@ def test_loop_goes_on_behind_a_bad_batch(tmp_path):
         assert next(iterator)[0, 0] == 5
         assert opened.state_dict()["epoch"] == 1
         assert list(iterator) == []
+
+
+def test_endless_loop_goes_on_behind_bad_batches_alone(tmp_path):
+    (tmp_path / "part-0").write_text("x,2\n")
+    with flow.DataLoader(flow.MiniReader(tmp_path)) as opened:
+        endless = opened.repeat()
+        for epoch in range(3):
+            with pytest.raises(flow.CorruptDataError):
+                next(endless)
+            assert opened.epoch == epoch
+
+
+def interrupt(monkeypatch, iterator):
+    """What a signal does that comes while next() waits."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loader_module, "_next", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            next(iterator)
+
+
+def test_failures_that_pass_nothing_over_move_nothing(tmp_path, monkeypatch):
+    (tmp_path / "part-0").write_text("".join(f"{n},0\n" for n in range(9)))
+    blob = flow.MiniReader(tmp_path)
+    with flow.DataLoader(blob, num_threads=1, prefetch=1) as opened:
+        slot_bytes = opened.stats()["slot_bytes"] // opened.stats()["slots"]
+    with flow.DataLoader(blob, prefetch=1, memory_budget=3 * slot_bytes) as opened:
+        iterator = iter(opened)
+        held = [next(iterator) for _ in range(3)]
+        for _ in range(4):
+            with pytest.raises(flow.OutOfMemoryError):
+                next(iterator)
+        assert opened.state_dict()["position"] == 3
+        interrupt(monkeypatch, iterator)
+        held.clear()
+        assert [batch[0, 0] for batch in iterator] == [3, 4, 5, 6, 7, 8]
+
+
+def test_bad_batch_is_met_again_after_an_interrupt(tmp_path, monkeypatch):
+    """The loader goes back behind what was delivered last, as a state taken there would."""
+    (tmp_path / "part-0").write_text("0,0\nx,0\n2,0\n")
+    with flow.DataLoader(flow.MiniReader(tmp_path)) as opened:
+        iterator = iter(opened)
+        next(iterator)
+        for _ in range(2):
+            with pytest.raises(flow.CorruptDataError):
+                next(iterator)
+            interrupt(monkeypatch, iterator)
+        with pytest.raises(flow.CorruptDataError):
+            next(iterator)
+        assert [batch[0, 0] for batch in iterator] == [2]
 
 
 # ---- State --------------------------------------------------------------------------------------
