@@ -200,7 +200,7 @@ def MiniDecoder(
     The numbers are copied bit for bit.
 
     Args:
-        in_ (Blob): Rows of two numbers, float32 or float64 of shape (batch, 2).
+        in_ (Blob, the input 'in'): Rows of two numbers, float32 or float64 of shape (batch, 2).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -228,7 +228,8 @@ def Affine(
     is rounded to dtype; with the default scale and shift this is a cast.
 
     Args:
-        in_ (Blob): Numbers of any shape: bool, any integer dtype, float32 or float64.
+        in_ (Blob, the input 'in'): Numbers of any shape: bool, any integer dtype, float32 or
+            float64.
         scale (float, default 1.0): Each number is multiplied by this.
         shift (float, default 0.0): Added after the multiplication.
         dtype (dtype, default 'float64', one of 'float32', 'float64'): The dtype of the output.
