@@ -566,20 +566,21 @@ def interrupt(monkeypatch, iterator):
 
 
 def test_failures_that_pass_nothing_over_move_nothing(tmp_path, monkeypatch):
-    (tmp_path / "part-0").write_text("".join(f"{n},0\n" for n in range(9)))
-    blob = flow.MiniReader(tmp_path)
-    with flow.DataLoader(blob, num_threads=1, prefetch=1) as opened:
-        slot_bytes = opened.stats()["slot_bytes"] // opened.stats()["slots"]
-    with flow.DataLoader(blob, prefetch=1, memory_budget=3 * slot_bytes) as opened:
-        iterator = iter(opened)
-        held = [next(iterator) for _ in range(3)]
-        for _ in range(4):
+    (tmp_path / "part-0").write_text("".join(f"{n},0\n" for n in range(300)))
+    with flow.DataLoader(flow.MiniReader(tmp_path), prefetch=1, memory_budget=8192) as opened:
+        iterator, held = iter(opened), []
+        with pytest.raises(flow.OutOfMemoryError):
+            while True:
+                held.append(next(iterator))
+        position = opened.state_dict()["position"]
+        assert 1 < position == len(held)
+        for _ in range(3):
             with pytest.raises(flow.OutOfMemoryError):
                 next(iterator)
-        assert opened.state_dict()["position"] == 3
+        assert opened.state_dict()["position"] == position
         interrupt(monkeypatch, iterator)
         held.clear()
-        assert [batch[0, 0] for batch in iterator] == [3, 4, 5, 6, 7, 8]
+        assert [batch[0, 0] for batch in iterator] == list(range(position, 300))
 
 
 def test_bad_batch_is_met_again_after_an_interrupt(tmp_path, monkeypatch):
