@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 C_LAYERS = {
     "include": {"include"},
     "core": {"core", "include"},
-    "text": {"text", "include"},
+    "text": {"text", "core", "include"},
     "io": {"io", "text", "core", "include"},
     "dataset": {"dataset", "io", "core", "include"},
     "op": {"op", "dataset", "io", "text", "core", "include"},
