@@ -130,13 +130,13 @@ class DataLoader(Generic[BatchT]):
         self._begun = -1  # the epoch begun last
         self._resume = False  # a state was loaded, and the next iterator is to continue there
         self._unsure = False  # whether the library is at the position, and may go on there
-        arrays = BatchArrays(wanted)
-        self._batch, self._take, self._give_back = arrays.batch, arrays.take, arrays.give_back
         self._err = new_error()
         self._handle = _open(wanted, num_threads, prefetch, memory_budget, zip)
         _open_loaders.add(self)
         info = new_struct("pfd_loader_info")
         check(lib.pfd_loader_get_info(self._handle, info), self._err)
+        arrays = BatchArrays(wanted, info)
+        self._batch, self._take, self._give_back = arrays.batch, arrays.take, arrays.give_back
         self._num_batches: int = info.num_batches
         self._threads: int = info.num_threads
         self._prefetch: int = info.prefetch

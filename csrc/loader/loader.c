@@ -113,10 +113,12 @@ void pfd_loader_release(pfd_loader *l)
     if (last) destroy(l);
 }
 
-void pfd_batch_release(void *slot)
+void pfd_batch_release(void *memory)
 {
-    if (!slot || is_of_another_process(((pfd_slot *)slot)->loader)) return;
-    pfd_loader *l = ((pfd_slot *)slot)->loader;
+    if (!memory) return;
+    pfd_slot *slot = pfd_slot_of(memory);
+    pfd_loader *l = slot->loader;
+    if (is_of_another_process(l)) return;
     if (pfd_pipeline_give_back(slot)) destroy(l);
 }
 
@@ -204,7 +206,8 @@ pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
                              .memory_budget = l->memory_budget,
                              .slot_bytes = l->plan.slot_bytes,
                              .num_batches = l->plan.num_batches,
-                             .num_blobs = l->plan.num_wanted};
+                             .num_blobs = l->plan.num_wanted,
+                             .offsets = l->plan.offsets};
     return PFD_OK;
 }
 
@@ -231,31 +234,14 @@ pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info
     return PFD_OK;
 }
 
-static int32_t count_ready(const pfd_loader *l)
-{
-    int32_t ready = 0;
-    for (int64_t t = l->first_in_flight; t < l->end_in_flight; t++)
-        ready += l->ring[t % l->prefetch]->ready;
-    return ready;
-}
-
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
 {
     pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
     if (is_of_another_process(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->lock);
-    if (!l->closed) {
-        l->stats.slots_ready = count_ready(l);
-        l->stats.idle_ns = pfd_thread_pool_idle_ns(l->pool);
-        l->stats.bytes = 0;
-        for (int32_t i = 0; i <= l->num_threads; i++)
-            l->stats.bytes += atomic_load_explicit(&l->workers[i].bytes, memory_order_relaxed);
-    }
+    pfd_pipeline_count(l);
     *out = l->stats;
     out->struct_size = sizeof *out;
-    out->slots = l->num_slots;
-    out->slots_held = l->num_held;
-    out->slot_bytes = l->num_slots * l->plan.slot_bytes;
     pthread_mutex_unlock(&l->lock);
     return PFD_OK;
 }

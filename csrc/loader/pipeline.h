@@ -62,6 +62,9 @@ pfd_status pfd_pipeline_next(pfd_loader *loader, int64_t deadline_ns, pfd_batch 
 /* Throws away what is in flight, and goes on at (loader->epoch, loader->step). */
 pfd_status pfd_pipeline_restart(pfd_loader *loader, int64_t deadline_ns, pfd_error *err);
 
+/* Brings loader->stats up to date; with `lock` held. */
+void pfd_pipeline_count(pfd_loader *loader);
+
 /* Gives a delivered slot back. Returns 1 when it was the last thing that kept a released loader. */
 int32_t pfd_pipeline_give_back(pfd_slot *slot);
 #endif
