@@ -2,182 +2,27 @@
 #include "io/lines.h"
 
 #include "core/error.h"
+#include "io/line_index.h"
 #include "io/newline_scan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The index has an entry for every 2^shift-th record.  It grows with the data, so the shift is the
- * least that leaves a half bit of index per byte of text: 64 bytes or more from entry to entry.
- * Measured on rows of 24 bytes in random order: every 4th 42 ns a record, every 64th 300 ns. */
-enum { bytes_per_entry = 64, entries_at_least = 1024 };
-
-/* Entries are 32 bits, from the first one of their stretch on. */
-enum { entries_per_stretch = 1024 };
-#define TOO_FAR UINT32_MAX /* 4 GB or more behind it: an earlier entry has to do */
-
-enum { bytes_per_scan = 16 * 1024, records_at_once = 256 };
-
-/* Places in all files, one behind the other, are offsets in all of the text. */
-typedef struct line_file {
-    int64_t first_record, first_byte;
-} line_file;
-
-typedef struct stretch {
-    int64_t first_byte; /* of its first entry, in all of the text */
-    int32_t file;       /* in which it begins */
-    int32_t is_plain;   /* has no blank lines */
-} stretch;
+enum { records_at_once = 256 };
 
 typedef struct lines {
     pfd_dataset base;
     const pfd_newline_scan *scan;
     const pfd_file *files; /* borrowed */
-    int64_t num_files;
-    line_file *places;     /* num_files + 1: the last one holds the totals */
-    int64_t record_bytes;  /* in the mean, newline included */
-    int64_t shift;
-    stretch *stretches;
-    uint32_t *entries;
-    int64_t num_entries, capacity;
+    pfd_line_index index;
 } lines;
-
-/* Where to look for a record: `skip` records behind `offset`. */
-typedef struct start {
-    int64_t file, offset, skip;
-} start;
-
-/* ---- The index ------------------------------------------------------------------------------- */
-static pfd_status grow(lines *self, pfd_error *err)
-{
-    int64_t capacity = self->capacity > 0 ? 2 * self->capacity : entries_per_stretch;
-    size_t bytes = (size_t)capacity * sizeof *self->entries;
-    size_t stretch_bytes = (size_t)(capacity / entries_per_stretch) * sizeof *self->stretches;
-    uint32_t *entries = realloc(self->entries, bytes);
-    if (entries) self->entries = entries;
-    stretch *stretches = realloc(self->stretches, stretch_bytes);
-    if (stretches) self->stretches = stretches;
-    if (!entries || !stretches) return pfd_fail_memory(err, (int64_t)bytes, "the index of lines");
-    self->capacity = capacity;
-    return PFD_OK;
-}
-
-static pfd_status add_entry(lines *self, int64_t file, int64_t byte, pfd_error *err)
-{
-    if (self->num_entries == self->capacity) PFD_TRY(grow(self, err));
-    stretch *at = &self->stretches[self->num_entries / entries_per_stretch];
-    if (self->num_entries % entries_per_stretch == 0) *at = (stretch){byte, (int32_t)file, 1};
-    int64_t behind = byte - at->first_byte;
-    self->entries[self->num_entries++] = behind < TOO_FAR ? (uint32_t)behind : TOO_FAR;
-    return PFD_OK;
-}
-
-/* Leaves every second entry. */
-static void thin(lines *self)
-{
-    const int64_t half = entries_per_stretch / 2;
-    int64_t num_entries = (self->num_entries + 1) / 2;
-    for (int64_t i = 0; i < num_entries; i++) {
-        const stretch *from = &self->stretches[i / half];
-        stretch *to = &self->stretches[i / entries_per_stretch];
-        if (i % entries_per_stretch == 0) *to = *from;
-        to->is_plain &= from->is_plain;
-        int64_t behind = from->first_byte - to->first_byte;
-        uint32_t entry = self->entries[2 * i];
-        int too_far = entry == TOO_FAR || behind >= TOO_FAR - (int64_t)entry;
-        self->entries[i] = too_far ? TOO_FAR : (uint32_t)(behind + entry);
-    }
-    self->num_entries = num_entries;
-    self->shift++;
-}
-
-/* Adds the entries that scan->mark() found in a piece of a file, which begins at `byte`. */
-static pfd_status add_marks(lines *self, int64_t file, int64_t byte, const uint32_t *marks,
-                            int64_t n, int32_t has_blanks, pfd_error *err)
-{
-    int64_t first = self->num_entries > 0 ? (self->num_entries - 1) / entries_per_stretch : 0;
-    for (int64_t i = 0; i < n; i++) PFD_TRY(add_entry(self, file, byte + marks[i], err));
-    int64_t last = (self->num_entries - 1) / entries_per_stretch;
-    for (int64_t i = first; i <= last && has_blanks; i++) self->stretches[i].is_plain = 0;
-    return PFD_OK;
-}
-
-/* Counts and marks the records of a file, of which *records come before it. */
-static pfd_status index_file(lines *self, int64_t file, int64_t *records, pfd_error *err)
-{
-    uint32_t marks[bytes_per_scan / 2 + 1];
-    const pfd_file *text = &self->files[file];
-    int64_t first_byte = self->places[file].first_byte;
-    pfd_line_marker marker = {0, 0, 0};
-    if (self->num_entries == 0) PFD_TRY(add_entry(self, file, first_byte, err));
-    for (int64_t at = 0; at < text->size; at += bytes_per_scan) {
-        int64_t size = text->size - at < bytes_per_scan ? text->size - at : bytes_per_scan;
-        int64_t step = INT64_C(1) << self->shift;
-        int64_t next = self->num_entries << self->shift; /* the record that is to be marked */
-        int64_t blank_lines = marker.blank_lines;
-        marker.left = next - *records;
-        int64_t n = self->scan->mark(text->data + at, size, step, &marker, marks);
-        *records = next + n * step - marker.left;
-        PFD_TRY(add_marks(self, file, first_byte + at, marks, n, marker.blank_lines > blank_lines,
-                          err));
-        while (self->num_entries > entries_at_least + (first_byte + at) / bytes_per_entry)
-            thin(self);
-    }
-    if (!marker.content) return PFD_OK; /* else its last line has no newline */
-    (*records)++;
-    if (*records < self->num_entries << self->shift) return PFD_OK;
-    return add_entry(self, file, first_byte + text->size, err);
-}
-
-static pfd_status build_index(lines *self, pfd_error *err)
-{
-    int64_t records = 0, bytes = 0;
-    for (int64_t i = 0; i <= self->num_files; i++) {
-        self->places[i] = (line_file){records, bytes};
-        if (i == self->num_files) break;
-        bytes += self->files[i].size;
-        PFD_TRY(index_file(self, i, &records, err));
-    }
-    self->record_bytes = records > 0 ? bytes / records : 1;
-    uint32_t *smaller = realloc(self->entries, (size_t)(self->num_entries + 1) * sizeof *smaller);
-    if (smaller) self->entries = smaller;
-    return PFD_OK;
-}
 
 /* ---- Finding records ------------------------------------------------------------------------- */
 static int64_t num_records(const pfd_dataset *base)
 {
     const lines *self = (const void *)base;
-    return self->places[self->num_files].first_record;
-}
-
-/* The last file in [low, high) that begins at or before the record: empty files begin where the
- * next one does. */
-static int64_t file_of(const lines *self, int64_t position, int64_t low, int64_t high)
-{
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (self->places[middle].first_record <= position) low = middle;
-        else high = middle;
-    }
-    return low;
-}
-
-static start find_start(const lines *self, int64_t position)
-{
-    int64_t entry = position >> self->shift, first = entry / entries_per_stretch;
-    int64_t last = (self->num_entries - 1) / entries_per_stretch;
-    const stretch *from = &self->stretches[first];
-    int64_t after = first < last ? from[1].file + 1 : self->num_files;
-    int64_t file = file_of(self, position, from->file, after);
-    while (self->entries[entry] == TOO_FAR) entry--;
-    int64_t behind = from->first_byte + self->entries[entry] - self->places[file].first_byte;
-    int64_t record = entry << self->shift;
-    if (record >= self->places[file].first_record && behind > 0) {
-        return (start){file, behind, position - record};
-    }
-    return (start){file, 0, position - self->places[file].first_record};
+    return self->index.num_records;
 }
 
 static int is_blank(const uint8_t *data, const uint8_t *end)
@@ -203,7 +48,7 @@ static inline int make_record(const lines *self, int64_t file, int64_t begin, in
 }
 
 /* The records [position, position + n) of one file, as many as are there. */
-static int64_t read_run(const lines *self, start from, int64_t position, int64_t n, pfd_record *out)
+static int64_t read_run(const lines *self, pfd_line_start from, int64_t position, int64_t n, pfd_record *out)
 {
     uint32_t newlines[records_at_once + PFD_SPLIT_SLACK];
     const pfd_file *file = &self->files[from.file];
@@ -229,30 +74,22 @@ static int64_t read_run(const lines *self, start from, int64_t position, int64_t
     return done;
 }
 
-/* n <= records_at_once positions that do not follow each other.  Memory is asked for well ahead of
- * its use: first the entries of all, then the text of all.  Returns how many were found. */
+/* n <= records_at_once positions that do not follow each other.  Memory is asked for well before it
+ * is used, first the index for all, then the text for all. */
 static int64_t read_singles(const lines *self, const int64_t *positions, int64_t n, pfd_record *out)
 {
-    start starts[records_at_once];
-    pfd_line_place places[records_at_once];
-    for (int64_t i = 0; i < n; i++)
-        __builtin_prefetch(&self->entries[positions[i] >> self->shift]);
+    pfd_line_start starts[records_at_once];
+    pfd_line_index_find(&self->index, positions, n, starts);
     for (int64_t i = 0; i < n; i++) {
-        starts[i] = find_start(self, positions[i]);
-        const pfd_file *file = &self->files[starts[i].file];
-        const uint8_t *text = file->data + starts[i].offset;
-        places[i] = (pfd_line_place){
-            .text = text, .size = file->size - starts[i].offset, .skip = starts[i].skip};
-        __builtin_prefetch(text);
-        __builtin_prefetch(text + (starts[i].skip + 1) * self->record_bytes);
+        const uint8_t *text = self->files[starts[i].file].data + starts[i].offset;
+        __builtin_prefetch(text, 0, 2);
+        __builtin_prefetch(text + starts[i].size, 0, 2);
     }
-    self->scan->find(places, n);
     for (int64_t i = 0; i < n; i++) {
-        const start *from = &starts[i];
-        int64_t begin = from->offset + places[i].begin, end = from->offset + places[i].end;
-        int is_plain = self->stretches[(positions[i] >> self->shift) / entries_per_stretch].is_plain;
-        if (is_plain && places[i].end >= 0 &&
-            make_record(self, from->file, begin, end, positions[i], &out[i]))
+        const pfd_line_start *from = &starts[i];
+        int64_t end = from->offset + from->size - 1;
+        if (from->size > 0 &&
+            make_record(self, from->file, from->offset, end, positions[i], &out[i]))
             continue;
         if (!read_run(self, *from, positions[i], 1, &out[i])) return i;
     }
@@ -273,10 +110,10 @@ static pfd_status fail_outside(const lines *self, const int64_t *positions, int6
 
 static pfd_status fail_lost(const lines *self, int64_t position, int64_t row, pfd_error *err)
 {
-    int64_t file = file_of(self, position, 0, self->num_files);
+    int64_t file = pfd_line_index_file_of(&self->index, position);
     pfd_fail(err, PFD_IO,
              "the file changed while open: record %" PRId64 " of it, found at open, is not there",
-             position - self->places[file].first_record);
+             position - self->index.files[file].first_record);
     pfd_error_set_file(err, self->files[file].path);
     err->row = row;
     return PFD_IO;
@@ -309,8 +146,9 @@ static pfd_status at(const pfd_dataset *base, int64_t epoch, const int64_t *posi
     for (int64_t i = 0; i < n;) {
         int64_t position = positions[i], wanted = run_length(positions + i, n - i), got;
         if (wanted > 1) {
-            start from = find_start(self, position);
-            int64_t left = self->places[from.file + 1].first_record - position;
+            pfd_line_start from;
+            pfd_line_index_find(&self->index, &position, 1, &from);
+            int64_t left = self->index.files[from.file + 1].first_record - position;
             if (wanted > left) wanted = left;
             got = read_run(self, from, position, wanted, out + i);
         } else {
@@ -326,7 +164,7 @@ static pfd_status at(const pfd_dataset *base, int64_t epoch, const int64_t *posi
 static void describe(const pfd_dataset *base, const pfd_record *record, pfd_error *err)
 {
     const lines *self = (const void *)base;
-    if (record->file < 0 || record->file >= self->num_files) return;
+    if (record->file < 0 || record->file >= self->index.num_files) return;
     const pfd_file *file = &self->files[record->file];
     if (record->offset < 0 || record->offset > file->size) return;
     err->line = 1 + self->scan->count(file->data, record->offset);
@@ -335,9 +173,7 @@ static void describe(const pfd_dataset *base, const pfd_record *record, pfd_erro
 static void close_lines(pfd_dataset *base)
 {
     lines *self = (void *)base;
-    free(self->places);
-    free(self->stretches);
-    free(self->entries);
+    pfd_line_index_free(&self->index);
     free(self);
 }
 
@@ -353,16 +189,12 @@ static const pfd_dataset_methods methods = {
 pfd_status pfd_lines_open(const pfd_file *files, int64_t num_files, pfd_dataset **out,
                           pfd_error *err)
 {
-    int64_t bytes = (num_files + 1) * (int64_t)sizeof(line_file);
     lines *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a dataset of lines");
     self->base.methods = &methods;
     self->scan = pfd_newline_scan_best();
     self->files = files;
-    self->num_files = num_files;
-    self->places = calloc((size_t)num_files + 1, sizeof *self->places);
-    pfd_status status = self->places ? build_index(self, err)
-                                     : pfd_fail_memory(err, bytes, "the table of files");
+    pfd_status status = pfd_line_index_build(&self->index, files, num_files, self->scan, err);
     if (status != PFD_OK) {
         close_lines(&self->base);
         return status;

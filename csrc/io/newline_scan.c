@@ -224,16 +224,16 @@ INLINE void find_by_masks(masks_fn masks_of, nth_fn nth, pfd_line_place *places,
     {                                                                                              \
         return count_by_masks(masks_of, text, size);                                               \
     }                                                                                              \
+    target static void find_##name(pfd_line_place *places, int64_t n)                              \
+    {                                                                                              \
+        find_by_masks(masks_of, nth, places, n);                                                   \
+    }
+#define LIST_VARIANT(name, target, masks_of, nth)                                                  \
     target static int64_t mark_##name(const uint8_t *text, int64_t size, int64_t step,             \
                                       pfd_line_marker *marker, uint32_t *marks)                    \
     {                                                                                              \
         return mark_by_masks(masks_of, nth, text, size, step, marker, marks);                      \
     }                                                                                              \
-    target static void find_##name(pfd_line_place *places, int64_t n)                              \
-    {                                                                                              \
-        find_by_masks(masks_of, nth, places, n);                                                   \
-    }
-#define SPLIT_VARIANT(name, target, masks_of)                                                      \
     target static int64_t split_##name(const uint8_t *text, int64_t size, int64_t most,            \
                                        uint32_t *newlines)                                         \
     {                                                                                              \
@@ -279,7 +279,7 @@ INLINE block_masks masks_words(const uint8_t *block)
 }
 
 VARIANT(words, , masks_words, nth_bit)
-SPLIT_VARIANT(words, , masks_words)
+LIST_VARIANT(words, , masks_words, nth_bit)
 
 #if defined(__x86_64__)
 /* ---- SSE2: every x86-64 ---------------------------------------------------------------------- */
@@ -302,7 +302,7 @@ INLINE block_masks masks_sse2(const uint8_t *block)
 }
 
 VARIANT(sse2, , masks_sse2, nth_bit)
-SPLIT_VARIANT(sse2, , masks_sse2)
+LIST_VARIANT(sse2, , masks_sse2, nth_bit)
 
 /* A byte that is no content is found by one look-up under its low four bits: the table has it
  * there, and at all other places what no byte with these low bits is. */
@@ -330,7 +330,7 @@ TARGET_AVX2 INLINE int64_t nth_bit_bmi2(uint64_t bits, int64_t n)
 }
 
 VARIANT(avx2, TARGET_AVX2, masks_avx2, nth_bit_bmi2)
-SPLIT_VARIANT(avx2, TARGET_AVX2, masks_avx2)
+LIST_VARIANT(avx2, TARGET_AVX2, masks_avx2, nth_bit_bmi2)
 
 #define PLACES(n)                                                                                  \
     n + 15, n + 14, n + 13, n + 12, n + 11, n + 10, n + 9, n + 8, n + 7, n + 6, n + 5, n + 4,      \
@@ -350,25 +350,52 @@ TARGET_AVX512 INLINE block_masks masks_avx512(const uint8_t *block)
 
 VARIANT(avx512, TARGET_AVX512, masks_avx512, nth_bit_bmi2)
 
-/* The places of set bits, sixteen at a time: how many there are does not decide a branch. */
+/* Writes base + the place of each set bit, sixteen at a time: how many there are seldom decides a
+ * branch.  Up to 64 are written, whatever the number. */
+TARGET_AVX512 INLINE void write_places(uint64_t bits, int64_t base, uint32_t *out)
+{
+    const __m512i places = _mm512_set_epi8(PLACES(48), PLACES(32), PLACES(16), PLACES(0));
+    __m512i found = _mm512_maskz_compress_epi8(bits, places);
+    int64_t n = __builtin_popcountll(bits);
+    do {
+        __m512i some = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found));
+        _mm512_storeu_si512(out, _mm512_add_epi32(some, _mm512_set1_epi32((int)base)));
+        found = _mm512_alignr_epi64(found, found, 2); /* the next sixteen */
+        out += 16;
+        n -= 16;
+    } while (n > 0);
+}
+
+TARGET_AVX512 static int64_t mark_avx512(const uint8_t *text, int64_t size, int64_t step,
+                                         pfd_line_marker *marker, uint32_t *marks)
+{
+    if (step > 1) {
+        return mark_by_masks(masks_avx512, nth_bit_bmi2, text, size, step, marker, marks);
+    }
+    uint8_t buffer[block_size];
+    int64_t n = 0;
+    for (int64_t at = 0; at < size; at += block_size) {
+        int whole = size - at >= block_size;
+        const uint8_t *block = whole ? text + at : last_block(buffer, text + at, size - at);
+        block_masks masks = masks_avx512(block);
+        uint64_t ends = record_ends(masks, &marker->content);
+        marker->blank_lines += __builtin_popcountll(masks.newlines ^ ends);
+        write_places(ends, at + 1, marks + n);
+        n += __builtin_popcountll(ends);
+    }
+    return n;
+}
+
 TARGET_AVX512 static int64_t split_avx512(const uint8_t *text, int64_t size, int64_t most,
                                           uint32_t *newlines)
 {
-    const __m512i places = _mm512_set_epi8(PLACES(48), PLACES(32), PLACES(16), PLACES(0));
     int64_t n = 0;
     for (int64_t at = 0; at < size && n < most; at += block_size) {
         uint64_t inside = _bzhi_u64(UINT64_MAX, (unsigned)(size - at < 64 ? size - at : 64));
         __m512i bytes = _mm512_maskz_loadu_epi8(inside, text + at);
         uint64_t bits = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\n'));
-        __m512i found = _mm512_maskz_compress_epi8(bits, places);
-        int64_t end = n + __builtin_popcountll(bits);
-        do {
-            __m512i four = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found));
-            _mm512_storeu_si512(newlines + n, _mm512_add_epi32(four, _mm512_set1_epi32((int)at)));
-            found = _mm512_alignr_epi64(found, found, 2); /* the next sixteen */
-            n += 16;
-        } while (n < end);
-        n = end;
+        write_places(bits, at, newlines + n);
+        n += __builtin_popcountll(bits);
     }
     return n < most ? n : most;
 }

@@ -15,7 +15,7 @@ typedef struct pfd_line_marker {
     int64_t blank_lines;
 } pfd_line_marker;
 
-#define PFD_SPLIT_SLACK 80  /* newlines that split() may write too many */
+#define PFD_SPLIT_SLACK 80  /* places that mark() and split() may write beyond those they return */
 #define PFD_LINE_WINDOW 128 /* bytes in which find() looks for a line */
 
 typedef struct pfd_line_place {
@@ -37,7 +37,7 @@ typedef struct pfd_newline_scan {
     int64_t (*count)(const uint8_t *text, int64_t size);
 
     /* Marks places behind the newlines of records: at first the marker->left-th, then every
-     * step-th.  Returns how many; size < 2^31, and marks has room for size / 2 + 1 of them. */
+     * step-th.  Returns how many; size < 2^31, and marks has room for size / 2 + PFD_SPLIT_SLACK. */
     int64_t (*mark)(const uint8_t *text, int64_t size, int64_t step, pfd_line_marker *marker,
                     uint32_t *marks);
 

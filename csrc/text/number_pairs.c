@@ -37,14 +37,19 @@ typedef struct pair_scales {
 TARGET_AVX512 INLINE __m512i align_digits(const pfd_record *record, pair_scales *scales,
                                           uint64_t *odd)
 {
-    uint64_t size = (uint64_t)record->size;
+    uint64_t size = (uint64_t)record->size, offset = (uintptr_t)record->data % 64;
+    /* What lies in one cache line is loaded with that line and no other: a load that goes on into
+     * the next one waits for it, also where the mask leaves it out. */
+    offset &= 0 - (uint64_t)(offset + size <= 64);
     uint64_t all = _bzhi_u64(UINT64_MAX, (unsigned)size);
-    __m512i text = _mm512_maskz_loadu_epi8(all, record->data);
+    __mmask64 inside = _cvtu64_mask64(all << offset);
+    __m512i text = _mm512_maskz_loadu_epi8(inside, record->data - offset);
     __m512i values = _mm512_sub_epi8(text, _mm512_set1_epi8('0'));
-    uint64_t digits = _mm512_mask_cmple_epu8_mask(all, values, _mm512_set1_epi8(9));
-    uint64_t comma = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(','));
-    uint64_t points = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('.'));
-    uint64_t minus = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('-'));
+    __mmask64 are_digits = _mm512_mask_cmple_epu8_mask(inside, values, _mm512_set1_epi8(9));
+    uint64_t digits = _cvtmask64_u64(are_digits) >> offset;
+    uint64_t comma = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(',')) >> offset;
+    uint64_t points = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('.')) >> offset;
+    uint64_t minus = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('-')) >> offset;
 
     uint64_t first = comma - 1, last = ~first; /* the bytes of the two numbers, comma with the last */
     uint64_t point1 = points & first, point2 = points & last;
@@ -63,7 +68,7 @@ TARGET_AVX512 INLINE __m512i align_digits(const pfd_record *record, pair_scales 
 
     uint64_t places = (uint64_t)(UINT32_MAX << ((32 - digits1) & 31)) |
                       UINT64_MAX << ((64 - digits2) & 63);
-    return _mm512_maskz_expand_epi8(places, _mm512_maskz_compress_epi8(digits, values));
+    return _mm512_maskz_expand_epi8(places, _mm512_maskz_compress_epi8(are_digits, values));
 }
 
 /* Neighbouring digits to pairs, pairs to fours: 16 numbers below 10^4. */
