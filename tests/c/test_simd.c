@@ -1,4 +1,5 @@
 /* What wide vectors compute, on every level that this processor has, against the plain ways. */
+#include "core/permutation.h"
 #include "core/simd.h"
 #include "text/number_pairs.h"
 #include "text/parse_double.h"
@@ -135,10 +136,35 @@ static void test_pairs(int32_t level, int rounds)
     munmap(pages[1] - page_size, (size_t)(3 * page_size));
 }
 
+/* ---- Permutations ---------------------------------------------------------------------------- */
+
+/* Many places at once go where each goes by itself. */
+static void test_permutations(void)
+{
+    for (int round = 0; round < 500; round++) {
+        int64_t n = 1 + (int64_t)draw(UINT64_C(1) << draw(round % 2 ? 48 : 12)), in[50], out[50];
+        if (round % 50 == 0) n = INT64_C(1) << 62;
+        pfd_permutation permutation;
+        pfd_permutation_init(&permutation, draw(UINT64_MAX), n);
+        int64_t count = (int64_t)draw(50) + 1;
+        for (int64_t i = 0; i < count; i++)
+            in[i] = (int64_t)(draw(UINT64_MAX) * UINT64_C(0x9e3779b97f4a7c15) % (uint64_t)n);
+        pfd_permute(&permutation, in, count, out);
+        for (int64_t i = 0; i < count; i++) {
+            int64_t place = in[i];
+            pfd_permute(&permutation, &place, 1, &place);
+            CHECK(out[i] == place && place >= 0 && place < n);
+        }
+        pfd_permute(&permutation, in, count, in);
+        CHECK(!memcmp(in, out, (size_t)count * sizeof *in));
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 4000;
     for (int32_t level = 0; level <= pfd_simd_of_cpu(); level++) test_pairs(level, rounds);
+    test_permutations();
     (void)printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }
