@@ -230,19 +230,19 @@ def random_bits(key: int, counter: int) -> int:
 
 def permutation(key: int, n: int) -> list[int]:
     """The keyed permutation of [0, n): a Feistel network over two digits, walked into range."""
-    left = max(16, next(s for s in range(n + 1) if s * s >= n))
-    right = max(16, -(-n // left))
+    bits = next(b for b in range(4, 32) if 4**b >= n)
+    left, right = max(16, -(-n // 2**bits)), 2**bits
     keys = [random_bits(key, counter) for counter in range(8)]
 
-    def add(digit: int, width: int, other: int, key: int) -> int:
-        high, low = divmod((other ^ key) * (key | 1), _WORD)
-        return (digit + (high ^ low) * width // _WORD) % width
+    def hash_(digit: int, key: int) -> int:
+        high, low = divmod((digit ^ key % 2**32) * (key >> 32 | 1), 2**32)
+        return high ^ low
 
     def once(i: int) -> int:
         l, r = divmod(i, right)  # noqa: E741
         for even, odd in zip(keys[::2], keys[1::2]):
-            l = add(l, left, r, even)  # noqa: E741
-            r = add(r, right, l, odd)
+            l = (l + (hash_(r, even) * left >> 32)) % left  # noqa: E741
+            r = (r + (hash_(l, odd) >> 32 - bits)) % right
         return l * right + r
 
     order = []

@@ -19,16 +19,4 @@ int64_t pfd_random_below(uint64_t key, uint64_t counter, int64_t n);
 
 /* 64 bits from the operating system, for seeds that the user left open. */
 uint64_t pfd_random_entropy(void);
-
-/* A keyed permutation of [0, n), 0 <= n <= 2^62, in O(1) memory. */
-#define PFD_PERMUTATION_ROUNDS 8
-typedef struct pfd_permutation {
-    int64_t n;
-    uint64_t left, right; /* the domain is left x right >= n */
-    uint64_t reciprocal;  /* 2^64 / right, rounded down: divides faster */
-    uint64_t keys[PFD_PERMUTATION_ROUNDS];
-} pfd_permutation;
-
-void pfd_permutation_init(pfd_permutation *permutation, uint64_t key, int64_t n);
-int64_t pfd_permute(const pfd_permutation *permutation, int64_t i); /* 0 <= i < n */
 #endif

@@ -1,5 +1,6 @@
 /* Every epoch in a random order: over random access, a keyed permutation of the positions. */
 #include "core/error.h"
+#include "core/permutation.h"
 #include "core/random.h"
 #include "dataset/decorator.h"
 
@@ -39,9 +40,7 @@ static pfd_status random_shuffle_at(const pfd_dataset *ds, int64_t epoch, const 
     int64_t permuted[PFD_POSITIONS_PER_PIECE];
     for (int64_t done = 0; done < n;) {
         int64_t piece = n - done < PFD_POSITIONS_PER_PIECE ? n - done : PFD_POSITIONS_PER_PIECE;
-        for (int64_t i = 0; i < piece; i++) {
-            permuted[i] = pfd_permute(&permutation, positions[done + i]);
-        }
+        pfd_permute(&permutation, positions + done, piece, permuted);
         pfd_status status =
             inner->methods->at(inner, epoch, permuted, piece, scratch, out + done, err);
         if (status != PFD_OK) {

@@ -1,13 +1,14 @@
-/* Counting lines by bit masks of 64 bytes, with the widest vectors at hand. */
+/* Finding lines by bit masks of 64 bytes, with the widest vectors at hand. */
 #include "io/newline_scan.h"
+#include "core/simd.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define TARGET_AVX2 __attribute__((target("avx2,bmi,popcnt")))
-#define TARGET_AVX512 __attribute__((target("avx512bw,bmi,popcnt")))
+#define TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
+#define TARGET_AVX512 __attribute__((target("avx512bw,avx512vbmi2,bmi,bmi2,popcnt")))
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
@@ -19,6 +20,7 @@ typedef struct block_masks {
 } block_masks;
 
 typedef block_masks (*masks_fn)(const uint8_t *block);
+typedef int64_t (*nth_fn)(uint64_t bits, int64_t n); /* the place of set bit n, 0 the lowest */
 
 /* ---- The reference: byte by byte ------------------------------------------------------------- */
 static int is_content(uint8_t byte)
@@ -50,6 +52,50 @@ static int64_t count_plain(const uint8_t *text, int64_t size)
     return n;
 }
 
+static int64_t mark_plain(const uint8_t *text, int64_t size, int64_t step, pfd_line_marker *marker,
+                          uint32_t *marks)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < size; i++) {
+        if (text[i] != '\n') {
+            marker->content |= (uint64_t)is_content(text[i]);
+            continue;
+        }
+        if (!marker->content) marker->blank_lines++;
+        marker->left -= (int64_t)marker->content;
+        marker->content = 0;
+        if (marker->left > 0) continue;
+        marks[n++] = (uint32_t)(i + 1);
+        marker->left = step;
+    }
+    return n;
+}
+
+static int64_t split_plain(const uint8_t *text, int64_t size, int64_t most, uint32_t *newlines)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < size && n < most; i++)
+        if (text[i] == '\n') newlines[n++] = (uint32_t)i;
+    return n;
+}
+
+static void find_plain(pfd_line_place *places, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        pfd_line_place *place = &places[i];
+        int64_t skip = place->skip;
+        place->begin = 0;
+        place->end = -1;
+        if (place->size < PFD_LINE_WINDOW) continue;
+        for (int64_t at = 0; at < PFD_LINE_WINDOW && place->end < 0; at++) {
+            if (place->text[at] != '\n') continue;
+            if (skip == 0) place->end = at;
+            if (skip == 1) place->begin = at + 1;
+            skip--;
+        }
+    }
+}
+
 /* ---- The same on masks ----------------------------------------------------------------------- */
 
 /* What is left at the end of a text, made a whole block by blanks. */
@@ -72,7 +118,8 @@ INLINE uint64_t record_ends(block_masks masks, uint64_t *carry)
     return total & masks.newlines;
 }
 
-INLINE int64_t skip_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size, int64_t *records)
+INLINE int64_t skip_by_masks(masks_fn masks_of, nth_fn nth, const uint8_t *text, int64_t size,
+                             int64_t *records)
 {
     uint8_t buffer[block_size];
     int64_t left = *records;
@@ -84,9 +131,8 @@ INLINE int64_t skip_by_masks(masks_fn masks_of, const uint8_t *text, int64_t siz
         uint64_t ends = record_ends(masks_of(block), &carry);
         int64_t n = __builtin_popcountll(ends);
         if (n >= left) {
-            while (--left > 0) ends &= ends - 1;
             *records = 0;
-            return at + __builtin_ctzll(ends) + 1;
+            return at + nth(ends, left - 1) + 1;
         }
         left -= n;
     }
@@ -104,6 +150,100 @@ INLINE int64_t count_by_masks(masks_fn masks_of, const uint8_t *text, int64_t si
         n += __builtin_popcountll(masks_of(block).newlines);
     }
     return n;
+}
+
+INLINE int64_t mark_by_masks(masks_fn masks_of, nth_fn nth, const uint8_t *text, int64_t size,
+                             int64_t step, pfd_line_marker *marker, uint32_t *marks)
+{
+    uint8_t buffer[block_size];
+    int64_t left = marker->left, blank_lines = marker->blank_lines, n = 0;
+    uint64_t carry = marker->content;
+    for (int64_t at = 0; at < size; at += block_size) {
+        int whole = size - at >= block_size;
+        const uint8_t *block = whole ? text + at : last_block(buffer, text + at, size - at);
+        block_masks masks = masks_of(block);
+        uint64_t ends = record_ends(masks, &carry);
+        left -= __builtin_popcountll(ends);
+        blank_lines += __builtin_popcountll(masks.newlines ^ ends);
+        for (; left <= 0; left += step) {
+            /* so many ends lie behind the one that is marked */
+            int64_t before = __builtin_popcountll(ends) + left - 1;
+            marks[n++] = (uint32_t)(at + nth(ends, before) + 1);
+        }
+    }
+    *marker = (pfd_line_marker){carry, left, blank_lines};
+    return n;
+}
+
+INLINE int64_t split_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size, int64_t most,
+                              uint32_t *newlines)
+{
+    uint8_t buffer[block_size];
+    int64_t n = 0;
+    for (int64_t at = 0; at < size && n < most; at += block_size) {
+        int whole = size - at >= block_size;
+        const uint8_t *block = whole ? text + at : last_block(buffer, text + at, size - at);
+        for (uint64_t bits = masks_of(block).newlines; bits; bits &= bits - 1)
+            newlines[n++] = (uint32_t)(at + __builtin_ctzll(bits));
+    }
+    return n < most ? n : most;
+}
+
+/* The place of newline n among those of two blocks, -1 when they have fewer. */
+INLINE int64_t nth_of_two(nth_fn nth, const uint64_t newlines[2], int64_t n)
+{
+    int64_t in_first = __builtin_popcountll(newlines[0]);
+    int64_t second = n >= in_first;
+    uint64_t bits = second ? newlines[1] : newlines[0];
+    n -= second ? in_first : 0;
+    return n < __builtin_popcountll(bits) ? block_size * second + nth(bits, n) : -1;
+}
+
+INLINE void find_by_masks(masks_fn masks_of, nth_fn nth, pfd_line_place *places, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        pfd_line_place *place = &places[i];
+        place->begin = 0;
+        place->end = -1;
+        if (place->size < PFD_LINE_WINDOW) continue;
+        const uint64_t newlines[2] = {masks_of(place->text).newlines,
+                                      masks_of(place->text + block_size).newlines};
+        int64_t before = nth_of_two(nth, newlines, place->skip - (place->skip > 0));
+        place->begin = place->skip > 0 ? before + 1 : 0;
+        place->end = nth_of_two(nth, newlines, place->skip);
+    }
+}
+
+/* One variant: the functions above for one way to make masks. */
+#define VARIANT(name, target, masks_of, nth)                                                       \
+    target static int64_t skip_##name(const uint8_t *text, int64_t size, int64_t *records)         \
+    {                                                                                              \
+        return skip_by_masks(masks_of, nth, text, size, records);                                  \
+    }                                                                                              \
+    target static int64_t count_##name(const uint8_t *text, int64_t size)                          \
+    {                                                                                              \
+        return count_by_masks(masks_of, text, size);                                               \
+    }                                                                                              \
+    target static void find_##name(pfd_line_place *places, int64_t n)                              \
+    {                                                                                              \
+        find_by_masks(masks_of, nth, places, n);                                                   \
+    }
+#define LIST_VARIANT(name, target, masks_of, nth)                                                  \
+    target static int64_t mark_##name(const uint8_t *text, int64_t size, int64_t step,             \
+                                      pfd_line_marker *marker, uint32_t *marks)                    \
+    {                                                                                              \
+        return mark_by_masks(masks_of, nth, text, size, step, marker, marks);                      \
+    }                                                                                              \
+    target static int64_t split_##name(const uint8_t *text, int64_t size, int64_t most,            \
+                                       uint32_t *newlines)                                         \
+    {                                                                                              \
+        return split_by_masks(masks_of, text, size, most, newlines);                               \
+    }
+
+INLINE int64_t nth_bit(uint64_t bits, int64_t n)
+{
+    while (n-- > 0) bits &= bits - 1;
+    return __builtin_ctzll(bits);
 }
 
 /* ---- Any machine: eight bytes of a word at a time -------------------------------------------- */
@@ -138,15 +278,8 @@ INLINE block_masks masks_words(const uint8_t *block)
     return masks;
 }
 
-static int64_t skip_words(const uint8_t *text, int64_t size, int64_t *records)
-{
-    return skip_by_masks(masks_words, text, size, records);
-}
-
-static int64_t count_words(const uint8_t *text, int64_t size)
-{
-    return count_by_masks(masks_words, text, size);
-}
+VARIANT(words, , masks_words, nth_bit)
+LIST_VARIANT(words, , masks_words, nth_bit)
 
 #if defined(__x86_64__)
 /* ---- SSE2: every x86-64 ---------------------------------------------------------------------- */
@@ -168,15 +301,8 @@ INLINE block_masks masks_sse2(const uint8_t *block)
     return masks;
 }
 
-static int64_t skip_sse2(const uint8_t *text, int64_t size, int64_t *records)
-{
-    return skip_by_masks(masks_sse2, text, size, records);
-}
-
-static int64_t count_sse2(const uint8_t *text, int64_t size)
-{
-    return count_by_masks(masks_sse2, text, size);
-}
+VARIANT(sse2, , masks_sse2, nth_bit)
+LIST_VARIANT(sse2, , masks_sse2, nth_bit)
 
 /* A byte that is no content is found by one look-up under its low four bits: the table has it
  * there, and at all other places what no byte with these low bits is. */
@@ -198,15 +324,17 @@ TARGET_AVX2 INLINE block_masks masks_avx2(const uint8_t *block)
     return masks;
 }
 
-TARGET_AVX2 static int64_t skip_avx2(const uint8_t *text, int64_t size, int64_t *records)
+TARGET_AVX2 INLINE int64_t nth_bit_bmi2(uint64_t bits, int64_t n)
 {
-    return skip_by_masks(masks_avx2, text, size, records);
+    return (int64_t)_tzcnt_u64(_pdep_u64(UINT64_C(1) << n, bits));
 }
 
-TARGET_AVX2 static int64_t count_avx2(const uint8_t *text, int64_t size)
-{
-    return count_by_masks(masks_avx2, text, size);
-}
+VARIANT(avx2, TARGET_AVX2, masks_avx2, nth_bit_bmi2)
+LIST_VARIANT(avx2, TARGET_AVX2, masks_avx2, nth_bit_bmi2)
+
+#define PLACES(n)                                                                                  \
+    n + 15, n + 14, n + 13, n + 12, n + 11, n + 10, n + 9, n + 8, n + 7, n + 6, n + 5, n + 4,      \
+        n + 3, n + 2, n + 1, n
 
 /* ---- AVX-512 --------------------------------------------------------------------------------- */
 TARGET_AVX512 INLINE block_masks masks_avx512(const uint8_t *block)
@@ -220,45 +348,84 @@ TARGET_AVX512 INLINE block_masks masks_avx512(const uint8_t *block)
     return masks;
 }
 
-TARGET_AVX512 static int64_t skip_avx512(const uint8_t *text, int64_t size, int64_t *records)
+VARIANT(avx512, TARGET_AVX512, masks_avx512, nth_bit_bmi2)
+
+/* Writes base + the place of each set bit, sixteen at a time: how many there are seldom decides a
+ * branch.  Up to 64 are written, whatever the number. */
+TARGET_AVX512 INLINE void write_places(uint64_t bits, int64_t base, uint32_t *out)
 {
-    return skip_by_masks(masks_avx512, text, size, records);
+    const __m512i places = _mm512_set_epi8(PLACES(48), PLACES(32), PLACES(16), PLACES(0));
+    __m512i found = _mm512_maskz_compress_epi8(bits, places);
+    int64_t n = __builtin_popcountll(bits);
+    do {
+        __m512i some = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(found));
+        _mm512_storeu_si512(out, _mm512_add_epi32(some, _mm512_set1_epi32((int)base)));
+        found = _mm512_alignr_epi64(found, found, 2); /* the next sixteen */
+        out += 16;
+        n -= 16;
+    } while (n > 0);
 }
 
-TARGET_AVX512 static int64_t count_avx512(const uint8_t *text, int64_t size)
+TARGET_AVX512 static int64_t mark_avx512(const uint8_t *text, int64_t size, int64_t step,
+                                         pfd_line_marker *marker, uint32_t *marks)
 {
-    return count_by_masks(masks_avx512, text, size);
+    if (step > 1) {
+        return mark_by_masks(masks_avx512, nth_bit_bmi2, text, size, step, marker, marks);
+    }
+    uint8_t buffer[block_size];
+    int64_t n = 0;
+    for (int64_t at = 0; at < size; at += block_size) {
+        int whole = size - at >= block_size;
+        const uint8_t *block = whole ? text + at : last_block(buffer, text + at, size - at);
+        block_masks masks = masks_avx512(block);
+        uint64_t ends = record_ends(masks, &marker->content);
+        marker->blank_lines += __builtin_popcountll(masks.newlines ^ ends);
+        write_places(ends, at + 1, marks + n);
+        n += __builtin_popcountll(ends);
+    }
+    return n;
+}
+
+TARGET_AVX512 static int64_t split_avx512(const uint8_t *text, int64_t size, int64_t most,
+                                          uint32_t *newlines)
+{
+    int64_t n = 0;
+    for (int64_t at = 0; at < size && n < most; at += block_size) {
+        uint64_t inside = _bzhi_u64(UINT64_MAX, (unsigned)(size - at < 64 ? size - at : 64));
+        __m512i bytes = _mm512_maskz_loadu_epi8(inside, text + at);
+        uint64_t bits = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\n'));
+        write_places(bits, at, newlines + n);
+        n += __builtin_popcountll(bits);
+    }
+    return n < most ? n : most;
 }
 #endif
 
+#define SCAN(name) {#name, skip_##name, count_##name, mark_##name, split_##name, find_##name}
+
 static const pfd_newline_scan scans[] = {
-    {"plain", skip_plain, count_plain},
-    {"words", skip_words, count_words},
+    SCAN(plain),
+    SCAN(words),
 #if defined(__x86_64__)
-    {"sse2", skip_sse2, count_sse2},
-    {"avx2", skip_avx2, count_avx2},
-    {"avx512", skip_avx512, count_avx512},
+    SCAN(sse2),
+    SCAN(avx2),
+    SCAN(avx512),
 #endif
 };
 
+/* The last variant for a level. */
+static int32_t last_scan(int32_t simd_level)
+{
+    const int32_t n = (int32_t)(sizeof scans / sizeof scans[0]);
+    return n > 2 ? 2 + simd_level : n - 1;
+}
+
 const pfd_newline_scan *pfd_newline_scan_at(int32_t i)
 {
-    int32_t n = sizeof scans / sizeof scans[0];
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
-        !__builtin_cpu_supports("popcnt")) {
-        n = 3;
-    } else if (!__builtin_cpu_supports("avx512bw")) {
-        n = 4;
-    }
-#endif
-    return i >= 0 && i < n ? &scans[i] : NULL;
+    return i >= 0 && i <= last_scan(pfd_simd_of_cpu()) ? &scans[i] : NULL;
 }
 
 const pfd_newline_scan *pfd_newline_scan_best(void)
 {
-    int32_t i = 0;
-    while (pfd_newline_scan_at(i + 1)) i++;
-    return &scans[i];
+    return &scans[last_scan(pfd_simd_level())];
 }

@@ -1,4 +1,4 @@
-/* io/newline_scan.h -- counting lines quickly.
+/* io/newline_scan.h -- finding and counting lines quickly.
  *
  * A record is a line with at least one byte that is no blank; blanks are space, tab and CR.  Text
  * is looked at in blocks of 64 bytes, of which a machine makes two bit masks: newlines, and bytes
@@ -7,6 +7,23 @@
 #ifndef PFD_IO_NEWLINE_SCAN_H
 #define PFD_IO_NEWLINE_SCAN_H
 #include <stdint.h>
+
+/* Where a scan stands that marks records. */
+typedef struct pfd_line_marker {
+    uint64_t content; /* 1: the line at hand has content */
+    int64_t left;     /* records until the next mark, at least 1 */
+    int64_t blank_lines;
+} pfd_line_marker;
+
+#define PFD_SPLIT_SLACK 80  /* places that mark() and split() may write beyond those they return */
+#define PFD_LINE_WINDOW 128 /* bytes in which find() looks for a line */
+
+typedef struct pfd_line_place {
+    const uint8_t *text; /* the start of a line */
+    int64_t size;        /* of the text from there on */
+    int64_t skip;        /* lines to pass */
+    int64_t begin, end;  /* found: the line, without its newline, from `text` on */
+} pfd_line_place;
 
 typedef struct pfd_newline_scan {
     const char *name;
@@ -18,6 +35,19 @@ typedef struct pfd_newline_scan {
 
     /* The newlines of text[0, size). */
     int64_t (*count)(const uint8_t *text, int64_t size);
+
+    /* Marks places behind the newlines of records: at first the marker->left-th, then every
+     * step-th.  Returns how many; size < 2^31, and marks has room for size / 2 + PFD_SPLIT_SLACK. */
+    int64_t (*mark)(const uint8_t *text, int64_t size, int64_t step, pfd_line_marker *marker,
+                    uint32_t *marks);
+
+    /* The places of the first newlines, at most `most` and as many as there are: returns how many.
+     * size < 2^31, and newlines has room for most + PFD_SPLIT_SLACK. */
+    int64_t (*split)(const uint8_t *text, int64_t size, int64_t most, uint32_t *newlines);
+
+    /* Finds the lines of n places.  end is -1 for those that do not end in the window, or whose
+     * text is smaller than the window. */
+    void (*find)(pfd_line_place *places, int64_t n);
 } pfd_newline_scan;
 
 /* The fastest one that this processor can run. */

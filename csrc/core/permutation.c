@@ -1,0 +1,132 @@
+/* A keyed permutation of [0, n).
+ *
+ * i is written as two digits (l, r) of a mixed-radix number, l < left, r < 2^right_bits, and each
+ * round adds a keyed hash of one digit to the other: a Feistel network (Luby and Rackoff, 1988) over
+ * integers instead of bits, so that the domain can follow n closely.  What falls outside of [0, n)
+ * is sent through again until it falls inside: cycle walking (Black and Rogaway: Ciphers with
+ * arbitrary finite domains, 2002).  As the network is a bijection of its domain, the walk ends, and
+ * the result is a bijection of [0, n).
+ *
+ * Digits are at least 16 wide: the rounds over a narrower domain reach only some of the n! orders.
+ * For n > 256 the domain exceeds n by less than 2 * sqrt(n), and hardly anything is walked.
+ *
+ * Eight rounds: neighbours i, i + 1 stay neighbours when every second round's hashes collide, for
+ * 2k rounds with probability sqrt(n)^-k.  With 6 rounds and n = 256 that is seen (5 % more such
+ * pairs than in a true shuffle), with 8 it is 1 / n pairs in a whole epoch.
+ *
+ * All products are of 32 by 32 bits, which vectors have: 1.6 ns a place with AVX2, 6 ns without;
+ * with products of 64 by 64 bits it was 16 ns. */
+#include "core/permutation.h"
+#include "core/random.h"
+#include "core/simd.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { least_width = 16, least_bits = 4 };
+
+void pfd_permutation_init(pfd_permutation *permutation, uint64_t key, int64_t n)
+{
+    uint32_t bits = least_bits;
+    while (bits < 31 && INT64_C(1) << (2 * bits) < n) bits++;
+    int64_t right = INT64_C(1) << bits, left = n / right + (n % right != 0);
+    permutation->n = n;
+    permutation->left = left < least_width ? least_width : (uint32_t)left;
+    permutation->right_bits = bits;
+    for (int round = 0; round < PFD_PERMUTATION_ROUNDS; round++)
+        permutation->keys[round] = pfd_random_bits(key, (uint64_t)round);
+}
+
+/* The key is factor and summand: with a fixed factor the hashes of neighbours would differ by a
+ * constant, and neighbours would stay neighbours. */
+static inline uint32_t hash(uint32_t digit, uint64_t key)
+{
+    uint64_t product = (uint64_t)(digit ^ (uint32_t)key) * ((uint32_t)(key >> 32) | 1);
+    return (uint32_t)(product >> 32) ^ (uint32_t)product;
+}
+
+static inline uint64_t pass(const pfd_permutation *permutation, uint64_t i)
+{
+    const uint32_t left = permutation->left, bits = permutation->right_bits;
+    const uint32_t mask = (UINT32_C(1) << bits) - 1;
+    uint32_t l = (uint32_t)(i >> bits), r = (uint32_t)i & mask;
+#pragma GCC unroll 8
+    for (int round = 0; round < PFD_PERMUTATION_ROUNDS; round += 2) {
+        l += (uint32_t)((uint64_t)hash(r, permutation->keys[round]) * left >> 32);
+        l = l < left ? l : l - left;
+        r = (r + (hash(l, permutation->keys[round + 1]) >> (32 - bits))) & mask;
+    }
+    return (uint64_t)l << bits | r;
+}
+
+static void permute_plain(const pfd_permutation *permutation, const int64_t *in, int64_t count,
+                          int64_t *out)
+{
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t place = (uint64_t)in[i];
+        do {
+            place = pass(permutation, place);
+        } while (place >= (uint64_t)permutation->n);
+        out[i] = (int64_t)place;
+    }
+}
+
+#if defined(__x86_64__)
+#define TARGET_AVX2 __attribute__((target("avx2")))
+#define INLINE static inline __attribute__((always_inline))
+
+/* In the lower half of each lane; the upper half is left as it comes. */
+TARGET_AVX2 INLINE __m256i hash_avx2(__m256i digit, uint64_t key)
+{
+    __m256i summand = _mm256_set1_epi64x((int64_t)(key & UINT32_MAX));
+    __m256i factor = _mm256_set1_epi64x((int64_t)(key >> 32 | 1));
+    __m256i product = _mm256_mul_epu32(_mm256_xor_si256(digit, summand), factor);
+    return _mm256_xor_si256(product, _mm256_srli_epi64(product, 32));
+}
+
+TARGET_AVX2 INLINE __m256i pass_avx2(const pfd_permutation *permutation, __m256i i)
+{
+    const uint32_t bits = permutation->right_bits;
+    const __m128i shift = _mm_cvtsi32_si128((int)bits);
+    const __m128i hash_shift = _mm_cvtsi32_si128((int)(32 - bits));
+    const __m256i left = _mm256_set1_epi64x((int64_t)permutation->left);
+    const __m256i mask = _mm256_set1_epi64x((INT64_C(1) << bits) - 1);
+    __m256i l = _mm256_srl_epi64(i, shift), r = _mm256_and_si256(i, mask);
+#pragma GCC unroll 8
+    for (int round = 0; round < PFD_PERMUTATION_ROUNDS; round += 2) {
+        __m256i product = _mm256_mul_epu32(hash_avx2(r, permutation->keys[round]), left);
+        l = _mm256_add_epi64(l, _mm256_srli_epi64(product, 32));
+        l = _mm256_min_epu32(l, _mm256_sub_epi32(l, left)); /* below zero is large */
+        __m256i added = _mm256_srl_epi64(hash_avx2(l, permutation->keys[round + 1]), hash_shift);
+        r = _mm256_and_si256(_mm256_add_epi64(r, added), mask);
+    }
+    return _mm256_or_si256(_mm256_sll_epi64(l, shift), r);
+}
+
+TARGET_AVX2 static void permute_avx2(const pfd_permutation *permutation, const int64_t *in,
+                                     int64_t count, int64_t *out)
+{
+    const __m256i last = _mm256_set1_epi64x(permutation->n - 1);
+    int64_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        __m256i places = pass_avx2(permutation, _mm256_loadu_si256((const void *)(in + i)));
+        _mm256_storeu_si256((void *)(out + i), places);
+        int outside = _mm256_movemask_epi8(_mm256_cmpgt_epi64(places, last));
+        for (int64_t j = i; outside && j < i + 4; j++)
+            if (out[j] >= permutation->n) permute_plain(permutation, &out[j], 1, &out[j]);
+    }
+    permute_plain(permutation, in + i, count - i, out + i);
+}
+#endif
+
+void pfd_permute(const pfd_permutation *permutation, const int64_t *in, int64_t count, int64_t *out)
+{
+#if defined(__x86_64__)
+    if (pfd_simd_level() >= PFD_SIMD_AVX2) {
+        permute_avx2(permutation, in, count, out);
+        return;
+    }
+#endif
+    permute_plain(permutation, in, count, out);
+}

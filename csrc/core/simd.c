@@ -1,0 +1,48 @@
+/* The vector instructions of this processor, and a way to use fewer of them. */
+#include "core/simd.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+int32_t pfd_simd_of_cpu(void)
+{
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+        !__builtin_cpu_supports("bmi") || !__builtin_cpu_supports("bmi2") ||
+        !__builtin_cpu_supports("popcnt"))
+        return PFD_SIMD_PLAIN;
+    if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512cd") ||
+        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl") ||
+        !__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2"))
+        return PFD_SIMD_AVX2;
+    return PFD_SIMD_AVX512;
+}
+#else
+int32_t pfd_simd_of_cpu(void)
+{
+    return PFD_SIMD_PLAIN;
+}
+#endif
+
+static int32_t choose_level(void)
+{
+    static const char *const names[] = {"plain", "avx2", "avx512"};
+    const char *wanted = getenv("PYFLOWDATA_SIMD");
+    int32_t best = pfd_simd_of_cpu();
+    for (int32_t i = 0; wanted && i < best; i++)
+        if (!strcmp(wanted, names[i])) return i;
+    return best;
+}
+
+int32_t pfd_simd_level(void)
+{
+    static _Atomic int32_t chosen = -1; /* threads that come first at once choose the same */
+    int32_t level = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (level < 0) {
+        level = choose_level();
+        atomic_store_explicit(&chosen, level, memory_order_relaxed);
+    }
+    return level;
+}

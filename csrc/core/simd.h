@@ -1,0 +1,16 @@
+/* core/simd.h -- which vector instructions to use. */
+#ifndef PFD_CORE_SIMD_H
+#define PFD_CORE_SIMD_H
+#include <stdint.h>
+
+#define PFD_SIMD_PLAIN 0  /* C only, and what every processor of its kind has (SSE2, NEON) */
+#define PFD_SIMD_AVX2 1   /* AVX2, FMA, BMI1, BMI2: x86-64-v3 */
+#define PFD_SIMD_AVX512 2 /* those, and AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2 */
+
+/* The best that the processor has. */
+int32_t pfd_simd_of_cpu(void);
+
+/* The one to use: the best, or a lower one that the environment variable PYFLOWDATA_SIMD names:
+ * plain, avx2 or avx512.  It is read once. */
+int32_t pfd_simd_level(void);
+#endif

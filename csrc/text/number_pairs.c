@@ -1,0 +1,180 @@
+/* Pairs of decimal numbers by wide vectors: the digits of both numbers at once, then the values of
+ * eight numbers at once, without a branch that depends on the text. */
+#include "text/number_pairs.h"
+#include "core/simd.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#define TARGET_AVX512                                                                              \
+    __attribute__((target("avx512bw,avx512vl,avx512dq,avx512vbmi2,bmi,bmi2,popcnt,fma")))
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+static uint64_t leave_all(const pfd_record *records, int64_t n, double *rows)
+{
+    (void)records;
+    (void)rows;
+    return n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
+#if defined(__x86_64__)
+enum { most_scale = 22 }; /* 10^22 is the last power of ten that is an exact double */
+
+/* The powers of ten and their reciprocals, each rounded to nearest. */
+_Alignas(64) static const double powers[24] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1};
+_Alignas(64) static const double reciprocals[24] = {
+    1e-0,  1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9,  1e-10, 1e-11,
+    1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22, 1};
+
+typedef struct pair_scales {
+    uint8_t scale[2]; /* digits behind the point, and 128 for a minus sign */
+} pair_scales;
+
+/* The digits of a record's two numbers, each ending one half of the vector, zeros before them. */
+TARGET_AVX512 INLINE __m512i align_digits(const pfd_record *record, pair_scales *scales,
+                                          uint64_t *odd)
+{
+    uint64_t size = (uint64_t)record->size, offset = (uintptr_t)record->data % 64;
+    /* What lies in one cache line is loaded with that line and no other: a load that goes on into
+     * the next one waits for it, also where the mask leaves it out. */
+    offset &= 0 - (uint64_t)(offset + size <= 64);
+    uint64_t all = _bzhi_u64(UINT64_MAX, (unsigned)size);
+    __mmask64 inside = _cvtu64_mask64(all << offset);
+    __m512i text = _mm512_maskz_loadu_epi8(inside, record->data - offset);
+    __m512i values = _mm512_sub_epi8(text, _mm512_set1_epi8('0'));
+    __mmask64 are_digits = _mm512_mask_cmple_epu8_mask(inside, values, _mm512_set1_epi8(9));
+    uint64_t digits = _cvtmask64_u64(are_digits) >> offset;
+    uint64_t comma = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(',')) >> offset;
+    uint64_t points = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('.')) >> offset;
+    uint64_t minus = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('-')) >> offset;
+
+    uint64_t first = comma - 1, last = ~first; /* the bytes of the two numbers, comma with the last */
+    uint64_t point1 = points & first, point2 = points & last;
+    uint64_t digits1 = (uint64_t)_mm_popcnt_u64(digits & first);
+    uint64_t digits2 = (uint64_t)_mm_popcnt_u64(digits & last);
+    uint64_t end1 = _tzcnt_u64(comma);
+    uint64_t scale1 = end1 - 1 - _tzcnt_u64(point1 | comma >> 1);
+    uint64_t scale2 = size - 1 - _tzcnt_u64(point2 | UINT64_C(1) << ((size - 1) & 63));
+    uint64_t sign2 = minus & comma << 1;
+    *odd = (all ^ (digits | comma | points | minus)) | (comma & first) |
+           (point1 & (point1 - 1)) | (point2 & (point2 - 1)) | (minus & ~(1 | comma << 1)) |
+           (uint64_t)(size > 64) | (uint64_t)(digits1 - 1 > 31) | (uint64_t)(digits2 - 1 > 31) |
+           (uint64_t)(scale1 > most_scale) | (uint64_t)(scale2 > most_scale);
+    scales->scale[0] = (uint8_t)(scale1 | (minus & 1) << 7);
+    scales->scale[1] = (uint8_t)(scale2 | (uint64_t)(sign2 != 0) << 7);
+
+    uint64_t places = (uint64_t)(UINT32_MAX << ((32 - digits1) & 31)) |
+                      UINT64_MAX << ((64 - digits2) & 63);
+    return _mm512_maskz_expand_epi8(places, _mm512_maskz_compress_epi8(are_digits, values));
+}
+
+/* Neighbouring digits to pairs, pairs to fours: 16 numbers below 10^4. */
+TARGET_AVX512 INLINE __m512i join_digits(__m512i digits)
+{
+    __m512i pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010a));
+    return _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x00010064));
+}
+
+/* Fours of two records to eights and sixteens: of each number, lane by lane, the upper and the
+ * lower sixteen digits of the one record beside those of the other. */
+TARGET_AVX512 INLINE __m512i join_records(__m512i one, __m512i other)
+{
+    __m512i fours = _mm512_packus_epi32(one, other);
+    __m512i eights = _mm512_madd_epi16(fours, _mm512_set1_epi32(0x00012710));
+    return _mm512_add_epi64(_mm512_mul_epu32(eights, _mm512_set1_epi64(100000000)),
+                            _mm512_srli_epi64(eights, 32));
+}
+
+/* mantissa / 10^scale of eight numbers, of which *doubtful are not certain to be rounded right.
+ *
+ * The mantissa is high + low, two doubles.  quotient is high / 10^scale but for an error of two
+ * units in the last place at most, so that the remainder is exact (a multiple of
+ * 2^scale units, less than 2 * 5^22 < 2^53 of them).  What is left to add is known to within
+ * 3 * 2^-53 of itself: where both ends of a wider interval round alike, so does the true value. */
+TARGET_AVX512 INLINE __m512d divide(__m512i mantissa, __m512i scale, __mmask8 *doubtful)
+{
+    __mmask8 large = _mm512_cmpge_epu64_mask(scale, _mm512_set1_epi64(16));
+    __m512d power = _mm512_permutex2var_pd(_mm512_load_pd(powers), scale,
+                                           _mm512_load_pd(powers + 8));
+    __m512d reciprocal = _mm512_permutex2var_pd(_mm512_load_pd(reciprocals), scale,
+                                                _mm512_load_pd(reciprocals + 8));
+    power = _mm512_mask_permutexvar_pd(power, large, scale, _mm512_load_pd(powers + 16));
+    reciprocal = _mm512_mask_permutexvar_pd(reciprocal, large, scale,
+                                            _mm512_load_pd(reciprocals + 16));
+
+    __m512d high = _mm512_cvtepu64_pd(mantissa);
+    __m512d low = _mm512_cvtepi64_pd(_mm512_sub_epi64(mantissa, _mm512_cvttpd_epu64(high)));
+    __m512d quotient = _mm512_mul_pd(high, reciprocal);
+    __m512d remainder = _mm512_fnmadd_pd(quotient, power, high);
+    __m512d rest = _mm512_mul_pd(_mm512_add_pd(remainder, low), reciprocal);
+    __m512d upper = _mm512_fmadd_pd(rest, _mm512_set1_pd(1 + 0x1p-50), quotient);
+    __m512d lower = _mm512_fmadd_pd(rest, _mm512_set1_pd(1 - 0x1p-50), quotient);
+    *doubtful = _mm512_cmp_pd_mask(upper, lower, _CMP_NEQ_UQ);
+    return upper;
+}
+
+/* Bits of numbers to bits of records that have one of them. */
+INLINE uint64_t records_of(uint64_t numbers)
+{
+    numbers |= numbers >> 1;
+    return (numbers & 1) | (numbers >> 1 & 2) | (numbers >> 2 & 4) | (numbers >> 3 & 8);
+}
+
+/* The values of four records from what join_records() made of them. */
+TARGET_AVX512 INLINE uint64_t convert(const __m512i joined[2], const pair_scales *scales,
+                                      __mmask8 wanted, double *rows)
+{
+    const __m512i uppers = _mm512_setr_epi64(0, 4, 1, 5, 8, 12, 9, 13);
+    const __m512i lowers = _mm512_setr_epi64(2, 6, 3, 7, 10, 14, 11, 15);
+    __m512i upper = _mm512_permutex2var_epi64(joined[0], uppers, joined[1]);
+    __m512i lower = _mm512_permutex2var_epi64(joined[0], lowers, joined[1]);
+    __m512i mantissa = _mm512_add_epi64(
+        _mm512_mullo_epi64(upper, _mm512_set1_epi64(10000000000000000)), lower);
+    __m512i signs = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)scales));
+    __m512i scale = _mm512_and_si512(signs, _mm512_set1_epi64(127));
+    __mmask8 doubtful;
+    __m512d value = divide(mantissa, scale, &doubtful);
+    __m512i sign = _mm512_slli_epi64(_mm512_srli_epi64(signs, 7), 63);
+    value = _mm512_castsi512_pd(_mm512_or_si512(_mm512_castpd_si512(value), sign));
+    doubtful |= _mm512_cmpge_epu64_mask(upper, _mm512_set1_epi64(1000)); /* mantissa over 10^19 */
+    _mm512_mask_storeu_pd(rows, wanted, value);
+    return records_of(doubtful & wanted);
+}
+
+TARGET_AVX512 static uint64_t parse_avx512(const pfd_record *records, int64_t n, double *rows)
+{
+    __m512i joined[PFD_PAIRS_AT_ONCE / 2];
+    pair_scales scales[PFD_PAIRS_AT_ONCE];
+    uint64_t left = 0, odd;
+    for (int64_t i = 0; i < n; i += 2) {
+        const pfd_record *other = &records[i + 1 < n ? i + 1 : i];
+        __m512i one = join_digits(align_digits(&records[i], &scales[i], &odd));
+        left |= (uint64_t)(odd != 0) << i;
+        joined[i / 2] = join_records(one, join_digits(align_digits(other, &scales[i + 1], &odd)));
+        left |= (uint64_t)(odd != 0) << (i + (other - &records[i]));
+    }
+    for (int64_t i = 0; i < n; i += 4) {
+        int64_t numbers = 2 * (n - i);
+        __mmask8 wanted = (__mmask8)_bzhi_u32(255, (unsigned)numbers);
+        left |= convert(joined + i / 2, scales + i, wanted, rows + 2 * i) << i;
+    }
+    return left;
+}
+#endif
+
+pfd_pairs_fn pfd_pairs_at(int32_t simd_level)
+{
+#if defined(__x86_64__)
+    if (simd_level >= PFD_SIMD_AVX512) return parse_avx512;
+#endif
+    (void)simd_level;
+    return leave_all;
+}
+
+pfd_pairs_fn pfd_pairs_best(void)
+{
+    return pfd_pairs_at(pfd_simd_level());
+}

@@ -1,0 +1,170 @@
+/* What wide vectors compute, on every level that this processor has, against the plain ways. */
+#include "core/permutation.h"
+#include "core/simd.h"
+#include "text/number_pairs.h"
+#include "text/parse_double.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int passed, failed;
+
+static void check(int condition, const char *text, int line)
+{
+    if (condition) {
+        passed++;
+        return;
+    }
+    failed++;
+    if (failed < 20) (void)printf("line %d: %s\n", line, text);
+}
+
+#define CHECK(condition) check(condition, #condition, __LINE__)
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t draw(uint64_t n) /* xorshift: the same numbers on every machine */
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (state >> 16) % n;
+}
+
+/* Two pages, of which only the first can be read. */
+static char *guarded_page(long size)
+{
+    char *pages = mmap(NULL, (size_t)(3 * size), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) abort();
+    if (mprotect(pages + size, (size_t)size, PROT_READ | PROT_WRITE)) abort();
+    return pages + size;
+}
+
+/* ---- Pairs of numbers ------------------------------------------------------------------------ */
+
+static int write_random_bits(char *out)
+{
+    uint64_t bits = state * UINT64_C(0x9e3779b97f4a7c15);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return sprintf(out, "%.17g", value);
+}
+
+/* A number as files have them, and now and then none. */
+static int write_number(char *out)
+{
+    double sign = draw(4) ? 1 : -1;
+    double unit = (double)draw(UINT64_C(1) << 53 >> 6) * 0x1p-47 + (double)draw(64) * 0x1p-53;
+    switch (draw(12)) {
+    case 0: return sprintf(out, "%.*f", (int)draw(4), sign * (double)draw(100000) / 1000);
+    case 1: return sprintf(out, "%d", (int)draw(1000000) - 500000);
+    case 2: return sprintf(out, "%.*f", (int)draw(24), sign * unit);
+    case 3: return sprintf(out, "%.17g", sign * unit * 1e-3);
+    case 4: return sprintf(out, "%.*f", (int)draw(30), sign * unit * 1e6);
+    case 5: return write_random_bits(out);
+    case 6: return sprintf(out, "%llu", (unsigned long long)(state >> draw(30)));
+    case 7: return sprintf(out, "%.*f", (int)draw(4), 9007199254740992.0 + (double)draw(99));
+    case 8: return sprintf(out, "%s.%s", draw(2) ? "" : "-12", draw(2) ? "5" : "");
+    case 9: return sprintf(out, "%s0%s", draw(2) ? "-" : "", draw(2) ? ".000" : "");
+    default: return sprintf(out, "%.*g", (int)(1 + draw(17)), sign * unit * 10);
+    }
+}
+
+static const char *random_record(char *out)
+{
+    static const char strange[] = "0123456789.,-+eE x\r\t\0/:";
+    int size = write_number(out);
+    out[size++] = ',';
+    size += write_number(out + size);
+    if (draw(10) == 0) { /* damaged, or unusual */
+        int at = (int)draw((uint64_t)size);
+        if (draw(2)) out[at] = strange[draw(sizeof strange - 1)];
+        else memmove(out + at, out + at + 1, (size_t)(size-- - at));
+    }
+    out[size] = '\0';
+    return out + size;
+}
+
+/* Whether text is what the pairs may take, and its numbers. */
+static int parse_plainly(const char *text, int64_t size, double *row)
+{
+    int64_t used = pfd_parse_double(text, size, &row[0]);
+    if (used == 0 || used >= size || text[used] != ',') return 0;
+    return used + 1 + pfd_parse_double(text + used + 1, size - used - 1, &row[1]) == size &&
+           size > used + 1;
+}
+
+static void test_pairs(int32_t level, int rounds)
+{
+    enum { most = PFD_PAIRS_AT_ONCE };
+    long page_size = sysconf(_SC_PAGESIZE);
+    char *pages[] = {guarded_page(page_size), guarded_page(page_size)};
+    char text[256];
+    int64_t taken = 0, all = 0;
+    for (int round = 0; round < rounds; round++) {
+        pfd_record records[most];
+        double rows[2 * most + 1], row[2] = {0, 0};
+        int64_t n = 1 + (int64_t)draw(most), used = 0;
+        for (int64_t i = 0; i < n; i++) {
+            int64_t size = random_record(text) - text;
+            if (used + size > page_size) used = 0; /* over records that are seldom looked at */
+            char *at = pages[round % 2] + (round % 2 ? used : page_size - used - size);
+            memcpy(at, text, (size_t)size);
+            records[i] = (pfd_record){.data = (const uint8_t *)at, .size = size};
+            used += size;
+        }
+        memset(rows, 0x55, sizeof rows);
+        uint64_t left = pfd_pairs_at(level)(records, n, rows);
+        CHECK(n == most || left >> n == 0);
+        double untouched;
+        memset(&untouched, 0x55, sizeof untouched);
+        CHECK(!memcmp(&rows[2 * n], &untouched, sizeof untouched));
+        for (int64_t i = 0; i < n; i++, all++) {
+            if (left >> i & 1) continue;
+            taken++;
+            CHECK(parse_plainly((const char *)records[i].data, records[i].size, row));
+            CHECK(!memcmp(&rows[2 * i], row, sizeof row));
+        }
+    }
+    (void)printf("level %d took %.1f %% of the pairs\n", (int)level,
+                 100.0 * (double)taken / (double)all);
+    CHECK(taken == 0 || 2 * taken > all);
+    munmap(pages[0] - page_size, (size_t)(3 * page_size));
+    munmap(pages[1] - page_size, (size_t)(3 * page_size));
+}
+
+/* ---- Permutations ---------------------------------------------------------------------------- */
+
+/* Many places at once go where each goes by itself. */
+static void test_permutations(void)
+{
+    for (int round = 0; round < 500; round++) {
+        int64_t n = 1 + (int64_t)draw(UINT64_C(1) << draw(round % 2 ? 48 : 12)), in[50], out[50];
+        if (round % 50 == 0) n = INT64_C(1) << 62;
+        pfd_permutation permutation;
+        pfd_permutation_init(&permutation, draw(UINT64_MAX), n);
+        int64_t count = (int64_t)draw(50) + 1;
+        for (int64_t i = 0; i < count; i++)
+            in[i] = (int64_t)(draw(UINT64_MAX) * UINT64_C(0x9e3779b97f4a7c15) % (uint64_t)n);
+        pfd_permute(&permutation, in, count, out);
+        for (int64_t i = 0; i < count; i++) {
+            int64_t place = in[i];
+            pfd_permute(&permutation, &place, 1, &place);
+            CHECK(out[i] == place && place >= 0 && place < n);
+        }
+        pfd_permute(&permutation, in, count, in);
+        CHECK(!memcmp(in, out, (size_t)count * sizeof *in));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int rounds = argc > 1 ? atoi(argv[1]) : 4000;
+    for (int32_t level = 0; level <= pfd_simd_of_cpu(); level++) test_pairs(level, rounds);
+    test_permutations();
+    (void)printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
