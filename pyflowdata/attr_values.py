@@ -100,7 +100,9 @@ class _Filler:
         else:
             self.fill_list(slot, what, value)
 
-    def fill_list(self, slot: CData, what: str, values: list[int] | list[float] | list[str]) -> None:
+    def fill_list(
+        self, slot: CData, what: str, values: list[int] | list[float] | list[str]
+    ) -> None:
         if values and isinstance(values[0], str):
             elements = ffi.new("char *[]", [self.string(str(value), what) for value in values])
             slot.kind = lib.PFD_VALUE_LIST_STRING

@@ -109,7 +109,7 @@ class DataLoader(Generic[BatchT]):
         Args:
             *blobs: Blobs, or one tuple or dict of blobs.
             num_threads: Threads that work on batches; None: as many as this process may use.
-            prefetch: Batches that are made ahead; None: chosen from the number of threads.
+            prefetch: Batches that are made ahead; None: chosen from their size.
             memory_budget: Bytes that batches may take, those still held included; None: half of
                 what the process may use.
             zip: What several readers must be: "strict", of equal length; "shortest": the one
@@ -126,16 +126,17 @@ class DataLoader(Generic[BatchT]):
         self._iterator = 0  # number of the iterator that may go on
         self._over = 0  # number of the one whose epoch ended last
         self._epoch = self._position = 0  # of the next batch to deliver
+        self._passed = 0  # batches from there on that failed, and that the loop went past
         self._begun = -1  # the epoch begun last
         self._resume = False  # a state was loaded, and the next iterator is to continue there
         self._unsure = False  # whether the library is at the position, and may go on there
-        arrays = BatchArrays(wanted)
-        self._batch, self._take = arrays.batch, arrays.take
         self._err = new_error()
         self._handle = _open(wanted, num_threads, prefetch, memory_budget, zip)
         _open_loaders.add(self)
         info = new_struct("pfd_loader_info")
         check(lib.pfd_loader_get_info(self._handle, info), self._err)
+        arrays = BatchArrays(wanted, info)
+        self._batch, self._take, self._give_back = arrays.batch, arrays.take, arrays.give_back
         self._num_batches: int = info.num_batches
         self._threads: int = info.num_threads
         self._prefetch: int = info.prefetch
@@ -168,6 +169,7 @@ class DataLoader(Generic[BatchT]):
         self._check_life()
         self._iterator += 1
         self._epoch, self._position = place
+        self._passed = 0
         self._unsure = True
         self._seek()
         self._resume = False
@@ -175,11 +177,12 @@ class DataLoader(Generic[BatchT]):
         return _Batches(self, self._iterator, endless)
 
     def _seek(self) -> None:
-        """Makes the library go on at the position."""
+        """Makes the library go on at the position, or behind what failed there."""
+        step = self._position + self._passed
         status = lib.PFD_PENDING
         while status == lib.PFD_PENDING:
             self._check_life()
-            status = lib.pfd_loader_seek(self._handle, self._epoch, self._position, self._err)
+            status = lib.pfd_loader_seek(self._handle, self._epoch, step, self._err)
         if status < 0:
             raise self._failure(status)
         self._unsure = False
@@ -196,20 +199,25 @@ class DataLoader(Generic[BatchT]):
             if (iterator != self._iterator or self._unsure) and not self._prepare(iterator):
                 return None
             self._unsure = True  # until an interrupt can no longer come in between
-            while True:
-                status = _next(self._handle, _SIGNALS_NS, self._batch, self._err)
-                if status == 0:
-                    arrays, self._epoch, step = self._take()
-                    self._position = step + 1
-                    self._unsure = False
-                    return self._form(arrays)
-                if status < 0:
-                    raise self._batch_failure(status)
-                if status == _END:
-                    self._end_epoch(iterator, endless)
-                    if not endless:
-                        return None
-                self._check_life()
+            try:
+                while True:
+                    status = _next(self._handle, _SIGNALS_NS, self._batch, self._err)
+                    if status == 0:
+                        arrays, self._epoch, step = self._take()
+                        self._position = step + 1
+                        self._passed = 0
+                        self._unsure = False
+                        return self._form(arrays)
+                    if status < 0:
+                        raise self._batch_failure(status)
+                    if status == _END:
+                        self._end_epoch(iterator, endless)
+                        if not endless:
+                            return None
+                    self._check_life()
+            except BaseException:
+                self._give_back()
+                raise
 
     def _prepare(self, iterator: int) -> bool:
         """Whether the iterator may go on, from the position; False if its epoch is over."""
@@ -224,8 +232,8 @@ class DataLoader(Generic[BatchT]):
         return True
 
     def _end_epoch(self, iterator: int, endless: bool) -> None:
-        empty = self._position == 0
-        self._epoch, self._position = self._epoch + 1, 0
+        empty = self._position + self._passed == 0
+        self._epoch, self._position, self._passed = self._epoch + 1, 0, 0
         if not endless:
             self._over = iterator
         elif empty:
@@ -240,7 +248,7 @@ class DataLoader(Generic[BatchT]):
         """The exception for a batch that failed: it is passed over."""
         failure = self._failure(status)
         if not isinstance(failure, (CancelledError, UnsupportedError)):
-            self._position += 1
+            self._passed += 1
             self._unsure = False
         return failure
 
@@ -255,11 +263,11 @@ class DataLoader(Generic[BatchT]):
     def state_dict(self) -> dict[str, Any]:
         """Where the loader is: a dict for JSON, below 1 KB, the same on every rank.
 
-        It counts the batches that were delivered, not those made ahead; one that failed counts,
-        since the loop goes on behind it.  After the last batch of an epoch it means the next epoch.
+        It counts the batches that were delivered, not those made ahead.  A batch that failed is
+        met again, unless a later one was delivered.  After the last batch of an epoch it means the
+        next epoch.
         """
         with self._taking:
-            self._check_life()
             return make_state(*self._next_place(), self._readers)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -287,7 +295,7 @@ class DataLoader(Generic[BatchT]):
                 dataclasses.replace(reader, seed=seed, seed_is_default=False)
                 for reader, seed in zip(self._readers, place.seeds, strict=True)
             )
-            self._epoch, self._position = place.epoch, place.position
+            self._epoch, self._position, self._passed = place.epoch, place.position, 0
             self._epoch, self._position = self._next_place()
             self._resume = True
             self._unsure = True
@@ -313,11 +321,11 @@ class DataLoader(Generic[BatchT]):
         return self._epoch if self._resume else max(self._begun, 0)
 
     def stats(self) -> dict[str, float]:
-        """Counters since the loader was opened; reading them costs next to nothing.
+        """Counters since the loader was opened, also after close(); they cost next to nothing.
 
         Keys as in `pfd_stats` (pyflowdata.h), and *_seconds for every time in *_ns.
         """
-        self._check_life()
+        self._check_process()
         stats = new_struct("pfd_stats")
         check(lib.pfd_loader_get_stats(self._handle, stats), new_error())
         found: dict[str, float] = {
@@ -333,8 +341,8 @@ class DataLoader(Generic[BatchT]):
     def skipped(self) -> list[Error]:
         """The records that on_error="skip" or "pad" left out, as exceptions, in order of delivery.
 
-        The latest 1000 are kept."""
-        self._check_life()
+        The latest 1000 are kept, also after close()."""
+        self._check_process()
         found: list[Error] = []
         err = new_error()
         while lib.pfd_loader_get_skipped(self._handle, len(found), err) == lib.PFD_OK:
@@ -372,6 +380,9 @@ class DataLoader(Generic[BatchT]):
     def _check_life(self) -> None:
         if self._life == _CLOSED:
             raise CancelledError("the DataLoader is closed")
+        self._check_process()
+
+    def _check_process(self) -> None:
         if self._life == _FORKED:
             raise UnsupportedError(
                 f"the DataLoader was opened by another process than this one ({os.getpid()}), "
@@ -379,7 +390,8 @@ class DataLoader(Generic[BatchT]):
             )
 
     def close(self) -> None:
-        """Stops the threads and closes the files.  Arrays that are held stay valid.
+        """Stops the threads and closes the files.  Arrays that are held stay valid, and state,
+        counters and skipped records can still be read.
 
         Another thread that waits for a batch gets a CancelledError.  Closing twice is fine.
         """

@@ -20,11 +20,11 @@ SANITIZED = "LD_PRELOAD" in os.environ
 MARKERS = {
     "build": (
         "compiles C or installs the package; left out of the sanitizer runs",
-        {"test_abi", "test_add_op", "test_readme", "test_stream_readers"},
+        {"test_abi", "test_add_op", "test_attrs", "test_readme", "test_stream_readers"},
     ),
     "threads": (
         "exercises the threads of a loader; what ThreadSanitizer watches",
-        {"test_engine", "test_mini_reader", "test_resume"},
+        {"test_engine", "test_invariance", "test_mini_dataloader", "test_resume"},
     ),
     "slow": ("takes seconds; left out of the sanitizer runs", set()),
 }

@@ -41,7 +41,7 @@ pfd_status pfd_thread_pool_create(int32_t num_threads, pfd_thread_pool **out, pf
  * Accepts NULL. */
 void pfd_thread_pool_free(pfd_thread_pool *pool);
 
-/* Begins a loop and returns. Wakes as many idle threads as there are chunks. */
+/* Begins a loop and returns. Wakes idle threads, as many as the work is worth. */
 void pfd_multi_thread_loop(pfd_thread_pool *pool, pfd_loop *loop);
 
 /* Does one chunk of a loop that was begun on the calling thread, as worker num_threads: one caller

@@ -395,7 +395,6 @@ pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, pfd_part_files *out,
     path_stem stem;
     struct stat st;
     path_list list = {NULL, 0, 0};
-    PFD_TRY(pfd_file_attrs_check(attrs, err));
     PFD_TRY(make_stem(attrs, &stem, err));
     pfd_status status = PFD_OK;
     if (stat(stem.folder, &st) != 0) status = fail_folder(stem.folder, errno, err);

@@ -44,7 +44,7 @@ static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, 
                         options->memory_budget);
     l->num_threads = options->num_threads ? options->num_threads : pfd_cpu_count();
     if (l->num_threads > MOST_THREADS) l->num_threads = MOST_THREADS;
-    l->prefetch = options->prefetch ? options->prefetch : 2 * l->num_threads + 2;
+    l->prefetch = options->prefetch;
     l->memory_budget = options->memory_budget ? options->memory_budget : pfd_memory_limit() / 2;
     return PFD_OK;
 }
@@ -64,11 +64,22 @@ static pfd_loader *create(void)
     return l;
 }
 
+/* Small batches are begun many at a time: a thread that wakes up should find work for a while. */
+static void choose_prefetch(pfd_loader *l)
+{
+    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64 };
+    int64_t ahead = AHEAD_BYTES / l->plan.slot_bytes;
+    if (ahead > MOST_AHEAD) ahead = MOST_AHEAD;
+    int32_t least = 2 * l->num_threads + 2;
+    l->prefetch = ahead > least ? (int32_t)ahead : least;
+}
+
 static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_error *err)
 {
     PFD_TRY(set_options(l, options, err));
     PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, err));
+    if (!l->prefetch) choose_prefetch(l);
     return pfd_pipeline_open(l, err);
 }
 
@@ -113,10 +124,12 @@ void pfd_loader_release(pfd_loader *l)
     if (last) destroy(l);
 }
 
-void pfd_batch_release(void *slot)
+void pfd_batch_release(void *memory)
 {
-    if (!slot || is_of_another_process(((pfd_slot *)slot)->loader)) return;
-    pfd_loader *l = ((pfd_slot *)slot)->loader;
+    if (!memory) return;
+    pfd_slot *slot = pfd_slot_of(memory);
+    pfd_loader *l = slot->loader;
+    if (is_of_another_process(l)) return;
     if (pfd_pipeline_give_back(slot)) destroy(l);
 }
 
@@ -172,10 +185,8 @@ pfd_status pfd_loader_seek(pfd_loader *l, int64_t epoch, int64_t step, pfd_error
     pfd_status status = check_position(l, epoch, step, err);
     int32_t elsewhere = l->epoch != epoch || l->step != step || l->restart || has_new_seed(l);
     if (status == PFD_OK && elsewhere) {
-        pthread_mutex_lock(&l->lock);
         l->epoch = epoch;
         l->step = step;
-        pthread_mutex_unlock(&l->lock);
         status = pfd_pipeline_restart(l, deadline_ns, err);
     }
     pthread_mutex_unlock(&l->consumer);
@@ -206,7 +217,8 @@ pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
                              .memory_budget = l->memory_budget,
                              .slot_bytes = l->plan.slot_bytes,
                              .num_batches = l->plan.num_batches,
-                             .num_blobs = l->plan.num_wanted};
+                             .num_blobs = l->plan.num_wanted,
+                             .offsets = l->plan.offsets};
     return PFD_OK;
 }
 
@@ -233,42 +245,14 @@ pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info
     return PFD_OK;
 }
 
-pfd_status pfd_loader_get_position(const pfd_loader *loader, int64_t *epoch, int64_t *step)
-{
-    pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
-    if (is_of_another_process(l)) return PFD_UNSUPPORTED;
-    pthread_mutex_lock(&l->lock);
-    *epoch = l->epoch;
-    *step = l->step;
-    pthread_mutex_unlock(&l->lock);
-    return PFD_OK;
-}
-
-static int32_t count_ready(const pfd_loader *l)
-{
-    int32_t ready = 0;
-    for (int64_t t = l->first_in_flight; t < l->end_in_flight; t++)
-        ready += l->ring[t % l->prefetch]->ready;
-    return ready;
-}
-
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
 {
     pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */
     if (is_of_another_process(l)) return PFD_UNSUPPORTED;
     pthread_mutex_lock(&l->lock);
-    if (!l->closed) {
-        l->stats.slots_ready = count_ready(l);
-        l->stats.idle_ns = pfd_thread_pool_idle_ns(l->pool);
-        l->stats.bytes = 0;
-        for (int32_t i = 0; i <= l->num_threads; i++)
-            l->stats.bytes += atomic_load_explicit(&l->workers[i].bytes, memory_order_relaxed);
-    }
+    pfd_pipeline_count(l);
     *out = l->stats;
     out->struct_size = sizeof *out;
-    out->slots = l->num_slots;
-    out->slots_held = l->num_held;
-    out->slot_bytes = l->num_slots * l->plan.slot_bytes;
     pthread_mutex_unlock(&l->lock);
     return PFD_OK;
 }

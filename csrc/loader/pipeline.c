@@ -27,8 +27,7 @@ static int32_t add_slot(pfd_loader *l)
 
 static int32_t within_budget(const pfd_loader *l)
 {
-    int64_t slot_bytes = l->plan.slot_bytes ? l->plan.slot_bytes : 64;
-    return l->num_slots < l->memory_budget / slot_bytes;
+    return l->num_slots < l->memory_budget / l->plan.slot_bytes;
 }
 
 static pfd_slot *take_slot(pfd_loader *l)
@@ -329,11 +328,10 @@ static void hand_out(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
     l->num_held++;
     l->stats.batches++;
     l->stats.records += slot->rows;
-    *out = (pfd_batch){.slot = slot,
+    *out = (pfd_batch){.memory = slot->memory,
                        .epoch = slot->epoch,
                        .step = slot->step,
-                       .rows = slot->rows,
-                       .data = slot->data};
+                       .rows = slot->rows};
 }
 
 static pfd_status end_epoch(pfd_loader *l, pfd_error *err)
@@ -427,18 +425,35 @@ pfd_status pfd_pipeline_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *e
     return status;
 }
 
+/* ---- Counters (lock held) ------------------------------------------------------------------------ */
+
+void pfd_pipeline_count(pfd_loader *l)
+{
+    if (!l->closed && l->pool) {
+        l->stats.slots_ready = 0;
+        for (int64_t t = l->first_in_flight; t < l->end_in_flight; t++)
+            l->stats.slots_ready += l->ring[t % l->prefetch]->ready;
+        l->stats.idle_ns = pfd_thread_pool_idle_ns(l->pool);
+        l->stats.bytes = 0;
+        for (int32_t i = 0; i <= l->num_threads; i++)
+            l->stats.bytes += atomic_load_explicit(&l->workers[i].bytes, memory_order_relaxed);
+    }
+    l->stats.slots = l->num_slots;
+    l->stats.slots_held = l->num_held;
+    l->stats.slot_bytes = l->num_slots * l->plan.slot_bytes;
+}
+
 /* ---- Opening and closing --------------------------------------------------------------------------- */
 
 static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
 {
-    int64_t slot_bytes = l->plan.slot_bytes ? l->plan.slot_bytes : 64;
-    int64_t most = l->memory_budget / slot_bytes;
+    int64_t most = l->memory_budget / l->plan.slot_bytes;
     if (most < 1)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "one batch of %" PRId64 " rows takes %" PRId64
                         " bytes, memory_budget is %" PRId64
                         "; lower batch_size or raise memory_budget",
-                        l->plan.local_batch_size, slot_bytes, l->memory_budget);
+                        l->plan.local_batch_size, l->plan.slot_bytes, l->memory_budget);
     if (l->prefetch > most - 2) l->prefetch = most > 3 ? (int32_t)(most - 2) : 1;
     return PFD_OK;
 }
@@ -473,10 +488,13 @@ void pfd_pipeline_close(pfd_loader *l)
 {
     if (l->closed) return;
     set_cancelled(l, 1);
+    pthread_mutex_lock(&l->lock);
+    pfd_pipeline_count(l);
+    l->closed = 1; /* from here on, nobody else looks at pool and workers */
+    pthread_mutex_unlock(&l->lock);
     pfd_thread_pool_free(l->pool);
     l->pool = NULL;
     pthread_mutex_lock(&l->lock);
-    l->closed = 1;
     for (; l->first_in_flight < l->end_in_flight; l->first_in_flight++)
         recycle(l, l->ring[l->first_in_flight % l->prefetch]);
     while (l->free_slots) {

@@ -25,7 +25,7 @@ struct pfd_loader {
     int32_t fork_generation;
 
     pthread_mutex_t consumer;    /* one next(), seek() or close() at a time; guards: */
-    int64_t epoch, step;         /* of the next batch to deliver; read under `lock` by others */
+    int64_t epoch, step;         /* of the next batch to deliver */
     int64_t errors_in_epoch;
     int32_t restart;             /* what is in flight is not what comes next */
 
@@ -61,6 +61,9 @@ pfd_status pfd_pipeline_next(pfd_loader *loader, int64_t deadline_ns, pfd_batch 
                              pfd_error *err);
 /* Throws away what is in flight, and goes on at (loader->epoch, loader->step). */
 pfd_status pfd_pipeline_restart(pfd_loader *loader, int64_t deadline_ns, pfd_error *err);
+
+/* Brings loader->stats up to date; with `lock` held. */
+void pfd_pipeline_count(pfd_loader *loader);
 
 /* Gives a delivered slot back. Returns 1 when it was the last thing that kept a released loader. */
 int32_t pfd_pipeline_give_back(pfd_slot *slot);

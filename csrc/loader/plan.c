@@ -79,7 +79,8 @@ static pfd_status collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blo
 {
     if (num_blobs < 1) return pfd_fail(err, PFD_INVALID_ARGUMENT, "a loader needs a blob or more");
     plan->wanted = calloc((size_t)num_blobs, sizeof *plan->wanted);
-    if (!plan->wanted) return pfd_fail_memory(err, num_blobs, "the plan of a loader");
+    plan->offsets = calloc((size_t)num_blobs, sizeof *plan->offsets);
+    if (!plan->wanted || !plan->offsets) return pfd_fail_memory(err, num_blobs, "the plan of a loader");
     for (int64_t i = 0; i < num_blobs; i++) {
         int32_t output = blobs[i].output;
         if (output < 0 || (uint32_t)output >= blobs[i].node->op->face->num_outputs)
@@ -163,6 +164,9 @@ static void lay_out(pfd_plan *plan)
         tensor->offset = *end;
         *end += align(rows * tensor->row_bytes);
     }
+    if (plan->slot_bytes == 0) plan->slot_bytes = ALIGNMENT; /* blobs of no bytes have an address */
+    for (int64_t i = 0; i < plan->num_wanted; i++)
+        plan->offsets[i] = plan->tensors[plan->wanted[i]].offset;
 }
 
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
@@ -189,5 +193,6 @@ void pfd_plan_close(pfd_plan *plan)
     free(plan->tensors);
     free(plan->readers);
     free(plan->wanted);
+    free(plan->offsets);
     *plan = (pfd_plan){0};
 }

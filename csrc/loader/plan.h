@@ -28,7 +28,8 @@ typedef struct pfd_plan {
     int32_t num_tensors;
     pfd_data_reader *readers;
     int32_t num_readers;
-    int32_t *wanted; /* tensor of each blob that the user asked for */
+    int32_t *wanted;  /* tensor of each blob that the user asked for */
+    int64_t *offsets; /* of the same in the slot */
     int64_t num_wanted;
 
     int32_t zip;              /* PFD_ZIP_* */

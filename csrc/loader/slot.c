@@ -10,8 +10,6 @@ void pfd_slot_free(pfd_slot *slot)
     if (slot->records) free(slot->records[0]);
     free(slot->records);
     free(slot->first_positions);
-    free(slot->data);
-    free(slot->memory);
     free(slot->bad_rows);
     pfd_scratch_free(slot->scratch);
     free(slot);
@@ -29,21 +27,24 @@ static int32_t allocate_stream_parts(const pfd_plan *plan, pfd_slot *slot)
     return 1;
 }
 
+enum { HEAD_BYTES = (sizeof(pfd_slot) + 63) / 64 * 64 };
+
 pfd_slot *pfd_slot_create(const pfd_plan *plan)
 {
-    pfd_slot *slot = calloc(1, sizeof *slot);
+    pfd_slot *slot = aligned_alloc(64, HEAD_BYTES + (size_t)plan->slot_bytes);
     if (!slot) return NULL;
-    slot->memory = aligned_alloc(64, (size_t)(plan->slot_bytes ? plan->slot_bytes : 64));
-    slot->data = calloc((size_t)plan->num_wanted, sizeof *slot->data);
+    *slot = (pfd_slot){.memory = (uint8_t *)slot + HEAD_BYTES};
     slot->first_positions = calloc((size_t)plan->num_readers, sizeof *slot->first_positions);
-    if (!slot->memory || !slot->data || !slot->first_positions ||
-        (plan->stream && !allocate_stream_parts(plan, slot))) {
+    if (!slot->first_positions || (plan->stream && !allocate_stream_parts(plan, slot))) {
         pfd_slot_free(slot);
         return NULL;
     }
-    for (int64_t i = 0; i < plan->num_wanted; i++)
-        slot->data[i] = slot->memory + plan->tensors[plan->wanted[i]].offset;
     return slot;
+}
+
+pfd_slot *pfd_slot_of(void *memory)
+{
+    return (pfd_slot *)(void *)((uint8_t *)memory - HEAD_BYTES);
 }
 
 int32_t pfd_slot_add_bad_row(pfd_slot *slot, const pfd_bad_row *bad)

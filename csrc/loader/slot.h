@@ -18,8 +18,7 @@ typedef struct pfd_slot {
     struct pfd_loader *loader;
     struct pfd_slot *next_free;
 
-    uint8_t *memory; /* plan->slot_bytes */
-    void **data;     /* one pointer per wanted blob */
+    uint8_t *memory; /* plan->slot_bytes, right behind this struct */
 
     int64_t epoch, step;
     int64_t rows;
@@ -38,6 +37,7 @@ typedef struct pfd_slot {
 } pfd_slot;
 
 pfd_slot *pfd_slot_create(const pfd_plan *plan); /* NULL: out of memory */
+pfd_slot *pfd_slot_of(void *memory);             /* the slot that has this memory */
 void pfd_slot_free(pfd_slot *slot);               /* accepts NULL */
 
 /* 0: out of memory. */

@@ -43,15 +43,13 @@ static pfd_status find_value(const pfd_attr *row, const pfd_attr_value *values, 
 }
 
 static pfd_status fill(pfd_attrs *attrs, const pfd_attr *table, uint32_t count,
-                       const pfd_attr_value *values, int64_t num_values, uint8_t *used,
-                       pfd_error *err)
+                       const pfd_attr_value *values, int64_t num_values, pfd_error *err)
 {
     for (uint32_t row = 0; row < count; row++) {
         int64_t i;
         void *out = attrs->data + table[row].offset;
         PFD_TRY(find_value(&table[row], values, num_values, &i, err));
         if (i >= 0) {
-            used[i] = 1;
             PFD_TRY(pfd_attr_store(&table[row], &values[i], attrs->memory, out, err));
         } else if (table[row].default_value) {
             PFD_TRY(pfd_attr_store_default(&table[row], attrs->memory, out, err));
@@ -63,14 +61,14 @@ static pfd_status fill(pfd_attrs *attrs, const pfd_attr *table, uint32_t count,
 }
 
 pfd_status pfd_attrs_create(const pfd_attr *table, uint32_t count, uint32_t struct_size,
-                            const pfd_attr_value *values, int64_t num_values, uint8_t *used,
-                            pfd_attrs **out, pfd_error *err)
+                            const pfd_attr_value *values, int64_t num_values, pfd_attrs **out,
+                            pfd_error *err)
 {
     size_t bytes = sizeof(pfd_attrs) + struct_size;
     pfd_attrs *attrs = calloc(1, bytes);
     if (!attrs) return pfd_fail_memory(err, (int64_t)bytes, "attrs");
     attrs->memory = pfd_scratch_create();
-    pfd_status status = attrs->memory ? fill(attrs, table, count, values, num_values, used, err)
+    pfd_status status = attrs->memory ? fill(attrs, table, count, values, num_values, err)
                                       : pfd_fail_memory(err, 0, "attrs");
     if (status != PFD_OK) {
         pfd_attrs_free(attrs);

@@ -7,12 +7,12 @@
 typedef struct pfd_attrs pfd_attrs;
 
 /* Fills a struct of struct_size bytes from defaults and values.  Values whose name is not in the
- * table are left to the caller (`used[i]` is set to 1 for those that are); a value of the wrong
- * type or out of range, and a missing required attr, are PFD_INVALID_ARGUMENT with attr, value and
- * what is allowed.  Returns new. */
+ * table are another table's and are passed over; a value of the wrong type or out of range, and a
+ * missing required attr, are PFD_INVALID_ARGUMENT with attr, value and what is allowed.  Returns
+ * new. */
 pfd_status pfd_attrs_create(const pfd_attr *table, uint32_t count, uint32_t struct_size,
-                            const pfd_attr_value *values, int64_t num_values, uint8_t *used,
-                            pfd_attrs **out, pfd_error *err);
+                            const pfd_attr_value *values, int64_t num_values, pfd_attrs **out,
+                            pfd_error *err);
 void pfd_attrs_free(pfd_attrs *attrs); /* accepts NULL */
 const void *pfd_attrs_struct(const pfd_attrs *attrs);
 

@@ -52,19 +52,16 @@ static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int
 {
     const pfd_op *op = node->op->op;
     PFD_TRY(check_attr_names(node->op->face, values, n, err));
-    uint8_t *used = calloc((size_t)n + 1, 1);
-    if (!used) return pfd_fail_memory(err, n, "attrs");
-    pfd_status status = pfd_attrs_create(op->attrs, op->num_attrs, op->attrs_struct_size, values, n,
-                                         used, &node->attrs, err);
-    if (status == PFD_OK && (op->flags & PFD_READS_FILES))
-        status = pfd_attrs_create(pfd_file_attr_table, pfd_file_attr_count, sizeof(pfd_file_attrs),
-                                  values, n, used, &node->file_attrs, err);
-    if (status == PFD_OK && pfd_op_is_reader(op))
-        status = pfd_attrs_create(pfd_reader_attr_table, pfd_reader_attr_count,
-                                  sizeof(pfd_reader_attrs), values, n, used, &node->reader_attrs,
-                                  err);
-    free(used);
-    if (status != PFD_OK || !node->reader_attrs) return status;
+    PFD_TRY(pfd_attrs_create(op->attrs, op->num_attrs, op->attrs_struct_size, values, n,
+                             &node->attrs, err));
+    if (op->flags & PFD_READS_FILES) {
+        PFD_TRY(pfd_attrs_create(pfd_file_attr_table, pfd_file_attr_count, sizeof(pfd_file_attrs),
+                                 values, n, &node->file_attrs, err));
+        PFD_TRY(pfd_file_attrs_check(pfd_attrs_struct(node->file_attrs), err));
+    }
+    if (!pfd_op_is_reader(op)) return PFD_OK;
+    PFD_TRY(pfd_attrs_create(pfd_reader_attr_table, pfd_reader_attr_count,
+                             sizeof(pfd_reader_attrs), values, n, &node->reader_attrs, err));
     return pfd_reader_attrs_check(pfd_attrs_struct(node->reader_attrs), err);
 }
 

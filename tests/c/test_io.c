@@ -294,7 +294,8 @@ static pfd_status find(int32_t num, const char *prefix, int32_t length, pfd_part
                        pfd_error *err)
 {
     pfd_file_attrs attrs = {folder, num, prefix, length};
-    return pfd_part_files_find(&attrs, out, err);
+    pfd_status status = pfd_file_attrs_check(&attrs, err);
+    return status == PFD_OK ? pfd_part_files_find(&attrs, out, err) : status;
 }
 
 static void test_names(void)

@@ -104,6 +104,19 @@ static pfd_status open_loader(setting s, pfd_loader **out, pfd_error *err)
     return status;
 }
 
+/* Where blob i of the loader lies in its batches. */
+static int64_t offset_of(const pfd_loader *loader, int i)
+{
+    pfd_loader_info info;
+    pfd_loader_get_info(loader, &info);
+    return info.offsets[i];
+}
+
+static double first_x(const pfd_batch *batch, int64_t offset)
+{
+    return *(const double *)(void *)((uint8_t *)batch->memory + offset);
+}
+
 static pfd_status next(pfd_loader *loader, pfd_batch *batch, pfd_error *err)
 {
     pfd_status status;
@@ -118,11 +131,13 @@ typedef struct epoch_sum {
     uint64_t order;
 } epoch_sum;
 
-static void add_batch(epoch_sum *sum, const pfd_batch *batch)
+static void add_batch(epoch_sum *sum, pfd_loader *loader, const pfd_batch *batch)
 {
-    const double *x = batch->data[0], *y = batch->data[1];
-    const uint8_t *mask = batch->data[2];
-    const int64_t *ids = batch->data[3];
+    uint8_t *memory = batch->memory;
+    const double *x = (double *)(void *)(memory + offset_of(loader, 0));
+    const double *y = (double *)(void *)(memory + offset_of(loader, 1));
+    const uint8_t *mask = memory + offset_of(loader, 2);
+    const int64_t *ids = (int64_t *)(void *)(memory + offset_of(loader, 3));
     for (int64_t i = 0; i < batch->rows; i++) {
         if (mask[i]) CHECK(y[i] == 2 * x[i] && (int64_t)x[i] == ids[2 * i + 1]);
         sum->order = (sum->order ^ (uint64_t)ids[2 * i + 1]) * 0x100000001b3u;
@@ -141,8 +156,8 @@ static epoch_sum read_epoch(pfd_loader *loader)
             sum.errors++;
             continue;
         }
-        add_batch(&sum, &batch);
-        pfd_batch_release(batch.slot);
+        add_batch(&sum, loader, &batch);
+        pfd_batch_release(batch.memory);
     }
     return sum;
 }
@@ -203,11 +218,12 @@ static void test_seek_goes_on_exactly_there(void)
     pfd_loader *loader = NULL;
     pfd_batch batch;
     MUST(open_loader((setting){.shuffle = 1}, &loader, &err));
+    const int64_t x = offset_of(loader, 0);
     double first[40];
     for (int step = 0; step < 33; step++) {
         MUST(next(loader, &batch, &err));
-        first[step] = *(const double *)batch.data[0];
-        pfd_batch_release(batch.slot);
+        first[step] = first_x(&batch, x);
+        pfd_batch_release(batch.memory);
     }
     for (int i = 0; i < 60; i++) {
         int step = i * 7 % 33;
@@ -215,8 +231,8 @@ static void test_seek_goes_on_exactly_there(void)
         while ((status = pfd_loader_seek(loader, 0, step, &err)) == PFD_PENDING) continue;
         MUST(status);
         MUST(next(loader, &batch, &err));
-        CHECK(batch.step == step && *(const double *)batch.data[0] == first[step]);
-        pfd_batch_release(batch.slot);
+        CHECK(batch.step == step && first_x(&batch, x) == first[step]);
+        pfd_batch_release(batch.memory);
     }
     CHECK(pfd_loader_seek(loader, 0, 34, &err) == PFD_INVALID_ARGUMENT);
     pfd_loader_release(loader);
@@ -258,18 +274,19 @@ static void test_held_batches_survive_close_and_obey_the_budget(void)
     pfd_loader *loader = NULL;
     pfd_batch held[16];
     MUST(open_loader((setting){.memory_budget = 8 * 64 * 64}, &loader, &err));
+    const int64_t x = offset_of(loader, 0);
     int n = 0;
     pfd_status status;
     while ((status = next(loader, &held[n], &err)) == PFD_OK && n < 15) n++;
     CHECK(status == PFD_OUT_OF_MEMORY && strstr(err.message, "memory_budget"));
-    pfd_batch_release(held[--n].slot);
+    pfd_batch_release(held[--n].memory);
     CHECK(next(loader, &held[n++], &err) == PFD_OK);
     pfd_loader_close(loader);
     CHECK(next(loader, &held[15], &err) == PFD_CANCELLED);
     pfd_loader_release(loader);
     for (int i = 0; i < n; i++) {
-        CHECK(((double *)held[i].data[0])[0] == (double)(64 * held[i].step));
-        pfd_batch_release(held[i].slot);
+        CHECK(first_x(&held[i], x) == (double)(64 * held[i].step));
+        pfd_batch_release(held[i].memory);
     }
 }
 
@@ -288,7 +305,7 @@ static void *consume(void *argument)
         if (status != PFD_OK) continue;
         c->rows += batch.rows;
         pfd_loader_get_stats(c->loader, &stats);
-        pfd_batch_release(batch.slot);
+        pfd_batch_release(batch.memory);
     }
     return NULL;
 }

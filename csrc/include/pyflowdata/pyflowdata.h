@@ -93,7 +93,7 @@ typedef struct pfd_loader pfd_loader;
 typedef struct pfd_loader_options {
     uint32_t struct_size;
     int32_t num_threads;   /* >= 1; 0: as many as this process may use (affinity, cgroup) */
-    int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from num_threads */
+    int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from their size */
     int32_t zip;           /* PFD_ZIP_* */
     int64_t memory_budget; /* bytes of slots held by user and ring; 0: half of what the process
                               may use */
@@ -106,9 +106,10 @@ typedef struct pfd_loader_info {
     int32_t prefetch;
     int32_t num_readers;
     int64_t memory_budget;
-    int64_t slot_bytes;  /* planned memory of one slot */
+    int64_t slot_bytes;  /* memory of one batch */
     int64_t num_batches; /* steps in an epoch, the same on every rank; -1: known only at its end */
     int64_t num_blobs;
+    const int64_t *offsets; /* of each blob in a batch's memory; lives as long as the loader */
 } pfd_loader_info;
 
 #define PFD_SEED_GIVEN 0   /* by the user, or by pfd_loader_set_seed() */
@@ -134,14 +135,13 @@ typedef struct pfd_reader_info {
                               without the seed */
 } pfd_reader_info;
 
-/* The memory of one delivered batch.  data[i] belongs to blob i of the loader: rows * row_bytes,
+/* One delivered batch. Blob i lies at memory + offsets[i] (pfd_loader_info): rows * row bytes,
  * C-contiguous, 64-byte aligned, writable. */
 typedef struct pfd_batch {
-    void *slot;          /* for pfd_batch_release() */
+    void *memory;        /* slot_bytes of it; for pfd_batch_release() */
     int64_t epoch;
     int64_t step;        /* of the epoch */
     int64_t rows;        /* of this rank; may be 0 */
-    void *const *data;   /* one pointer per blob of the loader; lives as long as the batch */
 } pfd_batch;
 
 /* Counters since open, free to read at any time. */
@@ -177,10 +177,6 @@ pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
  * flight has not ended yet; call again (after looking for signals). */
 pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_error *err);
 
-/* Where the loader stands: epoch and step of the batch that next() would deliver. A step equal to
- * num_batches is the end of that epoch. */
-pfd_status pfd_loader_get_position(const pfd_loader *loader, int64_t *epoch, int64_t *step);
-
 /* Uses `seed` for reader i from the next seek on; for restoring a drawn seed. */
 pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_error *err);
 
@@ -190,7 +186,7 @@ pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_
 pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *out, pfd_error *err);
 
 /* Gives a batch back.  Any thread. */
-void pfd_batch_release(void *slot);
+void pfd_batch_release(void *memory);
 
 /* The i-th record left out by on_error="skip" or "pad" since open, in order of delivery;
  * PFD_END past the last one.  The latest 1000 are kept. */
