@@ -69,6 +69,7 @@ def contender(
     parts: int | None = None,
     data: Text | None = None,
     program: bool = False,
+    text: str | None = None,
 ) -> Callable[[Open], Open]:
     """Registers a function of a peer for workloads.
 
@@ -77,16 +78,14 @@ def contender(
         parts: For slow contenders: the number of files that is enough.
         data: Other data than the workload's.
         program: The function returns a command line.
+        text: What it does; None: the function's docstring.
     """
 
     def register(function: Open) -> Open:
-        text = (function.__doc__ or "").strip()
+        what = text or (function.__doc__ or "").strip()
         for workload in workloads:
-            registered.append(
-                Contender(
-                    workload, name or function.__name__, function, text, parts, data, program
-                )
-            )
+            called = name or function.__name__
+            registered.append(Contender(workload, called, function, what, parts, data, program))
         return function
 
     return register

@@ -45,11 +45,10 @@ def measure(contender: Contender, source: Source, latencies: bool) -> tuple[Meas
     epochs = contender.epochs(source)
     opened = {"open_seconds": time.perf_counter() - began, "open_anon": anonymous_bytes()}
     iterator = iter(epochs)
-    first = next(iterator)
+    batch = next(iterator)
     opened["first_seconds"] = time.perf_counter() - began
     check = Check()
-    check.add(*first)
-    del first
+    check.add(*batch)
     for batch in iterator:
         check.add(*batch)
     del batch, iterator

@@ -13,6 +13,11 @@ BUILD = ROOT / "build" / "bench"
 FLAGS = ["-O3", "-g", "-march=native", "-Wall", "-Wextra", "-pthread"]
 
 
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def path(name: str) -> str:
     return str(BUILD / name)
 
