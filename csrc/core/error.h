@@ -10,6 +10,14 @@ void pfd_error_init(pfd_error *err);
 pfd_status pfd_fail(pfd_error *err, pfd_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same, for a row of the range at hand and a byte of its record (-1: unknown). */
+pfd_status pfd_fail_row(pfd_error *err, int64_t row, int64_t byte, pfd_status status,
+                        const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* What a function of an op returned, where it must agree with what the function reported in *err
+ * (cleared before the call); anything else, PFD_END as well, becomes PFD_INTERNAL. */
+pfd_status pfd_check_returned(pfd_status status, const char *function, pfd_error *err);
+
 /* The usual message of PFD_OUT_OF_MEMORY. */
 pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what);
 

@@ -1,8 +1,8 @@
 /* One queue of loops, one lock that is taken once per chunk.
  *
- * Waking a thread costs more than a small chunk: two threads that take turns at half a microsecond of
- * work burn twice the time of one. So a further thread is woken only when what waits is worth it, by
- * the measured time of a chunk. */
+ * Waking a thread costs more than a small chunk: two threads that take turns at half a microsecond
+ * of work burn twice the time of one. So a further thread is woken only when what waits is worth
+ * it, by the measured time of a chunk. */
 #include "core/multi_thread_loop.h"
 #include "core/cpu.h"
 #include "core/error.h"
@@ -43,8 +43,10 @@ static void remove_loop(pfd_thread_pool *pool, const pfd_loop *loop)
     pfd_loop *before = NULL;
     for (pfd_loop *at = pool->first; at; before = at, at = at->following) {
         if (at != loop) continue;
-        if (before) before->following = at->following;
-        else pool->first = at->following;
+        if (before)
+            before->following = at->following;
+        else
+            pool->first = at->following;
         if (pool->last == at) pool->last = before;
         return;
     }
@@ -78,7 +80,8 @@ static int64_t take_chunk(pfd_thread_pool *pool, pfd_loop *loop, int64_t *end)
     return begin;
 }
 
-static void note_failure(pfd_thread_pool *pool, pfd_loop *loop, int64_t begin, const pfd_error *err)
+static void note_failure(pfd_thread_pool *pool, pfd_loop *loop, int64_t begin, pfd_status status,
+                         const pfd_error *err)
 {
     if (loop->status == PFD_OK) { /* what has not begun will not */
         loop->items_left -= loop->n - loop->next_item;
@@ -89,7 +92,7 @@ static void note_failure(pfd_thread_pool *pool, pfd_loop *loop, int64_t begin, c
         return;
     }
     loop->failed_begin = begin;
-    loop->status = err->status;
+    loop->status = status;
     loop->error = *err;
 }
 
@@ -101,13 +104,13 @@ static void do_chunk(pfd_thread_pool *pool, pfd_loop *loop, int32_t index)
     wake(pool);
     pthread_mutex_unlock(&pool->lock);
     pfd_error err;
-    err.status = PFD_OK;
+    pfd_error_init(&err);
     int64_t since = sample ? pfd_clock_ns() : 0;
     pfd_status status = loop->fn(loop->ctx, begin, end, index, &err);
     int64_t taken_ns = sample ? pfd_clock_ns() - since : 0;
     pthread_mutex_lock(&pool->lock);
     if (sample) pool->chunk_ns += (taken_ns - pool->chunk_ns) / 4;
-    if (status != PFD_OK) note_failure(pool, loop, begin, &err);
+    if (status != PFD_OK) note_failure(pool, loop, begin, status, &err);
     loop->items_left -= end - begin;
     if (loop->items_left > 0) return;
     pthread_mutex_unlock(&pool->lock);
@@ -193,8 +196,10 @@ void pfd_multi_thread_loop(pfd_thread_pool *pool, pfd_loop *loop)
     loop->following = NULL;
     loop->next_item = 0;
     loop->items_left = loop->n;
-    if (pool->last) pool->last->following = loop;
-    else pool->first = loop;
+    if (pool->last)
+        pool->last->following = loop;
+    else
+        pool->first = loop;
     pool->last = loop;
     pool->waiting_chunks += chunks_left(loop);
     wake(pool);

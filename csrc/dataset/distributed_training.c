@@ -67,13 +67,7 @@ static pfd_status distributed_training_next(pfd_dataset *ds, int64_t max, pfd_sc
     narrow(self, &begin, &end);
     PFD_TRY(pfd_dataset_check_room(ds, max, end - begin, err));
     int64_t rows = 0;
-    pfd_status status =
-        pfd_dataset_next(ds->inner, self->batch_size, scratch, self->logical, &rows, err);
-    if (status < 0 && err->row >= 0 && max > 0) { /* the record to blame, as the caller sees it */
-        out[0] = self->logical[err->row];
-        err->row = 0;
-    }
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_dataset_next(ds->inner, self->batch_size, scratch, self->logical, &rows, err));
     begin = 0;
     end = rows;
     narrow(self, &begin, &end);

@@ -80,7 +80,7 @@ static void remove_rows(pfd_slot *slot, const pfd_plan_tensor *tensor)
     }
 }
 
-void pfd_slot_settle_bad_rows(const pfd_plan *plan, pfd_slot *slot)
+void pfd_slot_remove_bad_rows(const pfd_plan *plan, pfd_slot *slot)
 {
     if (!slot->num_bad_rows) return;
     qsort(slot->bad_rows, (size_t)slot->num_bad_rows, sizeof *slot->bad_rows, by_row);

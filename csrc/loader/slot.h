@@ -25,24 +25,25 @@ typedef struct pfd_slot {
     int64_t *first_positions; /* per reader: where the batch begins, for at() */
     pfd_record **records;     /* per reader: rows of a stream's batch; NULL in random access */
     pfd_scratch *scratch;     /* of the stream records' bytes */
+    int64_t scratch_bytes;    /* of them counted in the loader's stream_bytes */
     int32_t end;              /* not a batch, but the end of a stream's epoch */
 
-    pfd_loop loop;            /* over the rows */
-    int32_t begun, ready;     /* the loop over the rows; under the loader's lock */
-    pfd_status status;        /* why there is no batch */
-    pfd_error error;
+    pfd_loop loop;        /* over the rows; its status and error are the batch's, also when a
+                             stream failed before there were rows */
+    int32_t begun, ready; /* the loop over the rows; under the loader's lock */
 
-    pfd_bad_row *bad_rows;    /* appended under the loader's lock */
+    pfd_bad_row *bad_rows; /* appended under the loader's lock */
     int64_t num_bad_rows, bad_rows_capacity;
 } pfd_slot;
 
 pfd_slot *pfd_slot_create(const pfd_plan *plan); /* NULL: out of memory */
 pfd_slot *pfd_slot_of(void *memory);             /* the slot that has this memory */
-void pfd_slot_free(pfd_slot *slot);               /* accepts NULL */
+void pfd_slot_free(pfd_slot *slot);              /* accepts NULL */
 
 /* 0: out of memory. */
 int32_t pfd_slot_add_bad_row(pfd_slot *slot, const pfd_bad_row *bad);
 
-/* Puts the bad rows in order; takes those that are not padded out of all blobs, and out of `rows`. */
-void pfd_slot_settle_bad_rows(const pfd_plan *plan, pfd_slot *slot);
+/* Puts the bad rows in order; takes those that are not padded out of all blobs, and out of `rows`.
+ */
+void pfd_slot_remove_bad_rows(const pfd_plan *plan, pfd_slot *slot);
 #endif

@@ -13,8 +13,8 @@ struct pfd_node {
     pfd_attrs *attrs;         /* of the op's own table */
     pfd_attrs *file_attrs;    /* pfd_file_attrs, of ops that read files; else NULL */
     pfd_attrs *reader_attrs;  /* pfd_reader_attrs, of readers; else NULL */
-    pfd_blob *inputs;         /* owned references; as many as op->face->num_inputs */
-    pfd_row_type *outputs;    /* as many as op->face->num_outputs */
+    pfd_blob *inputs;         /* owned references; as many as op->public_op->num_inputs */
+    pfd_row_type *outputs;    /* as many as op->public_op->num_outputs */
     int64_t batch_size;       /* logical, of the readers upstream */
     pfd_node *next_released;  /* pfd_node_release()'s list of nodes to free */
 };

@@ -32,6 +32,9 @@ extern "C" {
 uint32_t pfd_abi_version(void);
 const char *pfd_version(void);
 
+/* PFD_INTERNAL when an op's descriptor is faulty: the error names op and field, and no op is there. */
+pfd_status pfd_registry_check(pfd_error *err);
+
 /* The ops in the order of the built-in list; NULL past the end.  What is returned is the op as a
  * user sees it: a reader's table has the attrs that every reader has after its own ones, a reader's
  * outputs have "mask" and "id" last. */
