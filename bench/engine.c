@@ -1,4 +1,4 @@
-/* The loader without Python: MiniReader and MiniDecoder, an epoch that is summed, one that is timed.
+/* The loader without Python: MiniReader, MiniDecoder; an epoch is summed, then one is timed.
  *
  *   engine FOLDER PARTS BATCH_SIZE SHUFFLE THREADS PREFETCH      (0: the default)
  *
@@ -71,9 +71,11 @@ static pfd_loader *open_loader(char **arguments)
     return loader;
 }
 
-static void add(sums *total, const pfd_batch *batch)
+static void add(sums *total, const pfd_loader_info *info, const pfd_batch *batch)
 {
-    const double *x = batch->data[0], *y = batch->data[1];
+    const uint8_t *memory = batch->memory;
+    const double *x = (const double *)(memory + info->offsets[0]);
+    const double *y = (const double *)(memory + info->offsets[1]);
     for (int64_t i = 0; i < batch->rows; i++) {
         uint64_t u, v;
         memcpy(&u, &x[i], sizeof u);
@@ -89,15 +91,17 @@ static void add(sums *total, const pfd_batch *batch)
 static sums run_epoch(pfd_loader *loader, int64_t epoch, int summing)
 {
     sums total = {0};
+    pfd_loader_info info = {.struct_size = sizeof info};
     pfd_batch batch;
     pfd_status status;
+    check(pfd_loader_get_info(loader, &info));
     do check(status = pfd_loader_seek(loader, epoch, 0, &err));
     while (status == PFD_PENDING);
     while ((status = pfd_loader_next(loader, NEVER, &batch, &err)) == PFD_OK) {
         total.rows += batch.rows;
         total.batches++;
-        if (summing) add(&total, &batch);
-        pfd_batch_release(batch.slot);
+        if (summing) add(&total, &info, &batch);
+        pfd_batch_release(batch.memory);
     }
     check(status);
     return total;

@@ -18,15 +18,26 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def exists(name: str) -> bool:
+    return Path(path(name)).exists()
+
+
 def path(name: str) -> str:
     return str(BUILD / name)
 
 
+def _is_new(target: Path, source: Path) -> bool:
+    """Whether a program is newer than its source and the headers."""
+    sources = [source, *(ROOT / "csrc" / "include" / "pyflowdata").glob("*.h")]
+    return target.exists() and target.stat().st_mtime > max(s.stat().st_mtime for s in sources)
+
+
 def _build(source: Path) -> str | None:
-    """Compiles one program; returns why that is not possible."""
+    """Compiles one program if it is out of date; returns why that is not possible."""
     target = Path(path(source.stem))
-    if target.exists() and target.stat().st_mtime > source.stat().st_mtime:
+    if _is_new(target, source):
         return None
+    target.unlink(missing_ok=True)
     cpp = source.suffix == ".cc"
     compiler = os.environ.get("CXX" if cpp else "CC", "g++" if cpp else "gcc")
     if not shutil.which(compiler):
@@ -41,10 +52,16 @@ def _build(source: Path) -> str | None:
 
 
 def build() -> None:
-    """Compiles what is out of date; what cannot be compiled is reported and left out."""
+    """Compiles what is out of date.
+
+    Raises:
+        SystemExit: A C program, which uses our own interface, cannot be compiled.  C++ programs
+            are reported and left out.
+    """
     BUILD.mkdir(parents=True, exist_ok=True)
     for source in sorted([*HERE.glob("*.c"), *HERE.glob("*.cc")]):
         failure = _build(source)
+        if failure and source.suffix == ".c":
+            raise SystemExit(f"{source.name} cannot be compiled: {failure}")
         if failure:
-            Path(path(source.stem)).unlink(missing_ok=True)
             print(f"{source.name} is left out: {failure}")

@@ -96,7 +96,10 @@ def best(results: Results, names: Iterable[str]) -> str | None:
 
 
 def render(
-    results: Results, names: Sequence[str], columns: Sequence[Column], more: Sequence[dict[str, str]]
+    results: Results,
+    names: Sequence[str],
+    columns: Sequence[Column],
+    more: Sequence[dict[str, str]],
 ) -> str:
     """A table in Markdown; `more` are further columns, with their title under ""."""
     titles = ["contender", *(extra[""] for extra in more), *(column.title for column in columns)]

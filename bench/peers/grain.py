@@ -62,4 +62,5 @@ class Sliced:
 def chunks(source: Source) -> Any:
     """Chunks of 4 MB parsed by pandas in read threads, sliced."""
     options = grain.ReadOptions(num_threads=2, prefetch_buffer_size=4)
-    return Sliced(grain.MapDataset.source(Chunks(source)).to_iter_dataset(options), source.batch_size)
+    dataset = grain.MapDataset.source(Chunks(source)).to_iter_dataset(options)
+    return Sliced(dataset, source.batch_size)

@@ -22,7 +22,7 @@ def command(source: Source, mode: str, threads: int) -> list[str]:
     return [programs.path("limits"), *options, *source.files]
 
 
-for mode, text in TEXT.items():
+for mode, text in TEXT.items() if programs.exists("limits") else ():
     workloads = ("W1a", "W1b") if mode == "loader" else ("W1a",)
     for threads in sorted({1, programs.cores()}):
         contender(*workloads, name=f"{mode}-{threads}", program=True, text=text)(

@@ -12,7 +12,8 @@ from bench.contender import Batch, Source, contender
 
 def tables(source: Source) -> Iterator[Batch]:
     for path in source.files:
-        yield np.loadtxt(path, delimiter=",", unpack=True, ndmin=2)
+        x, y = np.loadtxt(path, delimiter=",", unpack=True, ndmin=2)
+        yield x, y
 
 
 @contender("W1a", parts=2)
