@@ -1,4 +1,5 @@
-/* core/dtype.h -- the element types by number and by name. */
+/* core/dtype.h -- the element types by number and by name.  pfd_dtype_name() and pfd_dtype_size()
+ * are public: pyflowdata.h. */
 #ifndef PFD_CORE_DTYPE_H
 #define PFD_CORE_DTYPE_H
 #include "pyflowdata/pyflowdata.h"

@@ -84,3 +84,15 @@ void pfd_error_set_file(pfd_error *err, const char *path)
 {
     copy_shortened(err->file, sizeof err->file, path);
 }
+
+pfd_status pfd_fail_file(pfd_error *err, const char *path, const char *format, ...)
+{
+    pfd_error_init(err);
+    err->status = PFD_IO;
+    pfd_error_set_file(err, path);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return PFD_IO;
+}

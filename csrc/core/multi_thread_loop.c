@@ -93,7 +93,8 @@ static void note_failure(pfd_thread_pool *pool, pfd_loop *loop, int64_t begin, p
     }
     loop->failed_begin = begin;
     loop->status = status;
-    loop->error = *err;
+    if (!loop->error) loop->error = malloc(sizeof *loop->error);
+    if (loop->error) *loop->error = *err;
 }
 
 /* Runs one chunk; called and left with the lock held, which is free meanwhile. */

@@ -28,7 +28,7 @@ typedef struct pfd_loop {
     void *ctx;
 
     pfd_status status; /* for done(): PFD_OK, or the failure in `error` */
-    pfd_error error;
+    pfd_error *error;  /* NULL where there was no failure, or no memory for it; the caller frees */
 
     /* The pool's own, under its lock. */
     struct pfd_loop *following;

@@ -1,5 +1,5 @@
-/* Stands between a source and its decorators: ends a chain that is being read when its loader closes,
- * and gets a stream past a damaged record. */
+/* Stands between a source and its decorators: ends a chain that is being read when its loader
+ * closes, and gets a stream past a damaged record. */
 #include "core/error.h"
 #include "dataset/dataset.h"
 
@@ -44,7 +44,7 @@ static pfd_status cancellation_seek(pfd_dataset *ds, int64_t epoch, int64_t posi
     ds->position = position;
     ((cancellation *)ds)->damaged = 0;
     pfd_status status = pfd_dataset_seek(ds->inner, epoch, position, err);
-    if (status == PFD_CORRUPT_DATA) err->status = status = PFD_IO; /* more than one record is lost */
+    if (status == PFD_CORRUPT_DATA) err->status = status = PFD_IO; /* not one record: the rest */
     return status;
 }
 

@@ -74,6 +74,8 @@ pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t la
  * world_size runs whose lengths differ by at most one, longer ones first.  Batches of batch_size
  * rows divide evenly (the caller has checked it); a short last batch may leave a rank 0 rows, and
  * every rank still takes the step.  Random access: only the row range of each batch is narrowed. */
+/* [*begin, *end) of a logical batch of `rows` rows that a rank has. */
+void pfd_rank_rows(int64_t rows, int64_t rank, int64_t world_size, int64_t *begin, int64_t *end);
 pfd_status pfd_distributed_training_wrap(pfd_dataset **ds, int64_t batch_size, int64_t rank,
                                          int64_t world_size, pfd_error *err);
 #endif

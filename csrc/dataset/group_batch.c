@@ -173,8 +173,8 @@ static pfd_status add_record(group_batch *self, int64_t id, const pfd_record *re
 
 /* ---- What goes out --------------------------------------------------------------------------- */
 
-/* Reads on until some group is ready; PFD_END when none will be.  A record without a group is passed
- * over. */
+/* Reads on until some group is ready; PFD_END when none will be.  A record without a group is
+ * passed over. */
 static pfd_status find_ready(group_batch *self, pfd_error *err)
 {
     while (self->ready == NONE) {

@@ -119,8 +119,8 @@ static pfd_status shuffle_buffer_next(pfd_dataset *ds, int64_t max, pfd_scratch 
     return PFD_OK;
 }
 
-/* What is in the buffer depends on everything before: the epoch is read again up to there.  The order
- * is that of the records that are not damaged. */
+/* What is in the buffer depends on everything before: the epoch is read again up to there.  The
+ * order is that of the records that are not damaged. */
 static pfd_status shuffle_buffer_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
                                       pfd_error *err)
 {

@@ -46,6 +46,7 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
                                      group_of, reader, err));
     else
         PFD_TRY(pfd_batch_wrap(ds, attrs->batch_size, rule, err));
+    reader->logical = *ds;
     if (attrs->world_size > 1)
         PFD_TRY(pfd_distributed_training_wrap(ds, attrs->batch_size, attrs->rank, attrs->world_size,
                                               err));
@@ -236,7 +237,7 @@ void pfd_data_reader_close_files(pfd_data_reader *reader)
 {
     pfd_dataset_close(reader->chain);
     pfd_input_files_close(reader->files);
-    reader->chain = reader->source = NULL;
+    reader->chain = reader->logical = reader->source = NULL;
     reader->files = NULL;
 }
 
@@ -262,11 +263,21 @@ void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *rec
     pfd_dataset_describe(reader->source, record, err);
 }
 
+static pfd_status with_op(const pfd_data_reader *reader, pfd_status status, pfd_error *err)
+{
+    if (status != PFD_OK) pfd_error_set_op(err, reader->node->op->op->name);
+    return status;
+}
+
+pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error *err)
+{
+    if (!reader->files) return PFD_OK;
+    return with_op(reader, pfd_input_files_check(reader->files, err), err);
+}
+
 pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *err)
 {
     if (!reader->files) return PFD_OK;
-    pfd_status status = pfd_input_files_check(reader->files, err);
-    if (status == PFD_OK) status = pfd_input_files_check_disk(reader->files, err);
-    if (status != PFD_OK) pfd_error_set_op(err, reader->node->op->op->name);
-    return status;
+    PFD_TRY(pfd_data_reader_check_guard(reader, err));
+    return with_op(reader, pfd_input_files_check_disk(reader->files, err), err);
 }

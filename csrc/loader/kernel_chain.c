@@ -207,7 +207,7 @@ static int32_t leave_out(const range *at, pfd_status *status, int64_t *row, pfd_
                        .filler = range_records(at, reader)[err->row].filler,
                        .reader = reader,
                        .pad = !strcmp(on_error, "pad"),
-                       .error = *err};
+                       .error = err};
     if (bad.pad) blank_row(at, *row);
     if (at->bad_row(at->slot, &bad)) return 1;
     *status = pfd_fail_memory(err, sizeof bad, "the report of a bad record");
@@ -221,6 +221,8 @@ static pfd_status without_bad_rows(range at, range_step step, pfd_error *err)
 {
     while (at.begin < at.end) {
         int64_t row;
+        if (atomic_load_explicit(at.plan->cancel, memory_order_relaxed))
+            return pfd_fail(err, PFD_CANCELLED, "the batch was given up");
         pfd_status status = step(&at, err);
         if (status == PFD_OK || !leave_out(&at, &status, &row, err)) return status;
         range before = at;

@@ -1,4 +1,10 @@
-/* loader/kernel_chain.h -- a row range through all ops of a loader, while it is in the cache. */
+/* loader/kernel_chain.h -- a row range through all ops of a loader, while it is in the cache.
+ *
+ * OWNERSHIP  A worker owns its memory; plan and slot are borrowed for the call.
+ * THREADS    One thread at a time per worker; any number of threads in one slot, on ranges that
+ *            do not overlap.
+ * ERRORS     Name op, file, line, ordinal and byte of the record.
+ */
 #ifndef PFD_LOADER_KERNEL_CHAIN_H
 #define PFD_LOADER_KERNEL_CHAIN_H
 #include "loader/slot.h"

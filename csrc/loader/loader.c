@@ -25,6 +25,8 @@ static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
     return PFD_OK;
 }
 
+#define MOST_EPOCHS (INT64_MAX / 2)
+
 /* ---- Open, close, release ----------------------------------------------------------------------
  */
 
@@ -115,6 +117,7 @@ static void destroy(pfd_loader *l)
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->lock);
     pthread_mutex_destroy(&l->consumer);
+    free(l->fill_loop.error);
     free(l->skipped);
     free(l);
 }
@@ -172,7 +175,8 @@ pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pf
 static pfd_status check_position(const pfd_loader *l, int64_t epoch, int64_t step, pfd_error *err)
 {
     int64_t most = l->plan.num_batches;
-    if (epoch >= 0 && step >= 0 && (most < 0 || step <= most)) return PFD_OK;
+    if (epoch >= 0 && epoch <= MOST_EPOCHS && step >= 0 && (most < 0 || step <= most))
+        return PFD_OK;
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
                     "there is no step %" PRId64 " in epoch %" PRId64 "; an epoch has %" PRId64
                     " steps, and both begin at 0",

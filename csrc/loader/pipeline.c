@@ -15,7 +15,7 @@
 /* ---- Making batches
  * ------------------------------------------------------------------------------- */
 
-static void mark_ready(pfd_loader *l, pfd_slot *slot)
+void pfd_pipeline_mark_ready(pfd_loader *l, pfd_slot *slot)
 {
     slot->ready = 1;
     pthread_cond_broadcast(&l->changed);
@@ -33,8 +33,6 @@ static pfd_status make_rows(void *ctx, int64_t begin, int64_t end, int32_t worke
 {
     pfd_slot *slot = ctx;
     pfd_loader *l = slot->loader;
-    if (atomic_load_explicit(&l->cancel, memory_order_relaxed))
-        return pfd_fail(err, PFD_CANCELLED, "the batch was given up");
     return pfd_kernel_chain_run(&l->plan, &l->workers[worker], slot, begin, end, note_bad_row, err);
 }
 
@@ -44,15 +42,15 @@ static void rows_made(void *ctx)
     pfd_loader *l = slot->loader;
     if (slot->loop.status == PFD_OK) pfd_slot_remove_bad_rows(&l->plan, slot);
     pthread_mutex_lock(&l->lock);
-    mark_ready(l, slot);
+    pfd_pipeline_mark_ready(l, slot);
     pthread_mutex_unlock(&l->lock);
 }
 
-static void begin_rows(pfd_loader *l, pfd_slot *slot)
+void pfd_pipeline_begin_rows(pfd_loader *l, pfd_slot *slot)
 {
     slot->begun = 1;
     if (slot->rows == 0) {
-        mark_ready(l, slot);
+        pfd_pipeline_mark_ready(l, slot);
         return;
     }
     slot->loop.n = slot->rows;
@@ -63,7 +61,7 @@ static void begin_rows(pfd_loader *l, pfd_slot *slot)
     pfd_multi_thread_loop(l->pool, &slot->loop);
 }
 
-static pfd_slot *add_in_flight(pfd_loader *l)
+pfd_slot *pfd_pipeline_add_slot(pfd_loader *l)
 {
     if (l->end_in_flight - l->first_in_flight == l->prefetch) return NULL;
     pfd_slot *slot = pfd_slot_pool_take(l);
@@ -82,140 +80,22 @@ static int32_t begin_batch(pfd_loader *l)
         l->begun_epoch++;
         l->begun_step = 0;
     }
-    pfd_slot *slot = add_in_flight(l);
+    pfd_slot *slot = pfd_pipeline_add_slot(l);
     if (!slot) return 0;
     l->begun_step++;
-    slot->rows = INT64_MAX;
+    int64_t rows = INT64_MAX, from, to;
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
-        const pfd_dataset *chain = l->plan.readers[r].chain;
-        int64_t begin, end;
-        chain->methods->batch(chain, slot->step, &begin, &end);
-        slot->first_positions[r] = begin;
-        if (end - begin < slot->rows) slot->rows = end - begin;
+        const pfd_dataset *logical = l->plan.readers[r].logical;
+        int64_t end;
+        logical->methods->batch(logical, slot->step, &slot->first_positions[r], &end);
+        if (end - slot->first_positions[r] < rows) rows = end - slot->first_positions[r];
     }
-    begin_rows(l, slot);
+    const pfd_reader_attrs *attrs = l->plan.readers[0].attrs; /* ranks are the same in all */
+    pfd_rank_rows(rows, attrs->rank, attrs->world_size, &from, &to);
+    for (int32_t r = 0; r < l->plan.num_readers; r++) slot->first_positions[r] += from;
+    slot->rows = to - from;
+    pfd_pipeline_begin_rows(l, slot);
     return 1;
-}
-
-/* ---- Filling from streams
- * --------------------------------------------------------------------------- */
-
-static pfd_status seek_streams(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
-{
-    if (!l->seek_streams) return PFD_OK;
-    for (int32_t r = 0; r < l->plan.num_readers; r++) {
-        pfd_data_reader *reader = &l->plan.readers[r];
-        pfd_error_init(err);
-        pfd_status status = pfd_dataset_seek(reader->chain, slot->epoch, slot->step, err);
-        status = pfd_check_returned(status, "seek", err);
-        if (status != PFD_OK) {
-            pfd_data_reader_locate(reader, NULL, err);
-            return status;
-        }
-    }
-    l->seek_streams = 0;
-    return PFD_OK;
-}
-
-static pfd_status read_batch(pfd_loader *l, pfd_data_reader *reader, pfd_record *records,
-                             int64_t *n, pfd_error *err)
-{
-    *n = 0;
-    pfd_error_init(err);
-    pfd_status status = pfd_dataset_next(reader->chain, l->plan.local_batch_size,
-                                         l->fill_slot->scratch, records, n, err);
-    if (status == PFD_END && err->status == PFD_OK) return PFD_END;
-    status = pfd_check_returned(status, "next", err);
-    if (status != PFD_OK && err->ordinal < 0) pfd_data_reader_locate(reader, NULL, err);
-    return status;
-}
-
-static pfd_status fail_zip(const pfd_loader *l, const pfd_data_reader *reader, pfd_error *err)
-{
-    return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "readers '%s' and '%s' differ in length: at step %" PRId64 " of epoch %" PRId64
-                    " one ends before the other; zip=\"shortest\" ends the epoch with the shorter "
-                    "one",
-                    l->plan.readers[0].name, reader->name, l->fill_slot->step, l->fill_slot->epoch);
-}
-
-/* A batch of each reader; the one item of the filling loop. Also when one reader fails, the others
- * read theirs, and so stay in step. */
-static pfd_status fill_batch(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
-{
-    (void)begin, (void)end, (void)worker;
-    pfd_loader *l = ctx;
-    pfd_slot *slot = l->fill_slot;
-    pfd_status failure = PFD_OK;
-    int32_t ended = 0;
-    pfd_scratch_reset(slot->scratch);
-    PFD_TRY(seek_streams(l, slot, err));
-    slot->rows = INT64_MAX;
-    for (int32_t r = 0; r < l->plan.num_readers; r++) {
-        pfd_data_reader *reader = &l->plan.readers[r];
-        pfd_error other;
-        int64_t n;
-        pfd_status status = read_batch(l, reader, slot->records[r], &n, failure ? &other : err);
-        if (status < PFD_OK) {
-            if (!failure) failure = status;
-            continue;
-        }
-        if (status == PFD_END) ended++;
-        int32_t apart =
-            (ended > 0 && ended != r + 1) || (slot->rows != INT64_MAX && n != slot->rows);
-        if (!failure && apart && l->plan.zip == PFD_ZIP_STRICT) return fail_zip(l, reader, err);
-        if (n < slot->rows) slot->rows = n;
-    }
-    slot->end = ended > 0;
-    return failure;
-}
-
-static int32_t begin_filling(pfd_loader *l)
-{
-    if (l->filling || l->closed || !(l->fill_slot = add_in_flight(l))) return 0;
-    l->filling = 1;
-    pfd_multi_thread_loop(l->pool, &l->fill_loop);
-    return 0; /* the next one begins when this one is filled */
-}
-
-/* A failure with a record is that record's group(): the chain counts it as a batch, which the
- * policy may leave out. After any other failure nobody knows where the stream stands. */
-static void note_failed_filling(pfd_loader *l, pfd_slot *slot)
-{
-    const pfd_error *error = &l->fill_loop.error;
-    int32_t counted = l->fill_loop.status == PFD_CORRUPT_DATA && error->ordinal >= 0;
-    l->seek_streams = !counted;
-    if (l->fill_loop.status == PFD_CORRUPT_DATA) l->begun_step++;
-    slot->rows = 0;
-    pfd_bad_row bad = {.error = *error};
-    if (counted && strcmp(l->plan.readers[0].attrs->on_error, "raise") &&
-        pfd_slot_add_bad_row(slot, &bad))
-        return;
-    slot->loop.status = l->fill_loop.status;
-    slot->loop.error = *error;
-}
-
-static void batch_filled(void *ctx)
-{
-    pfd_loader *l = ctx;
-    pfd_slot *slot = l->fill_slot;
-    pthread_mutex_lock(&l->lock);
-    l->filling = 0;
-    pfd_slot_pool_count_scratch(l, slot);
-    if (l->fill_loop.status != PFD_OK) {
-        note_failed_filling(l, slot);
-        mark_ready(l, slot);
-    } else if (slot->end) {
-        l->begun_epoch++;
-        l->begun_step = 0;
-        l->seek_streams = 1;
-        mark_ready(l, slot);
-    } else {
-        l->begun_step++;
-        begin_rows(l, slot);
-    }
-    if (l->fill_loop.status == PFD_OK || l->fill_loop.status == PFD_CORRUPT_DATA) begin_filling(l);
-    pthread_mutex_unlock(&l->lock);
 }
 
 /* ---- Delivering (consumer held, lock held)
@@ -223,7 +103,10 @@ static void batch_filled(void *ctx)
 
 static void begin_more(pfd_loader *l)
 {
-    while (l->plan.stream ? begin_filling(l) : begin_batch(l)) continue;
+    if (l->plan.stream)
+        pfd_begin_filling(l);
+    else
+        while (begin_batch(l)) continue;
 }
 
 /* Waits for a change until the deadline; 0: it has passed. */
@@ -266,30 +149,48 @@ static pfd_status check_disk(pfd_loader *l, pfd_error *err)
 static pfd_status check_guard(const pfd_loader *l, pfd_error *err)
 {
     for (int32_t r = 0; r < l->plan.num_readers; r++)
-        if (l->plan.readers[r].files) PFD_TRY(pfd_input_files_check(l->plan.readers[r].files, err));
+        PFD_TRY(pfd_data_reader_check_guard(&l->plan.readers[r], err));
     return PFD_OK;
+}
+
+/* The first record that is one too many for its reader's max_errors, if any. */
+static const pfd_bad_row *one_too_many(const pfd_loader *l, const pfd_slot *slot)
+{
+    int64_t errors = l->errors_in_epoch;
+    for (int64_t i = 0; i < slot->num_bad_rows; i++) {
+        const pfd_bad_row *bad = &slot->bad_rows[i];
+        int64_t most = l->plan.readers[bad->reader].attrs->max_errors;
+        if (bad->filler) continue;
+        if (most >= 0 && errors >= most) return bad;
+        errors++;
+    }
+    return NULL;
 }
 
 /* Counts the records that were left out; PFD_CORRUPT_DATA when they are too many. */
 static pfd_status report_bad_rows(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
-    for (int64_t i = 0; i < slot->num_bad_rows; i++) {
-        const pfd_bad_row *bad = &slot->bad_rows[i];
-        if (bad->filler) continue;
-        int64_t most = l->plan.readers[bad->reader].attrs->max_errors;
-        if (most >= 0 && l->errors_in_epoch >= most) {
-            *err = bad->error;
-            size_t used = strlen(err->message);
-            (void)snprintf(err->message + used, sizeof err->message - used,
-                           " (more bad records in this epoch than max_errors = %" PRId64 ")", most);
-            return err->status;
-        }
-        l->errors_in_epoch++;
-        pthread_mutex_lock(&l->lock);
-        l->stats.skipped++;
-        l->skipped[l->num_skipped++ % PFD_KEPT_SKIPPED] = bad->error;
-        pthread_mutex_unlock(&l->lock);
+    const pfd_bad_row *bad = one_too_many(l, slot);
+    if (bad) {
+        if (bad->error)
+            *err = *bad->error;
+        else
+            (void)pfd_fail(err, PFD_CORRUPT_DATA, "a record is damaged");
+        size_t used = strlen(err->message);
+        (void)snprintf(err->message + used, sizeof err->message - used,
+                       " (more bad records in this epoch than max_errors = %" PRId64 ")",
+                       l->plan.readers[bad->reader].attrs->max_errors);
+        return err->status;
     }
+    pthread_mutex_lock(&l->lock);
+    for (int64_t i = 0; i < slot->num_bad_rows; i++) {
+        if (slot->bad_rows[i].filler) continue;
+        l->errors_in_epoch++;
+        l->stats.skipped++;
+        const pfd_error *error = slot->bad_rows[i].error;
+        if (error) l->skipped[l->num_skipped++ % PFD_KEPT_SKIPPED] = *error;
+    }
+    pthread_mutex_unlock(&l->lock);
     return PFD_OK;
 }
 
@@ -302,7 +203,8 @@ static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
         PFD_TRY(check_disk(l, err));
     PFD_TRY(check_guard(l, err));
     if (status != PFD_OK) {
-        *err = slot->loop.error;
+        if (!slot->loop.error) return pfd_fail_memory(err, sizeof *err, "an error's text");
+        *err = *slot->loop.error;
         return status;
     }
     return report_bad_rows(l, slot, err);
@@ -325,7 +227,7 @@ static pfd_status no_slot(const pfd_loader *l, pfd_error *err)
                     "all %d batches of %" PRId64 " bytes that memory_budget = %" PRId64
                     " allows are held by arrays; let go of some, copy what is to be kept, or raise "
                     "memory_budget",
-                    l->num_held, l->plan.slot_bytes, l->memory_budget);
+                    l->num_held, pfd_slot_cost(&l->plan), l->memory_budget);
 }
 
 /* Waits until the next batch is ready, and takes it out of the ring; with `lock` held. The ring is
@@ -441,13 +343,13 @@ void pfd_pipeline_count(pfd_loader *l)
 
 static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
 {
-    int64_t most = l->memory_budget / l->plan.slot_bytes;
-    if (most < 1)
+    int64_t most = l->memory_budget / pfd_slot_cost(&l->plan);
+    if (most < 2)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "one batch of %" PRId64 " rows takes %" PRId64
-                        " bytes, memory_budget is %" PRId64
+                        " bytes, and there must be room for two, but memory_budget is %" PRId64
                         "; lower batch_size or raise memory_budget",
-                        l->plan.local_batch_size, l->plan.slot_bytes, l->memory_budget);
+                        l->plan.local_batch_size, pfd_slot_cost(&l->plan), l->memory_budget);
     if (l->prefetch > most - 2) l->prefetch = most > 3 ? (int32_t)(most - 2) : 1;
     return PFD_OK;
 }
@@ -473,7 +375,6 @@ pfd_status pfd_pipeline_open(pfd_loader *l, pfd_error *err)
 {
     PFD_TRY(fit_into_budget(l, err));
     PFD_TRY(allocate(l, err));
-    l->fill_loop = (pfd_loop){.n = 1, .chunk = 1, .fn = fill_batch, .done = batch_filled, .ctx = l};
     l->seek_streams = 1;
     return pfd_thread_pool_create(l->num_threads, &l->pool, err);
 }

@@ -9,6 +9,10 @@
  *
  * LOCKS  consumer: one next(), seek() or close() at a time. lock: everything that says so below.
  *        Order: consumer, lock, the pool's.
+ *
+ * OWNERSHIP  The loader owns its slots until it is released and every delivered one has come back:
+ *            what comes last frees it.
+ * ERRORS     A batch keeps its failure until its turn; failures come in the order of batches.
  */
 #ifndef PFD_LOADER_PIPELINE_H
 #define PFD_LOADER_PIPELINE_H
@@ -65,6 +69,13 @@ pfd_status pfd_pipeline_restart(pfd_loader *loader, int64_t deadline_ns, pfd_err
 
 /* Brings loader->stats up to date; with `lock` held. */
 void pfd_pipeline_count(pfd_loader *loader);
+
+/* Between pipeline.c and stream_filling.c, with `lock` held. */
+pfd_slot *pfd_pipeline_add_slot(pfd_loader *loader); /* at the ring's end; NULL: none to be had */
+void pfd_pipeline_begin_rows(pfd_loader *loader, pfd_slot *slot);
+void pfd_pipeline_mark_ready(pfd_loader *loader, pfd_slot *slot);
+/* Fills slot after slot on the pool, until the ring is full. */
+void pfd_begin_filling(pfd_loader *loader);
 
 /* slot_pool.c, all but give_back with `lock` held. A new slot needs memory and budget. */
 int32_t pfd_slot_pool_grow(pfd_loader *loader);             /* 0: out of memory */

@@ -97,16 +97,48 @@ static pfd_status collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blo
     return PFD_OK;
 }
 
-static pfd_status open_readers(pfd_plan *plan, const _Atomic int32_t *cancel, pfd_error *err)
+static pfd_status open_readers(pfd_plan *plan, pfd_error *err)
 {
     plan->readers = calloc((size_t)plan->num_readers, sizeof *plan->readers);
     if (!plan->readers) return pfd_fail_memory(err, plan->num_readers, "the readers");
     for (int32_t i = 0; i < plan->num_ops; i++) {
         const pfd_plan_op *op = &plan->ops[i];
         if (!pfd_op_is_reader(op->node->op->op)) continue;
-        PFD_TRY(
-            pfd_data_reader_open(&plan->readers[op->reader], op->node, op->reader, cancel, err));
+        PFD_TRY(pfd_data_reader_open(&plan->readers[op->reader], op->node, op->reader, plan->cancel,
+                                     err));
     }
+    return PFD_OK;
+}
+
+static pfd_status fail_ranks(const pfd_data_reader *first, const pfd_data_reader *other,
+                             pfd_error *err)
+{
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "reader '%s' has batch_size = %d, rank %" PRId64 " of %" PRId64
+                    "; reader '%s' has %d, rank %" PRId64 " of %" PRId64 "; they must be the same",
+                    first->name, first->attrs->batch_size, first->attrs->rank,
+                    first->attrs->world_size, other->name, other->attrs->batch_size,
+                    other->attrs->rank, other->attrs->world_size);
+}
+
+/* Strict: every logical batch has as many rows in one as in the other. */
+static pfd_status check_lengths(const pfd_data_reader *first, const pfd_data_reader *other,
+                                pfd_error *err)
+{
+    if (first->num_records >= 0 && other->num_records >= 0 &&
+        first->num_records != other->num_records)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "reader '%s' has %" PRId64 " records (%" PRId64 " batches), reader '%s' "
+                        "has %" PRId64 " (%" PRId64 "); zip=\"shortest\" ends the epoch with the "
+                        "shorter one",
+                        first->name, first->num_records, first->num_batches, other->name,
+                        other->num_records, other->num_batches);
+    if (strcmp(first->attrs->last_batch, other->attrs->last_batch))
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "reader '%s' has last_batch = '%s', reader '%s' has '%s'; give them the "
+                        "same rule",
+                        first->name, first->attrs->last_batch, other->name,
+                        other->attrs->last_batch);
     return PFD_OK;
 }
 
@@ -120,25 +152,21 @@ static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
     for (int32_t i = 1; i < plan->num_readers; i++) {
         const pfd_data_reader *other = &plan->readers[i];
         if (!other->random_access) plan->stream = 1;
-        if (other->local_batch_size != first->local_batch_size ||
-            other->attrs->batch_size != first->attrs->batch_size)
-            return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "reader '%s' has batch_size = %d over world_size = %" PRId64
-                            ", reader '%s' has %d over %" PRId64 "; they must be the same",
-                            first->name, first->attrs->batch_size, first->attrs->world_size,
-                            other->name, other->attrs->batch_size, other->attrs->world_size);
-        if (plan->zip == PFD_ZIP_STRICT && first->num_records >= 0 && other->num_records >= 0 &&
-            (first->num_records != other->num_records || first->num_batches != other->num_batches))
-            return pfd_fail(
-                err, PFD_INVALID_ARGUMENT,
-                "reader '%s' has %" PRId64 " records (%" PRId64 " batches), reader '%s' "
-                "has %" PRId64 " (%" PRId64 "); zip=\"shortest\" ends the epoch with the "
-                "shorter one",
-                first->name, first->num_records, first->num_batches, other->name,
-                other->num_records, other->num_batches);
+        if (other->attrs->batch_size != first->attrs->batch_size ||
+            other->attrs->rank != first->attrs->rank ||
+            other->attrs->world_size != first->attrs->world_size)
+            return fail_ranks(first, other, err);
+        if (plan->zip == PFD_ZIP_STRICT) PFD_TRY(check_lengths(first, other, err));
         if (other->num_batches < plan->num_batches) plan->num_batches = other->num_batches;
     }
-    if (plan->stream) plan->num_batches = -1;
+    if (!plan->stream) return PFD_OK;
+    plan->num_batches = -1;
+    /* A rank sees its rows only, and could not tell where the common rows of a batch end. */
+    if (plan->num_readers > 1 && plan->zip == PFD_ZIP_SHORTEST && first->attrs->world_size > 1)
+        return pfd_fail(err, PFD_UNSUPPORTED,
+                        "zip=\"shortest\" of readers that cannot be counted works with "
+                        "world_size = 1 only, here it is %" PRId64,
+                        first->attrs->world_size);
     return PFD_OK;
 }
 
@@ -176,9 +204,9 @@ static void lay_out(pfd_plan *plan)
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
                          const _Atomic int32_t *cancel, pfd_error *err)
 {
-    *plan = (pfd_plan){.zip = zip};
+    *plan = (pfd_plan){.zip = zip, .cancel = cancel};
     PFD_TRY(collect(plan, blobs, num_blobs, err));
-    PFD_TRY(open_readers(plan, cancel, err));
+    PFD_TRY(open_readers(plan, err));
     PFD_TRY(zip_readers(plan, err));
     choose_chunk(plan);
     lay_out(plan);

@@ -2,6 +2,9 @@
  *
  * A tensor is one output of one node. A wanted one lies in the slot for the whole batch; any other
  * lies in the worker's memory for the row range at hand.
+ *
+ * OWNERSHIP  A plan owns references to its nodes, and its readers.
+ * THREADS    open and close: one thread.  In between it is read only, by any thread.
  */
 #ifndef PFD_LOADER_PLAN_H
 #define PFD_LOADER_PLAN_H
@@ -29,8 +32,9 @@ typedef struct pfd_plan {
     uint32_t most_inputs; /* of an op */
     pfd_data_reader *readers;
     int32_t num_readers;
-    int32_t *wanted;  /* tensor of each blob that the user asked for */
-    int64_t *offsets; /* of the same in the slot */
+    const _Atomic int32_t *cancel; /* borrowed; 1: give up */
+    int32_t *wanted;               /* tensor of each blob that the user asked for */
+    int64_t *offsets;              /* of the same in the slot */
     int64_t num_wanted;
 
     int32_t zip;              /* PFD_ZIP_* */

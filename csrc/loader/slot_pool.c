@@ -16,7 +16,7 @@ int32_t pfd_slot_pool_grow(pfd_loader *l)
 int32_t pfd_slot_pool_has_budget(const pfd_loader *l)
 {
     int64_t left = l->memory_budget - l->stream_bytes;
-    return left > 0 && l->num_slots < left / l->plan.slot_bytes;
+    return left > 0 && l->num_slots < left / pfd_slot_cost(&l->plan);
 }
 
 pfd_slot *pfd_slot_pool_take(pfd_loader *l)
@@ -25,7 +25,6 @@ pfd_slot *pfd_slot_pool_take(pfd_loader *l)
     pfd_slot *slot = l->free_slots;
     l->free_slots = slot->next_free;
     slot->begun = slot->ready = slot->end = 0;
-    slot->num_bad_rows = 0;
     slot->loop.status = PFD_OK;
     return slot;
 }
@@ -46,6 +45,7 @@ void pfd_slot_pool_put(pfd_loader *l, pfd_slot *slot)
         pfd_slot_free(slot);
         return;
     }
+    if (slot->num_bad_rows) pfd_slot_clear_bad_rows(slot);
     slot->next_free = l->free_slots;
     l->free_slots = slot;
 }

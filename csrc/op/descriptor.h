@@ -1,4 +1,7 @@
-/* op/descriptor.h -- the rules that every op descriptor obeys. */
+/* op/descriptor.h -- the rules that every op descriptor obeys.
+ *
+ * ERRORS  A fault is the op author's: PFD_INTERNAL, with op and field.
+ */
 #ifndef PFD_OP_DESCRIPTOR_H
 #define PFD_OP_DESCRIPTOR_H
 #include "pyflowdata/op.h"

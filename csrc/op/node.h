@@ -1,4 +1,9 @@
-/* op/node.h -- one use of an op in a graph. Immutable after creation, reference-counted. */
+/* op/node.h -- one use of an op in a graph.
+ *
+ * OWNERSHIP  Reference-counted; a node owns references to the nodes of its inputs.
+ * THREADS    Immutable after creation: any thread.
+ * ERRORS     All that attrs and types can be wrong about is said at creation, with the op's name.
+ */
 #ifndef PFD_OP_NODE_H
 #define PFD_OP_NODE_H
 #include "io/part_files.h"

@@ -1,4 +1,8 @@
-/* op/registry.h -- all ops by name. */
+/* op/registry.h -- all ops by name.
+ *
+ * OWNERSHIP  What is returned lives as long as the process, and never changes.
+ * THREADS    Everything here may be called from any thread.
+ */
 #ifndef PFD_OP_REGISTRY_H
 #define PFD_OP_REGISTRY_H
 #include "pyflowdata/pyflowdata.h"

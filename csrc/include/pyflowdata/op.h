@@ -208,7 +208,8 @@ typedef struct pfd_dataset_methods {
      * end of the epoch, and again on every call until a seek().  seek() goes to a position of an
      * epoch, also backwards; a position past the end is the end.  A dataset that forms batches
      * yields exactly one batch per next() (possibly with 0 rows for this rank), and its positions
-     * count batches. */
+     * count batches.  After PFD_CORRUPT_DATA the host seeks behind the damaged record, after any
+     * other failure it seeks what it asked for again. */
     pfd_status (*next)(pfd_dataset *self, int64_t max, pfd_scratch *scratch, pfd_record *out,
                        int64_t *n, pfd_error *err);
     pfd_status (*seek)(pfd_dataset *self, int64_t epoch, int64_t position, pfd_error *err);
