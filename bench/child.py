@@ -50,11 +50,12 @@ def run(peer: str, workload_name: str, name: str, scale: float) -> Measures:
     measures, found = measure(contender, source, workload.LATENCIES)
     if measures.get("rows", truth.rows) != truth.rows:
         found = Truth(measures["rows"])  # the timed epoch differs
+    who = resource.RUSAGE_CHILDREN if contender.program else resource.RUSAGE_SELF
     return {
         "bytes": size,
         "base_anon": base,
         "check": truth.compare(found) if "rows" in measures else "-",
-        "max_rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "max_rss": resource.getrusage(who).ru_maxrss * 1024,
         **measures,
     }
 
