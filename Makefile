@@ -79,8 +79,9 @@ check: all .venv/test
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
 	    { echo "check: no $$cc here, left out"; continue; }; \
 	    $(MAKE) --no-print-directory CC=$$cc FLAVOUR=check-$$cc objects >/dev/null || exit 1; done
-	@! grep -nE '	| $$' $$(find csrc pyflowdata tests -name '*.[ch]' -o -name '*.py') || \
-	    { echo 'check: tabs or blanks at the end of these lines'; exit 1; }
+	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
+	    $$(find csrc pyflowdata tests -name '*.[ch]' -o -name '*.py') || \
+	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
 	$(IN_VENV) -m mypy --strict pyflowdata
 	$(PYTEST) tests/test_layering.py tests/test_abi.py tests/test_stubs.py
 
@@ -103,6 +104,14 @@ run-tsan: all c-tests .venv/test
 	@$(call RUN_C,$(FIXED_ADDRESSES))
 	$(call SANITIZED,libtsan.so) -m threads $(ARGS)
 
+# make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
+bench: all .venv/train
+	$(IN_VENV) -m bench.run $(if $(WORKLOADS),--workloads $(WORKLOADS)) \
+	    $(if $(PEERS),--peers $(PEERS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+	    $(if $(SCALE),--scale $(SCALE)) $(ARGS)
+bench-smoke: all .venv/train
+	$(IN_VENV) -m bench.run --smoke
+
 dist: all .venv/train
 	$(IN_VENV) -m pip wheel --quiet --no-deps -w dist .
 
@@ -116,9 +125,11 @@ help:
 	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
 	@echo 'make asan     the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
+	@echo 'make bench    measures beside the peers, see bench/README.md'
 	@echo 'make stubs    writes the .pyi stubs anew'
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests train test check stubs asan tsan run-asan run-tsan dist clean help always
+.PHONY: all objects c-tests train test check stubs asan tsan run-asan run-tsan bench \
+        bench-smoke dist clean help always
 .DELETE_ON_ERROR:

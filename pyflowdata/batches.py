@@ -21,9 +21,13 @@ Array = npt.NDArray[Any]
 
 _MOST_PLANS = 1000  # remembered; batches of a loader have few sizes
 _gc = _cffi_backend.FFI().gc  # as ffi.gc, but all in C: no signal can come in between
-_release, _buffer, _ndarray = lib.pfd_batch_release, ffi.buffer, np.ndarray
-# Reads all of a pfd_batch at once: memory, epoch, step, rows.
-_READ_BATCH = struct.Struct("@qqqq").unpack_from
+_release, _buffer, _ndarray, _NULL = lib.pfd_batch_release, ffi.buffer, np.ndarray, ffi.NULL
+# Reads all of a pfd_batch at once: its fields in their order.
+_FIELDS = ffi.typeof("pfd_batch").fields
+_read_batch = struct.Struct(
+    "@" + "".join({"void *": "P", "int64_t": "q"}[field.type.cname] for _, field in _FIELDS)
+).unpack_from
+assert [name for name, _ in _FIELDS] == ["memory", "epoch", "step", "rows"]
 
 
 class BatchArrays:
@@ -60,17 +64,19 @@ class BatchArrays:
         with the last of them.
         """
         batch = self.batch
-        _, epoch, step, rows = _READ_BATCH(self._bytes)
+        _, epoch, step, rows = _read_batch(self._bytes)
         plan = self._plans.get(rows) or self._plan(rows)
         # The batch has an owner at every moment, for give_back(): Python looks for signals after
         # calls, and there is none between the two lines. The finalizer is the C function itself,
         # since an exception in one written in Python, such as a KeyboardInterrupt, is swallowed.
-        memory, batch.memory = batch.memory, ffi.NULL
+        memory, batch.memory = batch.memory, _NULL
         owner = _buffer(_gc(memory, _release), self._slot_bytes)
-        arrays = [_ndarray(shape, dtype, owner, offset) for shape, dtype, offset in plan]
+        arrays = []
+        for shape, dtype, offset in plan:
+            arrays.append(_ndarray(shape, dtype, owner, offset))  # faster than a comprehension
         return arrays, epoch, step
 
     def give_back(self) -> None:
         """Releases the batch in `batch` if an interrupt came before take() could own it."""
-        memory, self.batch.memory = self.batch.memory, ffi.NULL
+        memory, self.batch.memory = self.batch.memory, _NULL
         _release(memory)

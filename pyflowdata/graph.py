@@ -81,14 +81,12 @@ class Blob:
         name: "<name of the node, or of its op>/<output>".
         shape: Logical shape, of all ranks together; the batch dimension comes first.
         dtype: NumPy dtype of the elements.
-        sbp: How ranks share it; "split(0)": each has a run of the rows.
         node: What computes it.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: np.dtype[np.generic]
-    sbp: str
     node: Node
     index: int
 
@@ -96,6 +94,11 @@ class Blob:
     def batch_size(self) -> int:
         """Records in a batch, of all ranks together."""
         return self.shape[0]
+
+    @property
+    def sbp(self) -> str:
+        """How ranks share it; "split(0)": each has a run of the rows."""
+        return "split(0)"
 
     def fill(self, slot: CData) -> None:
         """Writes itself into a `pfd_blob`, which does not keep the node alive."""
@@ -114,7 +117,6 @@ def _make_blob(node: Node, index: int) -> Blob:
         name=f"{node.name or node.op.name}/{node.op.outputs[index].name}",
         shape=(batch_size[0], *(row.shape[i] for i in range(row.ndim))),
         dtype=np.dtype(text(lib.pfd_dtype_name(row.dtype))),
-        sbp="split(0)",
         node=node,
         index=index,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 
 from .errors import InvalidArgumentError
@@ -16,10 +15,8 @@ def _check_port(op: RegisteredOp, ports: tuple[Port, ...], name: str, kind: str)
     names = [port.name for port in ports]
     if name in names:
         return
-    near = difflib.get_close_matches(str(name), names, 1)
-    hint = f"did you mean '{near[0]}'? " if near else ""
     has = f"{kind}s of {op.name}: {', '.join(names)}" if names else f"{op.name} has no {kind}s"
-    raise InvalidArgumentError(f"unknown {kind} '{name}'; {hint}{has}", op=op.name)
+    raise InvalidArgumentError(f"unknown {kind} '{name}'; {has}", op=op.name)
 
 
 class UserOp:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import InvalidArgumentError
 from .graph import Blob, Node
-from .registry import Attr, Op
+from .registry import Attr, Op, Port
 
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -83,9 +83,15 @@ def _attr_doc(attr: Attr) -> str:
     return f"{python_name(attr.name)} ({', '.join(about)}): {attr.doc}"
 
 
+def _input_doc(port: Port) -> str:
+    name = python_name(port.name)
+    about = "Blob" if name == port.name else f"Blob, the input '{port.name}'"
+    return f"{name} ({about}): {port.doc}"
+
+
 def docstring(op: Op) -> str:
     """The op's doc, its inputs, attrs with defaults and limits, and outputs."""
-    arguments = [f"{python_name(port.name)} (Blob): {port.doc}" for port in op.inputs]
+    arguments = [_input_doc(port) for port in op.inputs]
     arguments += [_attr_doc(attr) for attr in ordered_attrs(op)]
     arguments.append(f"name (str, default None): {_NAME_DOC}")
     outputs = []

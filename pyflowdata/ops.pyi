@@ -54,12 +54,13 @@ def MiniReader(
         batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
             be divisible by world_size.
         last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller, drop leaves it
-            out, pad repeats the last record, wrap takes the next epoch's first records.
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
         random_shuffle (bool, default False): Whether the order is random, with every record once in
             an epoch.
         shuffle_after_epoch (bool, default False): Whether random_shuffle makes a new order for each
-            epoch, instead of the same one.
+            epoch, instead of the same one; without random_shuffle it does nothing.
         shuffle_buffer_size (int, default 1024, at least 1): Records to choose from when a source
             that can only be read in sequence is shuffled; files with an index are shuffled as a
             whole.
@@ -73,8 +74,8 @@ def MiniReader(
             0.
         world_size (int, default 1, at least 1): Number of ranks that share every batch.
         on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out, pad delivers a row of zeros whose mask
-            is False.
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
         max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
             have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
@@ -199,7 +200,7 @@ def MiniDecoder(
     The numbers are copied bit for bit.
 
     Args:
-        in_ (Blob): Rows of two numbers, float32 or float64 of shape (batch, 2).
+        in_ (Blob, the input 'in'): Rows of two numbers, float32 or float64 of shape (batch, 2).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -227,7 +228,8 @@ def Affine(
     is rounded to dtype; with the default scale and shift this is a cast.
 
     Args:
-        in_ (Blob): Numbers of any shape: bool, any integer dtype, float32 or float64.
+        in_ (Blob, the input 'in'): Numbers of any shape: bool, any integer dtype, float32 or
+            float64.
         scale (float, default 1.0): Each number is multiplied by this.
         shift (float, default 0.0): Added after the multiplication.
         dtype (dtype, default 'float64', one of 'float32', 'float64'): The dtype of the output.

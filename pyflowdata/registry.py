@@ -31,8 +31,11 @@ class AttrType:
     parse: Callable[[str], AttrValue]
 
 
+# C has checked every default when it registered the op: what it refuses does not come here.
+
+
 def _elements(default: str) -> list[str]:
-    return [part.strip() for part in default.split(",")] if default else []
+    return [part.lstrip(" ") for part in default.split(",")] if default else []
 
 
 def _ints(default: str) -> AttrValue:
@@ -48,7 +51,7 @@ def _strings(default: str) -> AttrValue:
 
 
 def _bool(default: str) -> AttrValue:
-    return default in ("true", "1")
+    return {"true": True, "false": False}[default]
 
 
 _TYPES: dict[int, AttrType] = {

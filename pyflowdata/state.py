@@ -48,6 +48,13 @@ class Reader:
     rank: int
     world_size: int
 
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: seed={self.seed}, files={self.files}, batch_size={self.batch_size}"
+            + (f", records={self.records}" if self.records >= 0 else "")
+            + (f", rank={self.rank}/{self.world_size}" if self.world_size > 1 else "")
+        )
+
 
 @dataclass(frozen=True)
 class Place:
@@ -151,10 +158,12 @@ def _malformed(what: str) -> InvalidArgumentError:
     )
 
 
-def _whole(container: Mapping[str, Any], key: str, where: str, least: int = 0) -> int:
+def _whole(
+    container: Mapping[str, Any], key: str, where: str, least: int = 0, bits: int = 63
+) -> int:
     value = container.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**63:
-        raise _malformed(f"{where}{key} = {value!r}, which must be an int of at least {least}")
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**bits:
+        raise _malformed(f"{where}{key} = {value!r}, which must be an int in [{least}, 2**{bits})")
     return value
 
 
@@ -195,7 +204,7 @@ def read_state(state: object, readers: Sequence[Reader], num_batches: int) -> Pl
             f"the state has version {state.get('version')!r}; this pyflowdata reads version "
             f"{VERSION}"
         )
-    epoch, position = _whole(state, "epoch", ""), _whole(state, "position", "")
+    epoch, position = _whole(state, "epoch", "", bits=62), _whole(state, "position", "", bits=62)
     saved = _mapping(state, "readers", "")
     for name in saved:
         _check_reader(saved, name)

@@ -79,14 +79,23 @@ def test_editable(checkout, venv, tmp_path):
     assert use(venv, tmp_path) == checkout / "pyflowdata"
 
 
+def files_to_hand_on(tree):
+    """What a source distribution of the tree must have: no test may miss a file there."""
+    folders = (".ci", "csrc", "data", "docs", "pyflowdata", "tests", "tools")
+    found = [*tree.glob("*.*"), *(path for one in folders for path in (tree / one).rglob("*"))]
+    made = (".so", ".pyc", ".o", ".egg-info")
+    return {path.relative_to(tree) for path in found if path.is_file() and path.suffix not in made}
+
+
 def test_wheel_from_source_distribution(checkout, tmp_path):
-    """The source distribution has all that a build needs; the wheel fits any Python 3."""
+    """The source distribution has all that `make test` needs; the wheel fits any Python 3."""
     build = "import sys, setuptools.build_meta as b; print(getattr(b, sys.argv[1])(sys.argv[2]))"
     for step, folder in (("build_sdist", checkout), ("build_wheel", None)):
         if folder is None:
             with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
                 archive.extractall(tmp_path)  # noqa: S202
             folder = next(path for path in tmp_path.iterdir() if path.is_dir())
+            assert files_to_hand_on(checkout) <= files_to_hand_on(folder)
         subprocess.run(
             [sys.executable, "-c", build, step, tmp_path],
             check=True,

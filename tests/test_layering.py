@@ -1,6 +1,8 @@
 """The arrows of docs/architecture.md: who may include or import whom, never back."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ C_LAYERS = {
 
 # A module may import those before it.
 PYTHON_ORDER = """errors _native registry attr_values graph op_functions op_builder ops
-    batches state loader __init__ _stubs""".split()
+    batches state opening loader __init__ _stubs""".split()
 
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
 OPS = sorted(p.stem for kind in ("readers", "decoders") for p in (ROOT / "csrc" / kind).glob("*.c"))
@@ -38,6 +40,30 @@ def test_c_includes_point_down(path):
     for included in re.findall(r'#\s*include\s*"([^"]+)"', path.read_text()):
         folder = included.split("/")[0].replace("pyflowdata", "include")
         assert folder in C_LAYERS[layer], f"{layer}/ may not include {included}"
+
+
+def symbols(path: Path, *options: str) -> set[str]:
+    """The symbols of this library in the object that `make` compiled from a .c file."""
+    compiled = (ROOT / "build/release" / path.relative_to(ROOT)).with_suffix(".o")
+    out = subprocess.run(
+        ["nm", "-P", *options, compiled], capture_output=True, text=True, check=True
+    ).stdout
+    return {line.split()[0] for line in out.splitlines() if line.startswith("pfd_")}
+
+
+def test_c_calls_point_down():
+    """What is declared in a public header may still be defined in too high a folder."""
+    if shutil.which("nm") is None:
+        pytest.skip("nm (binutils) is not here")
+    if not (ROOT / "build/release").is_dir():
+        pytest.skip("only `make` compiles the objects that are looked into")
+    files = [path for path in C_FILES if path.suffix == ".c"]
+    home = {name: path.parent.name for path in files for name in symbols(path, "--defined-only")}
+    for path in files:
+        if path.name == "builtin_ops.c":
+            continue
+        for name in symbols(path, "--undefined-only"):
+            assert home[name] in C_LAYERS[path.parent.name], f"{path} may not use {name}"
 
 
 def test_one_file_names_the_ops():

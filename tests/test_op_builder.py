@@ -193,7 +193,7 @@ def mini_decoder():
         (lambda b: b.Op("MiniRader"), "did you mean 'MiniReader'"),
         (lambda b: b.Op(None), "a str"),
         (lambda b: b.Op("MiniReader").Op("MiniReader"), r"after Op\('MiniReader'\)"),
-        (lambda b: b.Op("MiniReader").Output("outt"), "did you mean 'out'"),
+        (lambda b: b.Op("MiniReader").Output("outt"), "outputs of MiniReader: out, mask, id"),
         (lambda b: b.Op("MiniReader").Output("out").Output("out"), "twice"),
         (lambda b: b.Op("MiniReader").Output("out", 2), "2 times"),
         (lambda b: b.Op("MiniReader").Input("in", []), "has no inputs"),
@@ -210,7 +210,7 @@ def test_mistakes_in_the_chain(mistake, says):
     "mistake, says",
     [
         (lambda b, blob: b.Build(), "input 'in' is missing"),
-        (lambda b, blob: b.Input("inn", [blob]), "did you mean 'in'"),
+        (lambda b, blob: b.Input("inn", [blob]), "inputs of MiniDecoder: in"),
         (lambda b, blob: b.Input("in", [blob, blob]), "2 blobs"),
         (lambda b, blob: b.Input("in", []), "0 blobs"),
         (lambda b, blob: b.Input("in", ["rows"]).Build(), "must be a Blob"),

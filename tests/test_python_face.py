@@ -121,6 +121,7 @@ def test_help_has_defaults_and_limits():
     assert "batch_size (int, default 1, at least 1)" in text
     assert "default 'short', one of 'short', 'drop', 'pad', 'wrap')" in text
     assert "mask (only with with_mask=True)" in text
+    assert "in_ (Blob, the input 'in')" in inspect.getdoc(flow.MiniDecoder)
 
 
 def test_positional_and_keyword():
@@ -415,7 +416,7 @@ def test_steady_loop_needs_few_slots(loader):
     for _ in range(200):
         for batch in loader:  # noqa: B007
             pass
-    assert loader.stats()["slots"] <= loader._prefetch + 3
+    assert loader.stats()["slots"] <= loader._info.prefetch + 3
 
 
 def test_arrays_outlive_the_loader():
@@ -462,12 +463,16 @@ def test_drawn_seed_is_shown():
         assert f"seed={seed}," in repr(opened)
 
 
-def test_default_seed_is_said_once():
+def test_default_seed_is_said_once_for_a_reader():
     attrs = {"random_shuffle": True, "world_size": 2}
-    with pytest.warns(UserWarning, match="seed is left open with world_size = 2; 0 is used"):
-        make_loader(attrs).close()
+    for name in ("one", "other"):
+        says = f"{name}: seed is left open with world_size = 2; 0 is used"
+        with pytest.warns(UserWarning, match=says) as told:
+            make_loader({**attrs, "name": name}).close()
+        assert told[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        make_loader({**attrs, "name": "one"}).close()
         make_loader({**attrs, "seed": 0}).close()
         make_loader({**attrs, "random_shuffle": False}).close()
 
@@ -479,7 +484,9 @@ def test_stats(loader):
     stats = loader.stats()
     assert (stats["batches"], stats["records"], stats["skipped"]) == (5, 18, 0)
     assert stats["bytes"] > 0
-    assert stats["wait_seconds"] == stats["wait_ns"] / 1e9
+    seconds = {key: value for key, value in stats.items() if isinstance(value, float)}
+    assert set(seconds) == {"wait_seconds", "help_seconds", "idle_seconds"}
+    assert 0 <= max(seconds.values()) < 60 and not [key for key in stats if key.endswith("_ns")]
 
 
 def test_skipped(tmp_path):
@@ -534,6 +541,61 @@ def test_loop_goes_on_behind_a_bad_batch(tmp_path):
         assert next(iterator)[0, 0] == 5
         assert opened.state_dict()["epoch"] == 1
         assert list(iterator) == []
+
+
+def test_endless_loop_goes_on_behind_bad_batches_alone(tmp_path):
+    (tmp_path / "part-0").write_text("x,2\n")
+    with flow.DataLoader(flow.MiniReader(tmp_path)) as opened:
+        endless = opened.repeat()
+        for epoch in range(3):
+            with pytest.raises(flow.CorruptDataError):
+                next(endless)
+            assert opened.epoch == epoch
+
+
+def interrupt(monkeypatch, iterator):
+    """What a signal does that comes while next() waits."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(loader_module, "_next", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            next(iterator)
+
+
+def test_failures_that_pass_nothing_over_move_nothing(tmp_path, monkeypatch):
+    (tmp_path / "part-0").write_text("".join(f"{n},0\n" for n in range(300)))
+    with flow.DataLoader(flow.MiniReader(tmp_path), prefetch=1, memory_budget=8192) as opened:
+        iterator, held = iter(opened), []
+        with pytest.raises(flow.OutOfMemoryError):
+            while True:
+                held.append(next(iterator))
+        position = opened.state_dict()["position"]
+        assert 1 < position == len(held)
+        for _ in range(3):
+            with pytest.raises(flow.OutOfMemoryError):
+                next(iterator)
+        assert opened.state_dict()["position"] == position
+        interrupt(monkeypatch, iterator)
+        held.clear()
+        assert [batch[0, 0] for batch in iterator] == list(range(position, 300))
+
+
+def test_bad_batch_is_met_again_after_an_interrupt(tmp_path, monkeypatch):
+    """The loader goes back behind what was delivered last, as a state taken there would."""
+    (tmp_path / "part-0").write_text("0,0\nx,0\n2,0\n")
+    with flow.DataLoader(flow.MiniReader(tmp_path)) as opened:
+        iterator = iter(opened)
+        next(iterator)
+        for _ in range(2):
+            with pytest.raises(flow.CorruptDataError):
+                next(iterator)
+            interrupt(monkeypatch, iterator)
+        with pytest.raises(flow.CorruptDataError):
+            next(iterator)
+        assert [batch[0, 0] for batch in iterator] == [2]
 
 
 # ---- State --------------------------------------------------------------------------------------
@@ -621,6 +683,7 @@ def change(**values):
         (change(version=2), "version 2"),
         (change(epoch=-1), "epoch = -1"),
         (change(epoch=1.0), "epoch = 1.0"),
+        (change(epoch=2**62), "epoch = 4611686018427387904"),
         (change(position="0"), "position = '0'"),
         (change(position=6), "has 5 batches"),
         (change(position=True), "position = True"),

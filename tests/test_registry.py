@@ -65,7 +65,8 @@ def test_there_are_ops():
 def test_an_op_is_one_file_and_one_test(name):
     sources = [path.relative_to(ROOT) for path in (ROOT / "csrc").rglob(f"{snake_case(name)}.c")]
     assert len(sources) == 1 and sources[0].parts[1] in ("readers", "decoders"), sources
-    assert (ROOT / "tests" / f"test_{snake_case(name)}.py").is_file()
+    test = ROOT / "tests" / f"test_{snake_case(name)}.py"
+    assert test.is_file(), f"{name} has no test: write tests/{test.name}"
 
 
 @every_op

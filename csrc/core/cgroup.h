@@ -1,6 +1,8 @@
 /* core/cgroup.h -- what the control groups of this process allow it.
  *
  * `root` is put before every path: "" for the machine, a folder for a test.
+ * ERRORS   What cannot be read is no limit.
+ * THREADS  Everything here may be called from any thread.
  */
 #ifndef PFD_CORE_CGROUP_H
 #define PFD_CORE_CGROUP_H

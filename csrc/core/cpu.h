@@ -1,4 +1,7 @@
-/* core/cpu.h -- what this process may use of the machine. */
+/* core/cpu.h -- what this process may use of the machine.
+ *
+ * THREADS  Everything here may be called from any thread.
+ */
 #ifndef PFD_CORE_CPU_H
 #define PFD_CORE_CPU_H
 #include <stdint.h>

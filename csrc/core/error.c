@@ -14,15 +14,44 @@ void pfd_error_init(pfd_error *err)
     err->op[0] = err->file[0] = err->message[0] = '\0';
 }
 
-pfd_status pfd_fail(pfd_error *err, pfd_status status, const char *format, ...)
+static pfd_status fail(pfd_error *err, pfd_status status, const char *format, va_list args)
 {
     pfd_error_init(err);
     err->status = status;
+    (void)vsnprintf(err->message, sizeof err->message, format, args);
+    return status;
+}
+
+pfd_status pfd_fail(pfd_error *err, pfd_status status, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(err->message, sizeof err->message, format, args);
+    (void)fail(err, status, format, args);
     va_end(args);
     return status;
+}
+
+pfd_status pfd_fail_row(pfd_error *err, int64_t row, int64_t byte, pfd_status status,
+                        const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)fail(err, status, format, args);
+    va_end(args);
+    err->row = row;
+    err->byte = byte;
+    return status;
+}
+
+pfd_status pfd_check_returned(pfd_status status, const char *function, pfd_error *err)
+{
+    if (status == err->status && status <= PFD_OK) return status;
+    char said[200];
+    snprintf(said, sizeof said, "%.190s", err->status == PFD_OK ? "nothing" : err->message);
+    return pfd_fail(err, PFD_INTERNAL,
+                    "%s() returned status %d and reported: %s; it must return PFD_OK, or what "
+                    "host->fail() returned",
+                    function, status, said);
 }
 
 pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what)
@@ -54,4 +83,16 @@ void pfd_error_set_op(pfd_error *err, const char *op)
 void pfd_error_set_file(pfd_error *err, const char *path)
 {
     copy_shortened(err->file, sizeof err->file, path);
+}
+
+pfd_status pfd_fail_file(pfd_error *err, const char *path, const char *format, ...)
+{
+    pfd_error_init(err);
+    err->status = PFD_IO;
+    pfd_error_set_file(err, path);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return PFD_IO;
 }

@@ -1,4 +1,8 @@
-/* One queue of loops, one lock that is taken once per chunk. */
+/* One queue of loops, one lock that is taken once per chunk.
+ *
+ * Waking a thread costs more than a small chunk: two threads that take turns at half a microsecond
+ * of work burn twice the time of one. So a further thread is woken only when what waits is worth
+ * it, by the measured time of a chunk. */
 #include "core/multi_thread_loop.h"
 #include "core/cpu.h"
 #include "core/error.h"
@@ -7,6 +11,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    WORTH_A_WAKE_NS = 20 * 1000, /* of waiting work, for each thread that is at it */
+    SAMPLE_EVERY = 8,            /* chunks; a power of two */
+};
 
 typedef struct worker {
     pfd_thread_pool *pool;
@@ -18,8 +27,12 @@ struct pfd_thread_pool {
     pthread_mutex_t lock;
     pthread_cond_t work; /* a loop was begun, or the pool stops */
     pfd_loop *first, *last;
+    int64_t waiting_chunks;
+    int64_t chunk_ns; /* of late, on the average */
+    int64_t num_chunks;
     int64_t idle_ns;
-    int32_t idle; /* threads in wait */
+    int32_t idle;  /* threads that wait and were not told to wake up */
+    int32_t woken; /* told to, and not up yet */
     int32_t stop;
     int32_t num_threads; /* begun so far */
     worker workers[];
@@ -30,11 +43,30 @@ static void remove_loop(pfd_thread_pool *pool, const pfd_loop *loop)
     pfd_loop *before = NULL;
     for (pfd_loop *at = pool->first; at; before = at, at = at->following) {
         if (at != loop) continue;
-        if (before) before->following = at->following;
-        else pool->first = at->following;
+        if (before)
+            before->following = at->following;
+        else
+            pool->first = at->following;
         if (pool->last == at) pool->last = before;
         return;
     }
+}
+
+static void wake(pfd_thread_pool *pool)
+{
+    while (pool->idle > 0) {
+        int64_t awake = pool->num_threads - pool->idle;
+        if (pool->waiting_chunks == 0) return;
+        if (awake > 0 && pool->waiting_chunks * pool->chunk_ns < awake * WORTH_A_WAKE_NS) return;
+        pool->idle--;
+        pool->woken++;
+        pthread_cond_signal(&pool->work);
+    }
+}
+
+static int64_t chunks_left(const pfd_loop *loop)
+{
+    return (loop->n - loop->next_item + loop->chunk - 1) / loop->chunk;
 }
 
 /* Takes the next chunk; a loop leaves the queue with its last one. */
@@ -43,34 +75,43 @@ static int64_t take_chunk(pfd_thread_pool *pool, pfd_loop *loop, int64_t *end)
     int64_t begin = loop->next_item;
     *end = loop->n - begin > loop->chunk ? begin + loop->chunk : loop->n;
     loop->next_item = *end;
+    pool->waiting_chunks--;
     if (*end == loop->n) remove_loop(pool, loop);
     return begin;
 }
 
-static void note_failure(pfd_thread_pool *pool, pfd_loop *loop, int64_t begin, const pfd_error *err)
+static void note_failure(pfd_thread_pool *pool, pfd_loop *loop, int64_t begin, pfd_status status,
+                         const pfd_error *err)
 {
     if (loop->status == PFD_OK) { /* what has not begun will not */
         loop->items_left -= loop->n - loop->next_item;
+        pool->waiting_chunks -= chunks_left(loop);
         if (loop->next_item < loop->n) remove_loop(pool, loop);
         loop->next_item = loop->n;
     } else if (loop->failed_begin < begin) {
         return;
     }
     loop->failed_begin = begin;
-    loop->status = err->status;
-    loop->error = *err;
+    loop->status = status;
+    if (!loop->error) loop->error = malloc(sizeof *loop->error);
+    if (loop->error) *loop->error = *err;
 }
 
 /* Runs one chunk; called and left with the lock held, which is free meanwhile. */
 static void do_chunk(pfd_thread_pool *pool, pfd_loop *loop, int32_t index)
 {
     int64_t end, begin = take_chunk(pool, loop, &end);
+    int32_t sample = pool->num_chunks++ % SAMPLE_EVERY == 0;
+    wake(pool);
     pthread_mutex_unlock(&pool->lock);
     pfd_error err;
-    err.status = PFD_OK;
+    pfd_error_init(&err);
+    int64_t since = sample ? pfd_clock_ns() : 0;
     pfd_status status = loop->fn(loop->ctx, begin, end, index, &err);
+    int64_t taken_ns = sample ? pfd_clock_ns() - since : 0;
     pthread_mutex_lock(&pool->lock);
-    if (status != PFD_OK) note_failure(pool, loop, begin, &err);
+    if (sample) pool->chunk_ns += (taken_ns - pool->chunk_ns) / 4;
+    if (status != PFD_OK) note_failure(pool, loop, begin, status, &err);
     loop->items_left -= end - begin;
     if (loop->items_left > 0) return;
     pthread_mutex_unlock(&pool->lock);
@@ -90,8 +131,8 @@ static void *work(void *argument)
         }
         int64_t since = pfd_clock_ns();
         pool->idle++;
-        pthread_cond_wait(&pool->work, &pool->lock);
-        pool->idle--;
+        while (!pool->woken && !pool->stop) pthread_cond_wait(&pool->work, &pool->lock);
+        if (pool->woken) pool->woken--;
         pool->idle_ns += pfd_clock_ns() - since;
     }
     pthread_mutex_unlock(&pool->lock);
@@ -118,6 +159,7 @@ pfd_status pfd_thread_pool_create(int32_t num_threads, pfd_thread_pool **out, pf
     size_t bytes = sizeof(pfd_thread_pool) + (size_t)num_threads * sizeof(worker);
     pfd_thread_pool *pool = calloc(1, bytes);
     if (!pool) return pfd_fail_memory(err, (int64_t)bytes, "the thread pool");
+    pool->chunk_ns = WORTH_A_WAKE_NS; /* until one is measured */
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     for (int32_t i = 0; i < num_threads; i++) {
@@ -150,17 +192,18 @@ void pfd_thread_pool_free(pfd_thread_pool *pool)
 
 void pfd_multi_thread_loop(pfd_thread_pool *pool, pfd_loop *loop)
 {
-    int64_t chunks = (loop->n - 1) / loop->chunk + 1;
     pthread_mutex_lock(&pool->lock);
     loop->status = PFD_OK;
     loop->following = NULL;
     loop->next_item = 0;
     loop->items_left = loop->n;
-    if (pool->last) pool->last->following = loop;
-    else pool->first = loop;
+    if (pool->last)
+        pool->last->following = loop;
+    else
+        pool->first = loop;
     pool->last = loop;
-    int64_t wake = chunks < pool->idle ? chunks : pool->idle;
-    for (int64_t i = 0; i < wake; i++) pthread_cond_signal(&pool->work);
+    pool->waiting_chunks += chunks_left(loop);
+    wake(pool);
     pthread_mutex_unlock(&pool->lock);
 }
 

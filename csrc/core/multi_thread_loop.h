@@ -3,10 +3,10 @@
  * A loop is a range [0, n) and a function over pieces of it. Loops are served first come, first
  * served; a thread that gets free takes the next chunk; who waits for a loop works on it.
  *
- * OWNERSHIP  A loop's memory is the caller's, and must stay until done() is called or the pool freed.
- * THREADS    Everything here may be called from any thread.
- * ERRORS     Chunks begin in ascending order. After a failure no further chunk begins; of those that
- *            fail, the one with the lowest begin is the loop's failure: failures repeat.
+ * OWNERSHIP  A loop's memory is the caller's, and must stay until done() is called or the pool
+ * freed. THREADS    Everything here may be called from any thread. ERRORS     Chunks begin in
+ * ascending order. After a failure no further chunk begins; of those that fail, the one with the
+ * lowest begin is the loop's failure: failures repeat.
  */
 #ifndef PFD_CORE_MULTI_THREAD_LOOP_H
 #define PFD_CORE_MULTI_THREAD_LOOP_H
@@ -14,8 +14,8 @@
 
 typedef struct pfd_thread_pool pfd_thread_pool;
 
-/* Does items [begin, end). `worker` is in [0, num_threads], and in use by one thread at a time: what
- * is indexed by it needs no lock. num_threads is the helping caller. */
+/* Does items [begin, end). `worker` is in [0, num_threads], and in use by one thread at a time:
+ * what is indexed by it needs no lock. num_threads is the helping caller. */
 typedef pfd_status (*pfd_loop_fn)(void *ctx, int64_t begin, int64_t end, int32_t worker,
                                   pfd_error *err);
 
@@ -23,12 +23,12 @@ typedef struct pfd_loop {
     int64_t n;     /* items, >= 1 */
     int64_t chunk; /* items at a time, >= 1 */
     pfd_loop_fn fn;
-    void (*done)(void *ctx); /* after the last chunk, on the thread that did it; from then on the pool
-                                does not touch the loop, and it may be started again */
+    void (*done)(void *ctx); /* after the last chunk, on the thread that did it; from then on the
+                                pool does not touch the loop, and it may be started again */
     void *ctx;
 
     pfd_status status; /* for done(): PFD_OK, or the failure in `error` */
-    pfd_error error;
+    pfd_error *error;  /* NULL where there was no failure, or no memory for it; the caller frees */
 
     /* The pool's own, under its lock. */
     struct pfd_loop *following;
@@ -41,7 +41,7 @@ pfd_status pfd_thread_pool_create(int32_t num_threads, pfd_thread_pool **out, pf
  * Accepts NULL. */
 void pfd_thread_pool_free(pfd_thread_pool *pool);
 
-/* Begins a loop and returns. Wakes as many idle threads as there are chunks. */
+/* Begins a loop and returns. Wakes idle threads, as many as the work is worth. */
 void pfd_multi_thread_loop(pfd_thread_pool *pool, pfd_loop *loop);
 
 /* Does one chunk of a loop that was begun on the calling thread, as worker num_threads: one caller

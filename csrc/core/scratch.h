@@ -8,10 +8,10 @@
 #define PFD_CORE_SCRATCH_H
 #include "pyflowdata/op.h"
 
-pfd_scratch *pfd_scratch_create(void);         /* NULL: out of memory */
-void pfd_scratch_free(pfd_scratch *scratch);   /* accepts NULL */
+pfd_scratch *pfd_scratch_create(void);                        /* NULL: out of memory */
+void pfd_scratch_free(pfd_scratch *scratch);                  /* accepts NULL */
 void *pfd_scratch_alloc(pfd_scratch *scratch, int64_t bytes); /* 64-byte aligned; NULL: no memory */
-void pfd_scratch_reset(pfd_scratch *scratch);  /* what was handed out is invalid from here on; blocks
-                                                  are merged so that the next load fits in one */
+void pfd_scratch_reset(pfd_scratch *scratch); /* what was handed out is invalid from here on; blocks
+                                                 are merged so that the next load fits in one */
 int64_t pfd_scratch_bytes(const pfd_scratch *scratch); /* held */
 #endif

@@ -6,11 +6,10 @@
 #include <stdlib.h>
 
 typedef struct batch {
-    pfd_dataset base; /* stream: base.position is the next batch of base.epoch */
+    pfd_dataset base; /* stream: base.epoch is the one being read */
     int64_t batch_size;
     int32_t last_batch;
     int32_t ended; /* stream: the epoch is over */
-    int64_t owed;  /* stream: records of failed batches that are still to be passed over */
 } batch;
 
 static void batch_close(pfd_dataset *ds)
@@ -121,19 +120,6 @@ static pfd_status gather(pfd_dataset *inner, int64_t wanted, pfd_scratch *scratc
     return PFD_OK;
 }
 
-/* After a failure, the batches behind it are the same as without it. */
-static pfd_status pass_over(batch *self, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
-{
-    while (self->owed > 0) {
-        int64_t got = 0;
-        int64_t wanted = self->owed < self->batch_size ? self->owed : self->batch_size;
-        pfd_status status = gather(self->base.inner, wanted, scratch, out, &got, err);
-        self->owed -= got;
-        if (status != PFD_OK) return status;
-    }
-    return PFD_OK;
-}
-
 /* From the following epochs: several of them when one is smaller than a batch. */
 static pfd_status fill_by_wrapping(batch *self, int64_t got, pfd_scratch *scratch, pfd_record *out,
                                    pfd_error *err)
@@ -180,11 +166,9 @@ static pfd_status batch_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
     if (self->ended) return PFD_END;
     PFD_TRY(pfd_dataset_check_room(ds, max, self->batch_size, err));
     int64_t got = 0;
-    pfd_status status = pass_over(self, scratch, out, err);
-    if (status == PFD_OK) status = gather(ds->inner, self->batch_size, scratch, out, &got, err);
+    pfd_status status = gather(ds->inner, self->batch_size, scratch, out, &got, err);
     if (status == PFD_END) status = finish(self, got, scratch, out, n, err);
     else if (status == PFD_OK) *n = got;
-    else self->owed += self->batch_size - got;
     if (status != PFD_OK) *n = 0;
     return status;
 }
@@ -193,7 +177,6 @@ static pfd_status batch_seek(pfd_dataset *ds, int64_t epoch, int64_t position, p
 {
     batch *self = (batch *)ds;
     self->ended = 0;
-    self->owed = 0;
     ds->epoch = epoch;
     int64_t most = INT64_MAX / self->batch_size;
     return pfd_dataset_seek(ds->inner, epoch,

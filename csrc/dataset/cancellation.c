@@ -1,11 +1,13 @@
-/* Ends a chain that is being read when its loader closes. */
+/* Stands between a source and its decorators: ends a chain that is being read when its loader
+ * closes, and gets a stream past a damaged record. */
 #include "core/error.h"
 #include "dataset/dataset.h"
 
 #include <stdlib.h>
 
 typedef struct cancellation {
-    pfd_dataset base;
+    pfd_dataset base; /* stream: the record at base.position of base.epoch comes next */
+    int32_t damaged;  /* stream: it may be the one that failed */
     const _Atomic int32_t *cancelled;
 } cancellation;
 
@@ -34,19 +36,30 @@ static pfd_status cancellation_at(const pfd_dataset *ds, int64_t epoch, const in
     return ds->inner->methods->at(ds->inner, epoch, positions, n, scratch, out, err);
 }
 
-static pfd_status cancellation_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
-                                    pfd_record *out, int64_t *n, pfd_error *err)
-{
-    *n = 0;
-    PFD_TRY(check(ds, err));
-    return pfd_dataset_next(ds->inner, max, scratch, out, n, err);
-}
-
 static pfd_status cancellation_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
                                     pfd_error *err)
 {
     PFD_TRY(check(ds, err));
-    return pfd_dataset_seek(ds->inner, epoch, position, err);
+    ds->epoch = epoch;
+    ds->position = position;
+    ((cancellation *)ds)->damaged = 0;
+    pfd_status status = pfd_dataset_seek(ds->inner, epoch, position, err);
+    if (status == PFD_CORRUPT_DATA) err->status = status = PFD_IO; /* not one record: the rest */
+    return status;
+}
+
+/* Whether a source that failed has consumed the record is not known, so it is sought anew. */
+static pfd_status cancellation_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
+                                    pfd_record *out, int64_t *n, pfd_error *err)
+{
+    cancellation *self = (cancellation *)ds;
+    *n = 0;
+    PFD_TRY(check(ds, err));
+    if (self->damaged) PFD_TRY(cancellation_seek(ds, ds->epoch, ds->position + 1, err));
+    pfd_status status = pfd_dataset_next(ds->inner, max, scratch, out, n, err);
+    if (status == PFD_OK) ds->position += *n;
+    self->damaged = status == PFD_CORRUPT_DATA;
+    return status;
 }
 
 static const pfd_dataset_methods cancellation_methods = {

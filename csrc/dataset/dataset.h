@@ -3,6 +3,8 @@
  * OWNERSHIP  pfd_X_wrap(&ds, ...) replaces *ds by a decorator that owns it.  If it fails, *ds is
  *            unchanged and still the caller's.  Closing the outermost closes the chain.
  * THREADS    As pfd_dataset_methods in op.h.
+ * ERRORS     After a failure of next() or seek() a seek() comes before the following next(), to the
+ *            batch behind the failed one: decorators do not mend their cursors themselves.
  *
  * The chain, innermost first, built by loader/data_reader.c:
  *
@@ -34,7 +36,9 @@ void pfd_dataset_close(pfd_dataset *ds); /* accepts NULL */
 
 /* cancellation.c.  Once *cancelled is not 0, every call fails with PFD_CANCELLED: what reads on and
  * on (a buffer that fills, an epoch that is replayed) ends within one call of the source.  The flag
- * is borrowed. */
+ * is borrowed.
+ * Stream: a next() that fails with PFD_CORRUPT_DATA has consumed the damaged record, also where the
+ * source has not; a seek() that fails so cannot get past the damage, and the failure is PFD_IO. */
 pfd_status pfd_cancellation_wrap(pfd_dataset **ds, const _Atomic int32_t *cancelled,
                                  pfd_error *err);
 
@@ -50,8 +54,7 @@ pfd_status pfd_random_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *o
  *   drop   left out
  *   pad    filled with the epoch's last record
  *   wrap   filled with the first records of the next epoch's order (which has them again)
- * Rows that fill are marked record.filler.  An epoch without records has no batches.
- * Stream: after a failure the next call goes on with the batch behind the failed one. */
+ * Rows that fill are marked record.filler.  An epoch without records has no batches. */
 pfd_status pfd_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch, pfd_error *err);
 
 /* group_batch.c.  A stream of batches of one group each.  A group's batch goes out when it is full;
@@ -59,8 +62,8 @@ pfd_status pfd_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_bat
  * as pad).  At most buffer_size records wait between calls; when one more would, the group that
  * waits longest goes out by itself, as the rule says (with drop: as a short batch, since dropping
  * in the middle of an epoch would lose records silently).
- * When group() fails for a record, that record is passed over, out[0] of next() is that record and
- * err->row is 0; the failed call counts as one batch, also for seek(). */
+ * When group() fails for a record, that record is passed over, and the call fails with the error as
+ * it is.  A call that fails with PFD_CORRUPT_DATA counts as one batch, also for seek(). */
 typedef pfd_status (*pfd_group_fn)(const void *ctx, const pfd_record *record, int64_t *group,
                                    pfd_error *err);
 pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch,
@@ -71,6 +74,8 @@ pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t la
  * world_size runs whose lengths differ by at most one, longer ones first.  Batches of batch_size
  * rows divide evenly (the caller has checked it); a short last batch may leave a rank 0 rows, and
  * every rank still takes the step.  Random access: only the row range of each batch is narrowed. */
+/* [*begin, *end) of a logical batch of `rows` rows that a rank has. */
+void pfd_rank_rows(int64_t rows, int64_t rank, int64_t world_size, int64_t *begin, int64_t *end);
 pfd_status pfd_distributed_training_wrap(pfd_dataset **ds, int64_t batch_size, int64_t rank,
                                          int64_t world_size, pfd_error *err);
 #endif

@@ -3,6 +3,11 @@
  * Bytes that an inner dataset hands out live as long as the scratch of that call.  A decorator that
  * keeps records for a later call reads through a feed, which has a scratch of its own, and copies
  * what it keeps into cells.
+ *
+ * OWNERSHIP  A feed owns its scratch and borrows the inner dataset; a cell owns its copy.
+ * THREADS    As next(): one thread at a time.
+ * ERRORS     Those of the inner dataset are forwarded as they are, but with err->row as -1: a row
+ *            of a feed means nothing to the caller.
  */
 #ifndef PFD_DATASET_DECORATOR_H
 #define PFD_DATASET_DECORATOR_H

@@ -19,14 +19,12 @@ static void distributed_training_close(pfd_dataset *ds)
     free(ds);
 }
 
-/* Narrows [*begin, *end) to this rank's run: lengths differ by at most one, longer ones first. */
-static void narrow(const distributed_training *self, int64_t *begin, int64_t *end)
+void pfd_rank_rows(int64_t rows, int64_t rank, int64_t world_size, int64_t *begin, int64_t *end)
 {
-    int64_t rows = *end - *begin;
-    int64_t least = rows / self->world_size;
-    int64_t longer = rows % self->world_size; /* so many ranks have one row more */
-    *begin += self->rank * least + (self->rank < longer ? self->rank : longer);
-    *end = *begin + least + (self->rank < longer);
+    int64_t least = rows / world_size;
+    int64_t longer = rows % world_size; /* so many ranks have one row more: the first ones */
+    *begin = rank * least + (rank < longer ? rank : longer);
+    *end = *begin + least + (rank < longer);
 }
 
 /* ---- Random access --------------------------------------------------------------------------- */
@@ -51,8 +49,12 @@ static int64_t distributed_training_num_batches(const pfd_dataset *ds)
 static void distributed_training_range(const pfd_dataset *ds, int64_t step, int64_t *begin,
                                        int64_t *end)
 {
-    ds->inner->methods->batch(ds->inner, step, begin, end);
-    narrow((const distributed_training *)ds, begin, end);
+    const distributed_training *self = (const distributed_training *)ds;
+    int64_t first, last;
+    ds->inner->methods->batch(ds->inner, step, &first, &last);
+    pfd_rank_rows(last - first, self->rank, self->world_size, begin, end);
+    *begin += first;
+    *end += first;
 }
 
 /* ---- Stream ---------------------------------------------------------------------------------- */
@@ -63,20 +65,12 @@ static pfd_status distributed_training_next(pfd_dataset *ds, int64_t max, pfd_sc
 {
     distributed_training *self = (distributed_training *)ds;
     *n = 0;
-    int64_t begin = 0, end = self->batch_size;
-    narrow(self, &begin, &end);
+    int64_t begin, end;
+    pfd_rank_rows(self->batch_size, self->rank, self->world_size, &begin, &end);
     PFD_TRY(pfd_dataset_check_room(ds, max, end - begin, err));
     int64_t rows = 0;
-    pfd_status status =
-        pfd_dataset_next(ds->inner, self->batch_size, scratch, self->logical, &rows, err);
-    if (status < 0 && err->row >= 0 && max > 0) { /* the record to blame, as the caller sees it */
-        out[0] = self->logical[err->row];
-        err->row = 0;
-    }
-    if (status != PFD_OK) return status;
-    begin = 0;
-    end = rows;
-    narrow(self, &begin, &end);
+    PFD_TRY(pfd_dataset_next(ds->inner, self->batch_size, scratch, self->logical, &rows, err));
+    pfd_rank_rows(rows, self->rank, self->world_size, &begin, &end);
     *n = end - begin;
     if (*n > 0) memcpy(out, self->logical + begin, (size_t)*n * sizeof *out);
     return PFD_OK;

@@ -42,8 +42,7 @@ typedef struct group_batch {
     int64_t free_record, free_group;
     int64_t num_waiting;
     int64_t oldest, newest; /* groups */
-    int64_t due;            /* the group that goes out next, once known */
-    const pfd_record *blamed; /* of the last failure of group_of, in the feed; else NULL */
+    int64_t ready;          /* the group that goes out next, once known */
 } group_batch;
 
 static void group_batch_free(group_batch *self)
@@ -148,7 +147,7 @@ static void remove_group(group_batch *self, int64_t index)
     self->num_waiting -= gone->size;
     gone->following = self->free_group;
     self->free_group = index;
-    if (self->due == index) self->due = NONE;
+    if (self->ready == index) self->ready = NONE;
 }
 
 /* Lets a copy of the record wait; *index is its group. */
@@ -174,33 +173,32 @@ static pfd_status add_record(group_batch *self, int64_t id, const pfd_record *re
 
 /* ---- What goes out --------------------------------------------------------------------------- */
 
-/* Reads on until some group is due; PFD_END when none will be.  A record without a group is passed
- * over and left in `blamed`. */
-static pfd_status find_due(group_batch *self, pfd_error *err)
+/* Reads on until some group is ready; PFD_END when none will be.  A record without a group is
+ * passed over. */
+static pfd_status find_ready(group_batch *self, pfd_error *err)
 {
-    while (self->due == NONE) {
+    while (self->ready == NONE) {
         const pfd_record *record;
-        self->blamed = NULL;
         pfd_status status = pfd_record_feed_peek(&self->feed, &record, err);
         if (status == PFD_END) {
             while (self->last_batch == PFD_LAST_BATCH_DROP && self->oldest != NONE) {
                 remove_group(self, self->oldest);
             }
-            self->due = self->oldest;
-            return self->due == NONE ? PFD_END : PFD_OK;
+            self->ready = self->oldest;
+            return self->ready == NONE ? PFD_END : PFD_OK;
         }
         if (status != PFD_OK) return status;
         int64_t id = 0, index;
         status = self->group_of(self->ctx, record, &id, err);
         if (status != PFD_OK) {
-            self->blamed = record;
             pfd_record_feed_take(&self->feed);
+            err->row = -1; /* no record was given out */
             return status;
         }
         PFD_TRY(add_record(self, id, record, &index, err));
         pfd_record_feed_take(&self->feed);
-        if (self->groups[index].size == self->batch_size) self->due = index;
-        else if (self->num_waiting > self->buffer_size) self->due = self->oldest;
+        if (self->groups[index].size == self->batch_size) self->ready = index;
+        else if (self->num_waiting > self->buffer_size) self->ready = self->oldest;
     }
     return PFD_OK;
 }
@@ -231,19 +229,11 @@ static pfd_status group_batch_next(pfd_dataset *ds, int64_t max, pfd_scratch *sc
     group_batch *self = (group_batch *)ds;
     *n = 0;
     PFD_TRY(pfd_dataset_check_room(ds, max, self->batch_size, err));
-    pfd_status status = find_due(self, err);
-    if (status < 0) {
-        err->row = -1;
-        if (self->blamed && pfd_record_copy(self->blamed, scratch, &out[0], err) == PFD_OK) {
-            err->row = 0;
-        }
-    }
-    if (status != PFD_OK) return status;
-
-    const pending_group *from = &self->groups[self->due];
+    PFD_TRY(find_ready(self, err));
+    const pending_group *from = &self->groups[self->ready];
     int64_t size = from->size;
     PFD_TRY(give_out(self, from, scratch, out, err));
-    remove_group(self, self->due);
+    remove_group(self, self->ready);
     int32_t fill =
         self->last_batch == PFD_LAST_BATCH_PAD || self->last_batch == PFD_LAST_BATCH_WRAP;
     *n = fill ? self->batch_size : size;
@@ -254,8 +244,8 @@ static pfd_status group_batch_next(pfd_dataset *ds, int64_t max, pfd_scratch *sc
     return PFD_OK;
 }
 
-/* Which records wait depends on everything before: the epoch is read again up to there.  A failure
- * of group_of was a batch that was passed over, and counts as one. */
+/* Which records wait depends on everything before: the epoch is read again up to there.  A damaged
+ * record was the failure of a batch, and counts as one. */
 static pfd_status group_batch_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
                                    pfd_error *err)
 {
@@ -263,10 +253,10 @@ static pfd_status group_batch_seek(pfd_dataset *ds, int64_t epoch, int64_t posit
     while (self->oldest != NONE) remove_group(self, self->oldest);
     PFD_TRY(pfd_record_feed_seek(&self->feed, epoch, err));
     for (int64_t i = 0; i < position; i++) {
-        pfd_status status = find_due(self, err);
+        pfd_status status = find_ready(self, err);
         if (status == PFD_END) break;
-        if (status == PFD_OK) remove_group(self, self->due);
-        else if (!self->blamed) return status;
+        if (status == PFD_OK) remove_group(self, self->ready);
+        else if (status != PFD_CORRUPT_DATA) return status;
     }
     return PFD_OK;
 }
@@ -295,7 +285,7 @@ pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t la
         .base = {.methods = &group_batch_methods, .inner = *ds},
         .batch_size = batch_size, .buffer_size = buffer_size, .last_batch = last_batch,
         .group_of = group, .ctx = ctx, .free_record = NONE, .free_group = NONE,
-        .oldest = NONE, .newest = NONE, .due = NONE,
+        .oldest = NONE, .newest = NONE, .ready = NONE,
     };
     pfd_status status = pfd_record_feed_open(&self->feed, *ds, err);
     if (status == PFD_OK) status = grow(self, err);

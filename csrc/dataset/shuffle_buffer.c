@@ -101,7 +101,7 @@ static pfd_status replace(shuffle_buffer *self, int64_t drawn, pfd_error *err)
 }
 
 /* Gives out what needs no second look at the inner dataset: its failure then always comes before a
- * record has left the buffer, and loses none. */
+ * record has left the buffer. */
 static pfd_status shuffle_buffer_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
                                       pfd_record *out, int64_t *n, pfd_error *err)
 {
@@ -119,7 +119,8 @@ static pfd_status shuffle_buffer_next(pfd_dataset *ds, int64_t max, pfd_scratch 
     return PFD_OK;
 }
 
-/* What is in the buffer depends on everything before: the epoch is read again up to there. */
+/* What is in the buffer depends on everything before: the epoch is read again up to there.  The
+ * order is that of the records that are not damaged. */
 static pfd_status shuffle_buffer_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
                                       pfd_error *err)
 {
@@ -127,9 +128,10 @@ static pfd_status shuffle_buffer_seek(pfd_dataset *ds, int64_t epoch, int64_t po
     begin_epoch(self, epoch);
     PFD_TRY(pfd_record_feed_seek(&self->feed, epoch, err));
     while (self->base.position < position) {
-        PFD_TRY(fill(self, err));
-        if (self->size == 0) break;
-        PFD_TRY(replace(self, draw(self), err));
+        pfd_status status = fill(self, err);
+        if (status == PFD_OK && self->size == 0) break;
+        if (status == PFD_OK) status = replace(self, draw(self), err);
+        if (status != PFD_OK && status != PFD_CORRUPT_DATA) return status;
     }
     return PFD_OK;
 }

@@ -2,11 +2,13 @@
 #include "io/input_files.h"
 
 #include "core/error.h"
+#include "core/hash.h"
 #include "io/sigbus_guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +17,7 @@
 
 /* What the file was at open. */
 typedef struct file_state {
+    char *absolute;              /* path that holds when the working folder changes; owned */
     pfd_guarded_region *region; /* NULL: not mapped */
     dev_t device;
     ino_t inode;
@@ -30,10 +33,6 @@ struct pfd_input_files {
     _Atomic int64_t fault;    /* 1 + index of a file in which a SIGBUS struck; 0: none */
 };
 
-/* Is PFD_IO, with a message and the file it is about. */
-#define FAIL_FILE(err, path, ...)                                                                  \
-    ((void)pfd_fail(err, PFD_IO, __VA_ARGS__), pfd_error_set_file(err, path), PFD_IO)
-
 /* ---- Open ------------------------------------------------------------------------------------ */
 static const char *kind_of(mode_t mode)
 {
@@ -46,22 +45,22 @@ static const char *kind_of(mode_t mode)
 
 static pfd_status fail_kind(pfd_error *err, const char *path, mode_t mode)
 {
-    return FAIL_FILE(err, path, "this is %s; a part must be a regular file", kind_of(mode));
+    return pfd_fail_file(err, path, "this is %s; a part must be a regular file", kind_of(mode));
 }
 
 static pfd_status fail_open(pfd_error *err, const char *path, int reason)
 {
     struct stat st;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return fail_kind(err, path, st.st_mode);
-    return FAIL_FILE(err, path, "the file cannot be opened: %s", strerror(reason));
+    return pfd_fail_file(err, path, "the file cannot be opened: %s", strerror(reason));
 }
 
 static pfd_status fail_map(pfd_error *err, const char *path, int reason)
 {
     static const char hint[] = "; the address space is used up, or there are more files than "
                                "vm.max_map_count lets a process map";
-    return FAIL_FILE(err, path, "the file cannot be mapped into memory: %s%s", strerror(reason),
-                     reason == ENOMEM ? hint : "");
+    return pfd_fail_file(err, path, "the file cannot be mapped into memory: %s%s", strerror(reason),
+                         reason == ENOMEM ? hint : "");
 }
 
 /* Maps an open file and guards the mapping.  An empty one needs neither. */
@@ -92,13 +91,24 @@ static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, const char 
     return PFD_OK;
 }
 
+/* Symbolic links stay: it is the file that the path leads to by then that counts. */
+static char *absolute_path(const char *path)
+{
+    char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0), *absolute = NULL;
+    if (!folder) return strdup(path);
+    if (asprintf(&absolute, "%s/%s", folder, path) < 0) absolute = NULL;
+    free(folder);
+    return absolute;
+}
+
 static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *err)
 {
     int64_t i = self->size;
-    char *copy = strdup(path);
-    if (!copy) return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
-    self->files[i].path = copy;
+    self->files[i].path = strdup(path);
+    self->states[i].absolute = absolute_path(path);
     self->size++;
+    if (!self->files[i].path || !self->states[i].absolute)
+        return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
     /* O_NONBLOCK: opening a FIFO would wait for its writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return fail_open(err, path, errno);
@@ -110,45 +120,20 @@ static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *
 /* ---- Fingerprint ----------------------------------------------------------------------------- */
 enum { sample_size = 4096, samples_between = 6 };
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    hash ^= hash >> 32;
-    hash *= UINT64_C(0xd6e8feb86659fd93);
-    return hash ^ (hash >> 29);
-}
-
-/* Words are put together byte by byte: the same on machines of either byte order. */
-static uint64_t word_of(const uint8_t *data)
-{
-    return (uint64_t)data[0] | (uint64_t)data[1] << 8 | (uint64_t)data[2] << 16 |
-           (uint64_t)data[3] << 24 | (uint64_t)data[4] << 32 | (uint64_t)data[5] << 40 |
-           (uint64_t)data[6] << 48 | (uint64_t)data[7] << 56;
-}
-
-static uint64_t mix_bytes(uint64_t hash, const uint8_t *data, int64_t size)
-{
-    uint8_t last[8] = {0};
-    int64_t whole = size - size % 8;
-    for (int64_t at = 0; at < whole; at += 8) hash = mix(hash, word_of(data + at));
-    memcpy(last, data + whole, (size_t)(size - whole));
-    return mix(mix(hash, word_of(last)), (uint64_t)size);
-}
-
 static uint64_t fingerprint_of(uint64_t hash, const pfd_file *file)
 {
     const char *slash = strrchr(file->path, '/');
     const char *name = slash ? slash + 1 : file->path;
-    hash = mix_bytes(hash, (const uint8_t *)name, (int64_t)strlen(name));
-    hash = mix(hash, (uint64_t)file->size);
+    hash = pfd_hash_bytes(hash, name, (int64_t)strlen(name));
+    hash = pfd_hash_word(hash, (uint64_t)file->size);
     if (file->size <= (samples_between + 2) * sample_size) {
-        return mix_bytes(hash, file->data, file->size);
+        return pfd_hash_bytes(hash, file->data, file->size);
     }
     int64_t last = file->size - sample_size, step = last / (samples_between + 1);
     for (int64_t i = 0; i <= samples_between; i++) {
-        hash = mix_bytes(hash, file->data + i * step, sample_size);
+        hash = pfd_hash_bytes(hash, file->data + i * step, sample_size);
     }
-    return mix_bytes(hash, file->data + last, sample_size);
+    return pfd_hash_bytes(hash, file->data + last, sample_size);
 }
 
 /* ---- The interface --------------------------------------------------------------------------- */
@@ -188,6 +173,7 @@ void pfd_input_files_close(pfd_input_files *files)
             munmap((void *)(uintptr_t)file->data, (size_t)file->size);
         }
         free((void *)(uintptr_t)file->path);
+        free(files->states[i].absolute);
     }
     free(files->files);
     free(files->states);
@@ -205,24 +191,25 @@ static pfd_status check_file(const pfd_file *file, const file_state *state, pfd_
 {
     const char *path = file->path;
     struct stat st;
-    if (stat(path, &st) != 0) {
-        if (errno == ENOENT) return FAIL_FILE(err, path, "the file vanished while open");
-        return FAIL_FILE(err, path, "the file, open, cannot be looked at any more: %s",
-                         strerror(errno));
+    if (stat(state->absolute, &st) != 0) {
+        if (errno == ENOENT) return pfd_fail_file(err, path, "the file vanished while open");
+        return pfd_fail_file(err, path, "the file, open, cannot be looked at any more: %s",
+                             strerror(errno));
     }
     if (st.st_dev != state->device || st.st_ino != state->inode) {
-        return FAIL_FILE(err, path, "the file was replaced by another one while open");
+        return pfd_fail_file(err, path, "the file was replaced by another one while open");
     }
     if (st.st_size != file->size) {
-        return FAIL_FILE(err, path,
-                         "the file changed while open: it was %" PRId64 " bytes at open, is "
-                         "%" PRId64 " now",
-                         file->size, (int64_t)st.st_size);
+        return pfd_fail_file(err, path,
+                             "the file changed while open: it was %" PRId64 " bytes at open, is "
+                             "%" PRId64 " now",
+                             file->size, (int64_t)st.st_size);
     }
     if (st.st_mtim.tv_sec != state->modified.tv_sec ||
         st.st_mtim.tv_nsec != state->modified.tv_nsec) {
-        return FAIL_FILE(err, path, "the file changed while open: its size is the same, its "
-                         "modification time is another one");
+        return pfd_fail_file(err, path,
+                             "the file changed while open: its size is the same, its modification "
+                             "time is another one");
     }
     return PFD_OK;
 }
@@ -233,12 +220,14 @@ pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err)
     if (fault == 0) return PFD_OK;
     const pfd_file *file = &files->files[fault - 1];
     PFD_TRY(check_file(file, &files->states[fault - 1], err));
-    return FAIL_FILE(err, file->path, "a page of the file could not be read: the file was cut "
-                     "short while open, or the disk has an error");
+    return pfd_fail_file(err, file->path,
+                         "a page of the file could not be read: the file was cut short while open, "
+                         "or the disk has an error");
 }
 
 pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *err)
 {
+    PFD_TRY(pfd_sigbus_guard_install(err)); /* Python's faulthandler may have taken its place */
     for (int64_t i = 0; i < files->size; i++) {
         PFD_TRY(check_file(&files->files[i], &files->states[i], err));
     }

@@ -5,7 +5,9 @@
  * pfd_input_files_check() turns the mark into an error.  A signal that is not ours goes to the
  * handler that was there before.
  *
- * THREADS  check() and the bytes: any thread.  open and close: one.
+ * OWNERSHIP  Paths and bytes in the list live until close.
+ * THREADS    check() and the bytes: any thread.  open and close: one.
+ * ERRORS     PFD_IO, with the path and what was found.
  */
 #ifndef PFD_IO_INPUT_FILES_H
 #define PFD_IO_INPUT_FILES_H

@@ -1,4 +1,8 @@
-/* io/part_files.h -- which files a reader reads: data_dir + prefix + number. */
+/* io/part_files.h -- which files a reader reads: data_dir + prefix + number.
+ *
+ * ERRORS   PFD_INVALID_ARGUMENT for an attr, PFD_IO for what the disk has not, with the path.
+ * THREADS  Everything here may be called from any thread.
+ */
 #ifndef PFD_IO_PART_FILES_H
 #define PFD_IO_PART_FILES_H
 #include "pyflowdata/op.h"

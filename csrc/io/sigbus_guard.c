@@ -156,8 +156,26 @@ static pfd_status install_locked(pfd_error *err)
     return PFD_OK;
 }
 
+/* A fork while another thread holds the lock would leave it locked in the child for ever. */
+static void lock_before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(lock_before_fork, unlock_after_fork, unlock_after_fork);
+}
+
 pfd_status pfd_sigbus_guard_install(pfd_error *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&lock);
     atomic_store(&page_size, (int64_t)sysconf(_SC_PAGESIZE));
     pfd_status status = install_locked(err);

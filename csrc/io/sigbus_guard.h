@@ -5,7 +5,9 @@
  * region, and leaves a mark; the reading thread goes on.  A SIGBUS elsewhere goes to the handler
  * that was there before.
  *
- * THREADS  Any.
+ * OWNERSHIP  Memory and mark are borrowed until remove.
+ * THREADS    Everything here may be called from any thread; the handler takes no lock.
+ * ERRORS     A fault is no error here: whoever reads the memory looks at the mark.
  */
 #ifndef PFD_IO_SIGBUS_GUARD_H
 #define PFD_IO_SIGBUS_GUARD_H

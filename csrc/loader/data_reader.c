@@ -5,7 +5,6 @@
 #include "dataset/dataset.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +16,17 @@ static int32_t last_batch_rule(const char *last_batch)
     return strcmp(last_batch, "wrap") ? PFD_LAST_BATCH_SHORT : PFD_LAST_BATCH_WRAP;
 }
 
-static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *group, pfd_error *err)
+static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *group,
+                           pfd_error *err)
 {
-    const pfd_node *node = ctx;
-    const void *attrs = pfd_attrs_struct(node->attrs);
-    return node->op->op->group(pfd_host_table(), attrs, record, group, err);
+    const pfd_data_reader *reader = ctx;
+    const pfd_op *op = reader->node->op->op;
+    const void *attrs = pfd_attrs_struct(reader->node->attrs);
+    pfd_error_init(err);
+    pfd_status status = op->group(pfd_host_table(), attrs, record, group, err);
+    status = pfd_check_returned(status, "group", err);
+    if (status != PFD_OK) pfd_data_reader_locate(reader, record, err);
+    return status;
 }
 
 /* The one place where a chain is put together; *ds is always a whole dataset. */
@@ -31,19 +36,20 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
     const pfd_op *op = reader->node->op->op;
     int32_t rule = last_batch_rule(attrs->last_batch);
     if (op->group || !pfd_dataset_is_random_access(*ds))
-        PFD_TRY(pfd_cancellation_wrap(ds, &reader->cancelled, err));
+        PFD_TRY(pfd_cancellation_wrap(ds, reader->cancel, err));
     if (attrs->random_shuffle)
         PFD_TRY(pfd_random_shuffle_wrap(ds, reader->seed, reader->order_key,
                                         attrs->shuffle_after_epoch, attrs->shuffle_buffer_size,
                                         err));
     if (op->group)
         PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, rule, attrs->group_buffer_size,
-                                     group_of, reader->node, err));
+                                     group_of, reader, err));
     else
         PFD_TRY(pfd_batch_wrap(ds, attrs->batch_size, rule, err));
+    reader->logical = *ds;
     if (attrs->world_size > 1)
-        PFD_TRY(pfd_distributed_training_wrap(ds, attrs->batch_size, attrs->rank,
-                                              attrs->world_size, err));
+        PFD_TRY(pfd_distributed_training_wrap(ds, attrs->batch_size, attrs->rank, attrs->world_size,
+                                              err));
     return PFD_OK;
 }
 
@@ -71,10 +77,15 @@ static pfd_dataset *unwrap(const pfd_data_reader *reader)
 pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err)
 {
     if (reader->next_seed == reader->seed) return PFD_OK;
+    int64_t before = reader->seed;
     reader->seed = reader->next_seed;
     reader->seed_origin = PFD_SEED_GIVEN;
     reader->chain = unwrap(reader);
-    return wrap(reader, &reader->chain, err);
+    pfd_status status = wrap(reader, &reader->chain, err);
+    if (status == PFD_OK) return PFD_OK;
+    reader->chain = unwrap(reader); /* a half chain is of no use; the next call tries again */
+    reader->seed = before;
+    return status;
 }
 
 static void choose_seed(pfd_data_reader *reader)
@@ -100,26 +111,41 @@ static int32_t decides_order(const pfd_data_reader *reader, const char *attr)
     return reader->node->op->op->group && !strcmp(attr, "group_buffer_size");
 }
 
-/* The attrs that decide which record stands where, and what a record is; "name=value" a line. */
+/* Appends "name=value" and a line's end; the text grows until the value fits. */
+static int32_t append_attr(char **text, size_t *used, const pfd_attrs *attrs, const pfd_attr *row)
+{
+    for (size_t room = 128;; room *= 2) {
+        char *grown = realloc(*text, *used + room);
+        if (!grown) return 0;
+        *text = grown;
+        pfd_attrs_format(attrs, row, grown + *used, room - 1);
+        size_t length = strlen(grown + *used);
+        if (length + 2 >= room) continue; /* it may have been cut */
+        *used += length;
+        grown[(*used)++] = '\n';
+        return 1;
+    }
+}
+
+/* The attrs that decide which record stands where, and what a record is: "name=value" lines. */
 static char *make_spec(const pfd_data_reader *reader)
 {
-    enum { LONGEST = 500 };
-    const pfd_op *op = reader->node->op->op;
-    size_t lines = 2 + op->num_attrs + pfd_reader_attr_count;
-    size_t capacity = strlen(reader->order_key) + lines * LONGEST;
-    char *spec = malloc(capacity);
-    if (!spec) return NULL;
-    size_t used = (size_t)snprintf(spec, capacity, "op=%s\norder_key=%s", op->name,
-                                   reader->order_key);
-    for (uint32_t i = 0; i < op->num_attrs + pfd_reader_attr_count; i++) {
-        int32_t own = i < op->num_attrs;
-        const pfd_attr *row = own ? &op->attrs[i] : &pfd_reader_attr_table[i - op->num_attrs];
-        if (!own && !decides_order(reader, row->name)) continue;
-        spec[used++] = '\n';
-        pfd_attrs_format(own ? reader->node->attrs : reader->node->reader_attrs, row, spec + used,
-                         LONGEST - 1);
-        used += strlen(spec + used);
+    const pfd_node *node = reader->node;
+    const pfd_op *op = node->op->op;
+    size_t used = strlen(op->name) + sizeof "op=";
+    char *spec = malloc(used + 1);
+    if (spec) snprintf(spec, used + 1, "op=%s\n", op->name);
+    int32_t whole = spec != NULL;
+    for (uint32_t i = 0; whole && i < op->num_attrs; i++)
+        whole = append_attr(&spec, &used, node->attrs, &op->attrs[i]);
+    for (uint32_t i = 0; whole && i < pfd_reader_attr_count; i++)
+        if (decides_order(reader, pfd_reader_attr_table[i].name))
+            whole = append_attr(&spec, &used, node->reader_attrs, &pfd_reader_attr_table[i]);
+    if (!whole) {
+        free(spec);
+        return NULL;
     }
+    spec[used - 1] = '\0'; /* in place of the last line's end */
     return spec;
 }
 
@@ -162,10 +188,10 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
                           .host = pfd_host_table(),
                           .attrs = pfd_attrs_struct(reader->node->attrs)};
     if (reader->files) args.files = pfd_input_files_list(reader->files, &args.num_files);
+    pfd_error_init(err);
     pfd_status status = reader->node->op->op->open(&args, &reader->chain, err);
-    if (status != PFD_OK) return status;
-    if (!reader->chain)
-        return pfd_fail(err, PFD_INTERNAL, "open() returned no dataset and no error");
+    PFD_TRY(pfd_check_returned(status, "open", err));
+    if (!reader->chain) return pfd_fail(err, PFD_INTERNAL, "open() returned no dataset");
     reader->source = reader->chain;
     reader->num_records = -1;
     if (!pfd_dataset_is_random_access(reader->chain)) return PFD_OK;
@@ -189,25 +215,29 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
 }
 
 pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
-                                pfd_error *err)
+                                const _Atomic int32_t *cancel, pfd_error *err)
 {
-    *reader = (pfd_data_reader){.node = node, .attrs = pfd_attrs_struct(node->reader_attrs)};
+    *reader = (pfd_data_reader){
+        .node = node, .attrs = pfd_attrs_struct(node->reader_attrs), .cancel = cancel};
     choose_seed(reader);
     reader->next_seed = reader->seed;
     pfd_status status = open_all(reader, index, err);
-    if (status != PFD_OK && reader->files && err->status == PFD_CORRUPT_DATA) {
+    if (status == PFD_CORRUPT_DATA && reader->files) {
         pfd_error changed; /* what looks corrupt may be a file that is being written */
-        if (pfd_input_files_check(reader->files, &changed) != PFD_OK) *err = changed;
+        if (pfd_input_files_check(reader->files, &changed) != PFD_OK) {
+            *err = changed;
+            status = changed.status;
+        }
     }
     if (status != PFD_OK) pfd_error_set_op(err, node->op->op->name);
-    return status == PFD_OK ? PFD_OK : err->status;
+    return status;
 }
 
 void pfd_data_reader_close_files(pfd_data_reader *reader)
 {
     pfd_dataset_close(reader->chain);
     pfd_input_files_close(reader->files);
-    reader->chain = NULL;
+    reader->chain = reader->logical = reader->source = NULL;
     reader->files = NULL;
 }
 
@@ -230,14 +260,24 @@ void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *rec
         pfd_error_set_file(err, files[record->file].path);
     err->ordinal = record->ordinal;
     err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
-    pfd_dataset_describe(reader->chain, record, err);
+    pfd_dataset_describe(reader->source, record, err);
+}
+
+static pfd_status with_op(const pfd_data_reader *reader, pfd_status status, pfd_error *err)
+{
+    if (status != PFD_OK) pfd_error_set_op(err, reader->node->op->op->name);
+    return status;
+}
+
+pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error *err)
+{
+    if (!reader->files) return PFD_OK;
+    return with_op(reader, pfd_input_files_check(reader->files, err), err);
 }
 
 pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *err)
 {
     if (!reader->files) return PFD_OK;
-    pfd_status status = pfd_input_files_check(reader->files, err);
-    if (status == PFD_OK) status = pfd_input_files_check_disk(reader->files, err);
-    if (status != PFD_OK) pfd_error_set_op(err, reader->node->op->op->name);
-    return status;
+    PFD_TRY(pfd_data_reader_check_guard(reader, err));
+    return with_op(reader, pfd_input_files_check_disk(reader->files, err), err);
 }

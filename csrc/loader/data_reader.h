@@ -1,4 +1,10 @@
-/* loader/data_reader.h -- one opened reader: its files and its chain of datasets. */
+/* loader/data_reader.h -- one opened reader: its files and its chain of datasets.
+ *
+ * OWNERSHIP  The node is borrowed, and must outlive the reader; all else is the reader's.
+ * THREADS    open, close and apply_seed: one thread, and nobody in the chain.  locate and
+ *            check_disk: any thread.  The chain: as pfd_dataset_methods in op.h.
+ * ERRORS     Name the op, and where they are about a record its place.
+ */
 #ifndef PFD_LOADER_DATA_READER_H
 #define PFD_LOADER_DATA_READER_H
 #include "core/scratch.h"
@@ -10,22 +16,23 @@ typedef struct pfd_data_reader {
     const pfd_reader_attrs *attrs;
     pfd_input_files *files; /* NULL for a reader of no files */
     pfd_dataset *source;    /* what the op opened; owned by the chain */
-    pfd_dataset *chain;     /* outermost; forms batches */
+    pfd_dataset *logical;   /* forms logical batches; in the chain */
+    pfd_dataset *chain;     /* outermost; forms this rank's batches */
     char *name, *order_key, *spec;
     int64_t seed, next_seed; /* in use; to be used, see below */
     int32_t seed_origin;
-    int32_t random_access;     /* the whole chain: batches can be asked for by number */
+    int32_t random_access; /* the whole chain: batches can be asked for by number */
     int64_t num_files, num_bytes;
-    uint64_t fingerprint;      /* of the files */
-    int64_t num_records;       /* -1: a stream */
-    int64_t num_batches;       /* of an epoch; -1: a stream */
-    int64_t local_batch_size;  /* most rows of a batch on this rank */
-    _Atomic int32_t cancelled; /* 1: a stream's next() ends with PFD_CANCELLED */
+    uint64_t fingerprint;          /* of the files */
+    int64_t num_records;           /* -1: a stream */
+    int64_t num_batches;           /* of an epoch; -1: a stream */
+    int64_t local_batch_size;      /* most rows of a batch on this rank */
+    const _Atomic int32_t *cancel; /* borrowed; 1: a stream's next() ends with PFD_CANCELLED */
 } pfd_data_reader;
 
 /* Opens reader `index` of a loader. A failure leaves a reader that close() accepts. */
 pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
-                                pfd_error *err);
+                                const _Atomic int32_t *cancel, pfd_error *err);
 /* Closes the chain and the files; what was learned of them stays. Repeatable. */
 void pfd_data_reader_close_files(pfd_data_reader *reader);
 void pfd_data_reader_close(pfd_data_reader *reader); /* accepts a zeroed struct */
@@ -35,7 +42,11 @@ void pfd_data_reader_close(pfd_data_reader *reader); /* accepts a zeroed struct 
 pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err);
 
 /* Adds op, file, line and byte of `record` (may be NULL) to an error that names a place in it. */
-void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record, pfd_error *err);
+void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record,
+                            pfd_error *err);
+
+/* PFD_IO when a file was cut short while it was read; cheap. */
+pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error *err);
 
 /* PFD_IO when the files on disk are not the ones that were opened. */
 pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *err);

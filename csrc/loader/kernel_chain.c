@@ -12,7 +12,9 @@ typedef struct range {
     const pfd_plan *plan;
     pfd_worker *worker;
     pfd_slot *slot;
-    int64_t begin, end;
+    pfd_bad_row_fn bad_row;
+    int64_t base;       /* row of the worker's first record */
+    int64_t begin, end; /* rows to make */
 } range;
 
 void pfd_worker_close(const pfd_plan *plan, pfd_worker *worker)
@@ -35,7 +37,7 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
     worker->records = calloc((size_t)plan->num_readers, sizeof *worker->records);
     worker->positions = malloc(rows * sizeof *worker->positions);
     worker->tensors = calloc(tensors, sizeof *worker->tensors);
-    worker->inputs = calloc(tensors, sizeof *worker->inputs);
+    worker->inputs = calloc(plan->most_inputs + 1, sizeof *worker->inputs);
     worker->at_scratch = pfd_scratch_create();
     worker->scratch = pfd_scratch_create();
     if (!worker->memory || !worker->records || !worker->positions || !worker->tensors ||
@@ -51,15 +53,16 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
 /* The rows of the range that reader r stands behind. */
 static const pfd_record *range_records(const range *at, int32_t r)
 {
-    return at->slot->records ? at->slot->records[r] + at->begin : at->worker->records[r];
+    return at->slot->records ? at->slot->records[r] + at->begin
+                             : at->worker->records[r] + (at->begin - at->base);
 }
 
 static void set_tensors(const range *at)
 {
     for (int32_t i = 0; i < at->plan->num_tensors; i++) {
         const pfd_plan_tensor *tensor = &at->plan->tensors[i];
-        uint8_t *data = tensor->in_slot ? at->slot->memory + at->begin * tensor->row_bytes
-                                        : at->worker->memory;
+        uint8_t *data =
+            tensor->in_slot ? at->slot->memory + at->begin * tensor->row_bytes : at->worker->memory;
         at->worker->tensors[i] = (pfd_tensor){
             .data = data + tensor->offset, .row_bytes = tensor->row_bytes, .type = tensor->type};
     }
@@ -69,8 +72,6 @@ static void set_tensors(const range *at)
 static pfd_status failed(const range *at, int32_t reader, const char *op, pfd_status status,
                          pfd_error *err)
 {
-    if (err->status != status || status > PFD_OK)
-        status = pfd_fail(err, PFD_INTERNAL, "the op returned status %d without an error", status);
     if (err->row < 0 || err->row >= at->end - at->begin) err->row = -1;
     at->worker->failed_reader = reader;
     const pfd_record *record = err->row < 0 ? NULL : range_records(at, reader) + err->row;
@@ -79,20 +80,29 @@ static pfd_status failed(const range *at, int32_t reader, const char *op, pfd_st
     return status;
 }
 
+/* Records of the range, of one reader. */
 static pfd_status locate(const range *at, int32_t r, pfd_error *err)
 {
     const pfd_data_reader *reader = &at->plan->readers[r];
-    int64_t n = at->end - at->begin;
+    int64_t n = at->end - at->begin, first = at->slot->first_positions[r] + at->begin;
     int64_t *positions = at->worker->positions;
-    for (int64_t i = 0; i < n; i++) positions[i] = at->slot->first_positions[r] + at->begin + i;
-    pfd_record *records = at->worker->records[r];
+    for (int64_t i = 0; i < n; i++) positions[i] = first + i;
+    pfd_record *records = at->worker->records[r] + (at->begin - at->base);
     pfd_error_init(err);
     pfd_status status = reader->chain->methods->at(reader->chain, at->slot->epoch, positions, n,
                                                    at->worker->at_scratch, records, err);
+    status = pfd_check_returned(status, "at", err);
     if (status == PFD_OK) return PFD_OK;
     if (err->row >= 0 && err->row < n) /* it could not even be found */
         records[err->row] = (pfd_record){.file = -1, .ordinal = -1};
     return failed(at, r, reader->node->op->op->name, status, err);
+}
+
+static pfd_status locate_all(const range *at, pfd_error *err)
+{
+    for (int32_t r = 0; !at->slot->records && r < at->plan->num_readers; r++)
+        PFD_TRY(locate(at, r, err));
+    return PFD_OK;
 }
 
 /* The outputs that the host fills itself: mask, then id. */
@@ -106,6 +116,14 @@ static void fill_reader_ports(const range *at, const pfd_plan_op *op)
         ids[2 * i] = records[i].file;
         ids[2 * i + 1] = records[i].ordinal;
     }
+}
+
+/* Of seed, epoch and name; ops without a name differ by their place among the loader's ops. */
+static uint64_t random_key(const range *at, const pfd_plan_op *op, const pfd_data_reader *reader)
+{
+    const char *name = op->node->name[0] ? op->node->name : op->node->op->op->name;
+    uint64_t key = pfd_random_key(reader->seed, at->slot->epoch, name);
+    return op->node->name[0] ? key : pfd_random_bits(key, (uint64_t)(op - at->plan->ops));
 }
 
 static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err)
@@ -125,12 +143,12 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .inputs = worker->inputs,
         .outputs = worker->tensors + op->first_output,
         .scratch = worker->scratch,
-        .random_key = pfd_random_key(reader->seed, at->slot->epoch,
-                                     node->name[0] ? node->name : node->op->op->name),
+        .random_key = random_key(at, op, reader),
     };
     pfd_error_init(err);
     pfd_status status = node->op->op->compute(&args, err);
     pfd_scratch_reset(worker->scratch);
+    status = pfd_check_returned(status, "compute", err);
     return status == PFD_OK ? PFD_OK : failed(at, op->reader, node->op->op->name, status, err);
 }
 
@@ -147,8 +165,6 @@ static void count_bytes(const range *at)
 static pfd_status run_ops(const range *at, pfd_error *err)
 {
     set_tensors(at);
-    if (!at->slot->records)
-        for (int32_t r = 0; r < at->plan->num_readers; r++) PFD_TRY(locate(at, r, err));
     for (int32_t i = 0; i < at->plan->num_ops; i++) {
         const pfd_plan_op *op = &at->plan->ops[i];
         PFD_TRY(compute(at, op, err));
@@ -179,40 +195,62 @@ static void blank_row(const range *at, int64_t row)
     }
 }
 
-/* A failing range is run again without the failing record: the rows before it, then those after it.
- * That costs twice the work where records are bad, and nothing where none is. */
-static pfd_status run_rows(range at, pfd_bad_row_fn bad_row, pfd_error *err)
+/* Whether the failure of one row may be left behind; then it is noted, and *row is that row. */
+static int32_t leave_out(const range *at, pfd_status *status, int64_t *row, pfd_error *err)
+{
+    if (*status != PFD_CORRUPT_DATA || err->row < 0) return 0;
+    int32_t reader = at->worker->failed_reader;
+    const char *on_error = at->plan->readers[reader].attrs->on_error;
+    if (!strcmp(on_error, "raise")) return 0;
+    *row = at->begin + err->row;
+    pfd_bad_row bad = {.row = *row,
+                       .filler = range_records(at, reader)[err->row].filler,
+                       .reader = reader,
+                       .pad = !strcmp(on_error, "pad"),
+                       .error = err};
+    if (bad.pad) blank_row(at, *row);
+    if (at->bad_row(at->slot, &bad)) return 1;
+    *status = pfd_fail_memory(err, sizeof bad, "the report of a bad record");
+    return 0;
+}
+
+/* Does `step` over a range; where a row fails that may be left out, over the rows before it and
+ * those behind it. That costs twice the work where records are bad, and nothing where none is. */
+typedef pfd_status (*range_step)(const range *at, pfd_error *err);
+static pfd_status without_bad_rows(range at, range_step step, pfd_error *err)
 {
     while (at.begin < at.end) {
-        pfd_status status = run_ops(&at, err);
-        if (status == PFD_OK) return PFD_OK;
-        if (status != PFD_CORRUPT_DATA || err->row < 0) return status;
-        int32_t reader = at.worker->failed_reader;
-        const pfd_reader_attrs *attrs = at.plan->readers[reader].attrs;
-        if (!strcmp(attrs->on_error, "raise")) return status;
-
-        int64_t row = at.begin + err->row;
-        pfd_bad_row bad = {.row = row,
-                           .filler = range_records(&at, reader)[err->row].filler,
-                           .reader = reader,
-                           .pad = !strcmp(attrs->on_error, "pad"),
-                           .error = *err};
-        if (bad.pad) blank_row(&at, row);
-        if (!bad_row(at.slot, &bad))
-            return pfd_fail_memory(err, sizeof(pfd_bad_row), "the report of a bad record");
+        int64_t row;
+        if (atomic_load_explicit(at.plan->cancel, memory_order_relaxed))
+            return pfd_fail(err, PFD_CANCELLED, "the batch was given up");
+        pfd_status status = step(&at, err);
+        if (status == PFD_OK || !leave_out(&at, &status, &row, err)) return status;
         range before = at;
         before.end = row;
-        PFD_TRY(run_rows(before, bad_row, err));
+        PFD_TRY(without_bad_rows(before, step, err));
         at.begin = row + 1;
     }
     return PFD_OK;
 }
 
+/* Records that cannot be found are rare; those behind one are looked for again. */
+static pfd_status locate_and_run(const range *at, pfd_error *err)
+{
+    PFD_TRY(locate_all(at, err));
+    return without_bad_rows(*at, run_ops, err);
+}
+
 pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_slot *slot,
                                 int64_t begin, int64_t end, pfd_bad_row_fn bad_row, pfd_error *err)
 {
-    range at = {.plan = plan, .worker = worker, .slot = slot, .begin = begin, .end = end};
-    pfd_status status = run_rows(at, bad_row, err);
+    range all = {.plan = plan,
+                 .worker = worker,
+                 .slot = slot,
+                 .bad_row = bad_row,
+                 .base = begin,
+                 .begin = begin,
+                 .end = end};
+    pfd_status status = without_bad_rows(all, locate_and_run, err);
     pfd_scratch_reset(worker->at_scratch);
     return status;
 }

@@ -1,15 +1,21 @@
-/* loader/kernel_chain.h -- a row range through all ops of a loader, while it is in the cache. */
+/* loader/kernel_chain.h -- a row range through all ops of a loader, while it is in the cache.
+ *
+ * OWNERSHIP  A worker owns its memory; plan and slot are borrowed for the call.
+ * THREADS    One thread at a time per worker; any number of threads in one slot, on ranges that
+ *            do not overlap.
+ * ERRORS     Name op, file, line, ordinal and byte of the record.
+ */
 #ifndef PFD_LOADER_KERNEL_CHAIN_H
 #define PFD_LOADER_KERNEL_CHAIN_H
 #include "loader/slot.h"
 
 /* What one thread needs for a range; allocated at open. */
 typedef struct pfd_worker {
-    uint8_t *memory;       /* tensors that are not wanted, for chunk_rows rows */
-    pfd_record **records;  /* per reader, chunk_rows */
-    int64_t *positions;    /* chunk_rows */
-    pfd_tensor *tensors;   /* of the range, one per plan tensor */
-    pfd_tensor *inputs;    /* of the op at hand */
+    uint8_t *memory;      /* tensors that are not wanted, for chunk_rows rows */
+    pfd_record **records; /* per reader, chunk_rows */
+    int64_t *positions;   /* chunk_rows */
+    pfd_tensor *tensors;  /* of the range, one per plan tensor */
+    pfd_tensor *inputs;   /* of the op at hand, plan->most_inputs */
     pfd_scratch *at_scratch, *scratch;
     int32_t failed_reader; /* behind the failure at hand */
     _Atomic int64_t bytes; /* of record data, since open */
@@ -24,6 +30,5 @@ typedef int32_t (*pfd_bad_row_fn)(pfd_slot *slot, const pfd_bad_row *bad);
 /* Makes rows [begin, end) of the slot's batch; end - begin <= plan->chunk_rows. A record that fails
  * with PFD_CORRUPT_DATA goes to bad_row() where its reader's on_error says so. */
 pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_slot *slot,
-                                int64_t begin, int64_t end, pfd_bad_row_fn bad_row,
-                                pfd_error *err);
+                                int64_t begin, int64_t end, pfd_bad_row_fn bad_row, pfd_error *err);
 #endif

@@ -25,18 +25,22 @@ static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Open, close, release ---------------------------------------------------------------------- */
+#define MOST_EPOCHS (INT64_MAX / 2)
+
+/* ---- Open, close, release ----------------------------------------------------------------------
+ */
 
 static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, pfd_error *err)
 {
     if (options->num_threads < 0 || options->num_threads > MOST_THREADS)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "num_threads = %d; it must be in [1, %d], or left out for all that this "
-                        "process may use",
+                        "num_threads = %d; it must be in [1, %d], or 0 for all that this process "
+                        "may use",
                         options->num_threads, MOST_THREADS);
     if (options->prefetch < 0 || options->prefetch > MOST_PREFETCH)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "prefetch = %d; it must be in [1, %d] batches, or left out",
+                        "prefetch = %d; it must be in [1, %d] batches, or 0 for a number that fits "
+                        "their size",
                         options->prefetch, MOST_PREFETCH);
     if (options->memory_budget < 0)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
@@ -44,7 +48,7 @@ static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, 
                         options->memory_budget);
     l->num_threads = options->num_threads ? options->num_threads : pfd_cpu_count();
     if (l->num_threads > MOST_THREADS) l->num_threads = MOST_THREADS;
-    l->prefetch = options->prefetch ? options->prefetch : 2 * l->num_threads + 2;
+    l->prefetch = options->prefetch;
     l->memory_budget = options->memory_budget ? options->memory_budget : pfd_memory_limit() / 2;
     return PFD_OK;
 }
@@ -64,11 +68,22 @@ static pfd_loader *create(void)
     return l;
 }
 
+/* Small batches are begun many at a time: a thread that wakes up should find work for a while. */
+static void choose_prefetch(pfd_loader *l)
+{
+    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64 };
+    int64_t ahead = AHEAD_BYTES / l->plan.slot_bytes;
+    if (ahead > MOST_AHEAD) ahead = MOST_AHEAD;
+    int32_t least = 2 * l->num_threads + 2;
+    l->prefetch = ahead > least ? (int32_t)ahead : least;
+}
+
 static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_error *err)
 {
     PFD_TRY(set_options(l, options, err));
-    PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, err));
+    PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, &l->cancel, err));
+    if (!l->prefetch) choose_prefetch(l);
     return pfd_pipeline_open(l, err);
 }
 
@@ -79,16 +94,20 @@ pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *bl
     pfd_loader *l = create();
     if (!l) return pfd_fail_memory(err, sizeof *l, "a loader");
     pfd_status status = open_all(l, options, blobs, num_blobs, err);
-    if (status == PFD_OK) *out = l;
-    else pfd_loader_release(l);
+    if (status == PFD_OK)
+        *out = l;
+    else
+        pfd_loader_release(l);
     return status;
 }
 
 void pfd_loader_close(pfd_loader *l)
 {
     if (is_of_another_process(l)) return;
+    atomic_store(&l->cancel,
+                 1); /* who works in next() meanwhile comes out of it after a row range */
     pthread_mutex_lock(&l->consumer);
-    if (!l->closed) pfd_pipeline_close(l);
+    pfd_pipeline_close(l);
     pthread_mutex_unlock(&l->consumer);
 }
 
@@ -98,6 +117,7 @@ static void destroy(pfd_loader *l)
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->lock);
     pthread_mutex_destroy(&l->consumer);
+    free(l->fill_loop.error);
     free(l->skipped);
     free(l);
 }
@@ -119,16 +139,18 @@ void pfd_batch_release(void *memory)
     pfd_slot *slot = pfd_slot_of(memory);
     pfd_loader *l = slot->loader;
     if (is_of_another_process(l)) return;
-    if (pfd_pipeline_give_back(slot)) destroy(l);
+    if (pfd_slot_pool_give_back(slot)) destroy(l);
 }
 
-/* ---- Batches -------------------------------------------------------------------------------------- */
+/* ---- Batches
+ * -------------------------------------------------------------------------------------- */
 
 static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
 {
     PFD_TRY(check_usable(l, err));
     if (pthread_mutex_trylock(&l->consumer) != 0) {
-        struct timespec until; /* the other caller gives up the lock at its own deadline, if not before */
+        struct timespec
+            until; /* the other caller gives up the lock at its own deadline, if not before */
         clock_gettime(CLOCK_REALTIME, &until);
         int64_t left = deadline_ns - pfd_clock_ns() + until.tv_nsec;
         if (left < 0) left = 0;
@@ -153,7 +175,8 @@ pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pf
 static pfd_status check_position(const pfd_loader *l, int64_t epoch, int64_t step, pfd_error *err)
 {
     int64_t most = l->plan.num_batches;
-    if (epoch >= 0 && step >= 0 && (most < 0 || step <= most)) return PFD_OK;
+    if (epoch >= 0 && epoch <= MOST_EPOCHS && step >= 0 && (most < 0 || step <= most))
+        return PFD_OK;
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
                     "there is no step %" PRId64 " in epoch %" PRId64 "; an epoch has %" PRId64
                     " steps, and both begin at 0",
@@ -174,6 +197,7 @@ pfd_status pfd_loader_seek(pfd_loader *l, int64_t epoch, int64_t step, pfd_error
     pfd_status status = check_position(l, epoch, step, err);
     int32_t elsewhere = l->epoch != epoch || l->step != step || l->restart || has_new_seed(l);
     if (status == PFD_OK && elsewhere) {
+        if (epoch != l->epoch) l->errors_in_epoch = 0;
         l->epoch = epoch;
         l->step = step;
         status = pfd_pipeline_restart(l, deadline_ns, err);
@@ -195,7 +219,8 @@ pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error
     return PFD_OK;
 }
 
-/* ---- Questions ------------------------------------------------------------------------------------ */
+/* ---- Questions
+ * ------------------------------------------------------------------------------------ */
 
 pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
 {

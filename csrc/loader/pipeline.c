@@ -12,61 +12,10 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- Slots (lock held) -------------------------------------------------------------------------- */
+/* ---- Making batches
+ * ------------------------------------------------------------------------------- */
 
-static int32_t add_slot(pfd_loader *l)
-{
-    pfd_slot *slot = pfd_slot_create(&l->plan);
-    if (!slot) return 0;
-    slot->loader = l;
-    slot->next_free = l->free_slots;
-    l->free_slots = slot;
-    l->num_slots++;
-    return 1;
-}
-
-static int32_t within_budget(const pfd_loader *l)
-{
-    return l->num_slots < l->memory_budget / l->plan.slot_bytes;
-}
-
-static pfd_slot *take_slot(pfd_loader *l)
-{
-    if (!l->free_slots && !(within_budget(l) && add_slot(l))) return NULL;
-    pfd_slot *slot = l->free_slots;
-    l->free_slots = slot->next_free;
-    slot->begun = slot->ready = slot->end = 0;
-    slot->num_bad_rows = 0;
-    slot->status = PFD_OK;
-    return slot;
-}
-
-/* Slots beyond the planned number came because many were held; they go when they come back. */
-static void recycle(pfd_loader *l, pfd_slot *slot)
-{
-    if (l->closed || l->num_slots - l->num_held > l->prefetch + 2) {
-        l->num_slots--;
-        pfd_slot_free(slot);
-        return;
-    }
-    slot->next_free = l->free_slots;
-    l->free_slots = slot;
-}
-
-int32_t pfd_pipeline_give_back(pfd_slot *slot)
-{
-    pfd_loader *l = slot->loader;
-    pthread_mutex_lock(&l->lock);
-    l->num_held--;
-    recycle(l, slot);
-    int32_t last = l->released && l->num_held == 0;
-    pthread_mutex_unlock(&l->lock);
-    return last;
-}
-
-/* ---- Making batches ------------------------------------------------------------------------------- */
-
-static void mark_ready(pfd_loader *l, pfd_slot *slot)
+void pfd_pipeline_mark_ready(pfd_loader *l, pfd_slot *slot)
 {
     slot->ready = 1;
     pthread_cond_broadcast(&l->changed);
@@ -84,8 +33,6 @@ static pfd_status make_rows(void *ctx, int64_t begin, int64_t end, int32_t worke
 {
     pfd_slot *slot = ctx;
     pfd_loader *l = slot->loader;
-    if (atomic_load_explicit(&l->cancel, memory_order_relaxed))
-        return pfd_fail(err, PFD_CANCELLED, "the batch was given up");
     return pfd_kernel_chain_run(&l->plan, &l->workers[worker], slot, begin, end, note_bad_row, err);
 }
 
@@ -93,19 +40,17 @@ static void rows_made(void *ctx)
 {
     pfd_slot *slot = ctx;
     pfd_loader *l = slot->loader;
-    slot->status = slot->loop.status;
-    if (slot->status != PFD_OK) slot->error = slot->loop.error;
-    else pfd_slot_settle_bad_rows(&l->plan, slot);
+    if (slot->loop.status == PFD_OK) pfd_slot_remove_bad_rows(&l->plan, slot);
     pthread_mutex_lock(&l->lock);
-    mark_ready(l, slot);
+    pfd_pipeline_mark_ready(l, slot);
     pthread_mutex_unlock(&l->lock);
 }
 
-static void begin_rows(pfd_loader *l, pfd_slot *slot)
+void pfd_pipeline_begin_rows(pfd_loader *l, pfd_slot *slot)
 {
     slot->begun = 1;
     if (slot->rows == 0) {
-        mark_ready(l, slot);
+        pfd_pipeline_mark_ready(l, slot);
         return;
     }
     slot->loop.n = slot->rows;
@@ -116,10 +61,10 @@ static void begin_rows(pfd_loader *l, pfd_slot *slot)
     pfd_multi_thread_loop(l->pool, &slot->loop);
 }
 
-static pfd_slot *add_in_flight(pfd_loader *l)
+pfd_slot *pfd_pipeline_add_slot(pfd_loader *l)
 {
     if (l->end_in_flight - l->first_in_flight == l->prefetch) return NULL;
-    pfd_slot *slot = take_slot(l);
+    pfd_slot *slot = pfd_slot_pool_take(l);
     if (!slot) return NULL;
     slot->epoch = l->begun_epoch;
     slot->step = l->begun_step;
@@ -135,115 +80,33 @@ static int32_t begin_batch(pfd_loader *l)
         l->begun_epoch++;
         l->begun_step = 0;
     }
-    pfd_slot *slot = add_in_flight(l);
+    pfd_slot *slot = pfd_pipeline_add_slot(l);
     if (!slot) return 0;
     l->begun_step++;
-    slot->rows = INT64_MAX;
+    int64_t rows = INT64_MAX, from, to;
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
-        const pfd_dataset *chain = l->plan.readers[r].chain;
-        int64_t begin, end;
-        chain->methods->batch(chain, slot->step, &begin, &end);
-        slot->first_positions[r] = begin;
-        if (end - begin < slot->rows) slot->rows = end - begin;
+        const pfd_dataset *logical = l->plan.readers[r].logical;
+        int64_t end;
+        logical->methods->batch(logical, slot->step, &slot->first_positions[r], &end);
+        if (end - slot->first_positions[r] < rows) rows = end - slot->first_positions[r];
     }
-    begin_rows(l, slot);
+    const pfd_reader_attrs *attrs = l->plan.readers[0].attrs; /* ranks are the same in all */
+    pfd_rank_rows(rows, attrs->rank, attrs->world_size, &from, &to);
+    for (int32_t r = 0; r < l->plan.num_readers; r++) slot->first_positions[r] += from;
+    slot->rows = to - from;
+    pfd_pipeline_begin_rows(l, slot);
     return 1;
 }
 
-/* ---- Filling from streams --------------------------------------------------------------------------- */
-
-static pfd_status seek_streams(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
-{
-    if (!l->seek_streams) return PFD_OK;
-    for (int32_t r = 0; r < l->plan.num_readers; r++) {
-        pfd_data_reader *reader = &l->plan.readers[r];
-        pfd_error_init(err);
-        pfd_status status = pfd_dataset_seek(reader->chain, slot->epoch, slot->step, err);
-        if (status != PFD_OK) {
-            pfd_data_reader_locate(reader, NULL, err);
-            return status;
-        }
-    }
-    l->seek_streams = 0;
-    return PFD_OK;
-}
-
-/* Reads a batch of each reader; the first loop item of a batch, run by one thread at a time. */
-static pfd_status fill_batch(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
-{
-    (void)begin, (void)end, (void)worker;
-    pfd_loader *l = ctx;
-    pfd_slot *slot = l->fill_slot;
-    int32_t ended = 0;
-    pfd_scratch_reset(slot->scratch);
-    PFD_TRY(seek_streams(l, slot, err));
-    slot->rows = INT64_MAX;
-    for (int32_t r = 0; r < l->plan.num_readers; r++) {
-        pfd_data_reader *reader = &l->plan.readers[r];
-        int64_t n = 0;
-        pfd_error_init(err);
-        pfd_status status = pfd_dataset_next(reader->chain, l->plan.local_batch_size, slot->scratch,
-                                             slot->records[r], &n, err);
-        if (status < PFD_OK) {
-            const pfd_record *record = err->row < 0 ? NULL : &slot->records[r][err->row];
-            pfd_data_reader_locate(reader, record, err);
-            return status;
-        }
-        if (status == PFD_END) ended++;
-        int32_t apart = r > 0 && (ended > 0) != (ended == r + 1);
-        if (l->plan.zip == PFD_ZIP_STRICT && (apart || (r > 0 && !ended && n != slot->rows)))
-            return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "readers '%s' and '%s' differ in length: at step %" PRId64
-                            " of epoch %" PRId64 " one ends before the other; zip=\"shortest\" ends "
-                            "the epoch with the shorter one",
-                            l->plan.readers[0].name, reader->name, slot->step, slot->epoch);
-        if (n < slot->rows) slot->rows = n;
-    }
-    slot->end = ended > 0;
-    return PFD_OK;
-}
-
-static int32_t begin_filling(pfd_loader *l)
-{
-    if (l->filling || !(l->fill_slot = add_in_flight(l))) return 0;
-    l->filling = 1;
-    pfd_multi_thread_loop(l->pool, &l->fill_loop);
-    return 0; /* the next one begins when this one is filled */
-}
-
-static void batch_filled(void *ctx)
-{
-    pfd_loader *l = ctx;
-    pfd_slot *slot = l->fill_slot;
-    pthread_mutex_lock(&l->lock);
-    l->filling = 0;
-    slot->status = l->fill_loop.status;
-    if (slot->status != PFD_OK) slot->error = l->fill_loop.error;
-    if (slot->status == PFD_CORRUPT_DATA) { /* the batch is lost, the next one may not be */
-        l->begun_step++;
-        mark_ready(l, slot);
-        begin_filling(l);
-    } else if (slot->status != PFD_OK) {
-        mark_ready(l, slot);
-    } else if (slot->end) {
-        l->begun_epoch++;
-        l->begun_step = 0;
-        l->seek_streams = 1;
-        mark_ready(l, slot);
-        begin_filling(l);
-    } else {
-        l->begun_step++;
-        begin_rows(l, slot);
-        begin_filling(l);
-    }
-    pthread_mutex_unlock(&l->lock);
-}
-
-/* ---- Delivering (consumer held, lock held) ------------------------------------------------------------ */
+/* ---- Delivering (consumer held, lock held)
+ * ------------------------------------------------------------ */
 
 static void begin_more(pfd_loader *l)
 {
-    while (l->plan.stream ? begin_filling(l) : begin_batch(l)) continue;
+    if (l->plan.stream)
+        pfd_begin_filling(l);
+    else
+        while (begin_batch(l)) continue;
 }
 
 /* Waits for a change until the deadline; 0: it has passed. */
@@ -286,28 +149,48 @@ static pfd_status check_disk(pfd_loader *l, pfd_error *err)
 static pfd_status check_guard(const pfd_loader *l, pfd_error *err)
 {
     for (int32_t r = 0; r < l->plan.num_readers; r++)
-        if (l->plan.readers[r].files) PFD_TRY(pfd_input_files_check(l->plan.readers[r].files, err));
+        PFD_TRY(pfd_data_reader_check_guard(&l->plan.readers[r], err));
     return PFD_OK;
+}
+
+/* The first record that is one too many for its reader's max_errors, if any. */
+static const pfd_bad_row *one_too_many(const pfd_loader *l, const pfd_slot *slot)
+{
+    int64_t errors = l->errors_in_epoch;
+    for (int64_t i = 0; i < slot->num_bad_rows; i++) {
+        const pfd_bad_row *bad = &slot->bad_rows[i];
+        int64_t most = l->plan.readers[bad->reader].attrs->max_errors;
+        if (bad->filler) continue;
+        if (most >= 0 && errors >= most) return bad;
+        errors++;
+    }
+    return NULL;
 }
 
 /* Counts the records that were left out; PFD_CORRUPT_DATA when they are too many. */
 static pfd_status report_bad_rows(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
+    const pfd_bad_row *bad = one_too_many(l, slot);
+    if (bad) {
+        if (bad->error)
+            *err = *bad->error;
+        else
+            (void)pfd_fail(err, PFD_CORRUPT_DATA, "a record is damaged");
+        size_t used = strlen(err->message);
+        (void)snprintf(err->message + used, sizeof err->message - used,
+                       " (more bad records in this epoch than max_errors = %" PRId64 ")",
+                       l->plan.readers[bad->reader].attrs->max_errors);
+        return err->status;
+    }
+    pthread_mutex_lock(&l->lock);
     for (int64_t i = 0; i < slot->num_bad_rows; i++) {
-        const pfd_bad_row *bad = &slot->bad_rows[i];
-        if (bad->filler) continue;
-        int64_t most = l->plan.readers[bad->reader].attrs->max_errors;
-        if (most >= 0 && l->errors_in_epoch >= most) {
-            *err = bad->error;
-            size_t used = strlen(err->message);
-            (void)snprintf(err->message + used, sizeof err->message - used,
-                           " (more bad records in this epoch than max_errors = %" PRId64 ")", most);
-            return err->status;
-        }
+        if (slot->bad_rows[i].filler) continue;
         l->errors_in_epoch++;
         l->stats.skipped++;
-        l->skipped[l->num_skipped++ % PFD_KEPT_SKIPPED] = bad->error;
+        const pfd_error *error = slot->bad_rows[i].error;
+        if (error) l->skipped[l->num_skipped++ % PFD_KEPT_SKIPPED] = *error;
     }
+    pthread_mutex_unlock(&l->lock);
     return PFD_OK;
 }
 
@@ -315,23 +198,16 @@ static pfd_status report_bad_rows(pfd_loader *l, const pfd_slot *slot, pfd_error
  * process has changed, and that is then the better message. */
 static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
-    if (slot->status == PFD_CORRUPT_DATA || slot->num_bad_rows || slot->step == 0)
+    pfd_status status = slot->loop.status;
+    if (status == PFD_CORRUPT_DATA || slot->num_bad_rows || slot->step == 0)
         PFD_TRY(check_disk(l, err));
     PFD_TRY(check_guard(l, err));
-    if (slot->status != PFD_OK) *err = slot->error;
-    if (slot->status != PFD_OK) return slot->status;
+    if (status != PFD_OK) {
+        if (!slot->loop.error) return pfd_fail_memory(err, sizeof *err, "an error's text");
+        *err = *slot->loop.error;
+        return status;
+    }
     return report_bad_rows(l, slot, err);
-}
-
-static void hand_out(pfd_loader *l, pfd_slot *slot, pfd_batch *out)
-{
-    l->num_held++;
-    l->stats.batches++;
-    l->stats.records += slot->rows;
-    *out = (pfd_batch){.memory = slot->memory,
-                       .epoch = slot->epoch,
-                       .step = slot->step,
-                       .rows = slot->rows};
 }
 
 static pfd_status end_epoch(pfd_loader *l, pfd_error *err)
@@ -343,54 +219,73 @@ static pfd_status end_epoch(pfd_loader *l, pfd_error *err)
     return PFD_END;
 }
 
-static pfd_status deliver(pfd_loader *l, pfd_batch *out, pfd_error *err)
-{
-    pfd_slot *slot = l->ring[l->first_in_flight++ % l->prefetch];
-    pfd_status status = slot->end ? end_epoch(l, err) : inspect(l, slot, err);
-    if (status == PFD_OK || status == PFD_CORRUPT_DATA) l->step++;
-    else if (status != PFD_END) l->restart = 1; /* the next call tries this batch again */
-    if (status == PFD_OK) hand_out(l, slot, out);
-    else recycle(l, slot);
-    if (l->end_in_flight - l->first_in_flight <= l->prefetch / 2) begin_more(l);
-    return status;
-}
-
 static pfd_status no_slot(const pfd_loader *l, pfd_error *err)
 {
+    if (pfd_slot_pool_has_budget(l))
+        return pfd_fail_memory(err, l->plan.slot_bytes, "another batch");
     return pfd_fail(err, PFD_OUT_OF_MEMORY,
                     "all %d batches of %" PRId64 " bytes that memory_budget = %" PRId64
                     " allows are held by arrays; let go of some, copy what is to be kept, or raise "
                     "memory_budget",
-                    l->num_held, l->plan.slot_bytes, l->memory_budget);
+                    l->num_held, pfd_slot_cost(&l->plan), l->memory_budget);
 }
 
-static pfd_status next_locked(pfd_loader *l, int64_t deadline_ns, pfd_batch *out, pfd_error *err)
+/* Waits until the next batch is ready, and takes it out of the ring; with `lock` held. The ring is
+ * filled up when it is half empty: then there is work for which a thread is worth waking. */
+static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out, pfd_error *err)
 {
-    if (!l->plan.stream && l->step >= l->plan.num_batches) return end_epoch(l, err);
     if (l->first_in_flight == l->end_in_flight) begin_more(l);
     if (l->first_in_flight == l->end_in_flight) return no_slot(l, err);
-    const pfd_slot *slot = l->ring[l->first_in_flight % l->prefetch];
+    pfd_slot *slot = l->ring[l->first_in_flight % l->prefetch];
     while (!slot->ready) {
-        if (help(l) || slot->ready) continue;
-        if (!wait_for_change(l, deadline_ns)) return PFD_PENDING;
+        if (help(l) && (slot->ready || pfd_clock_ns() < deadline_ns)) continue;
+        if (!slot->ready && !wait_for_change(l, deadline_ns)) return PFD_PENDING;
     }
-    return deliver(l, out, err);
+    l->first_in_flight++;
+    if (l->end_in_flight - l->first_in_flight <= l->prefetch / 2) begin_more(l);
+    *out = slot;
+    return PFD_OK;
+}
+
+/* The fate of a batch that was taken out: with PFD_OK it is the caller's. */
+static pfd_status judge(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    pfd_status status = slot->end ? end_epoch(l, err) : inspect(l, slot, err);
+    if (status == PFD_OK || status == PFD_CORRUPT_DATA)
+        l->step++;
+    else if (status != PFD_END)
+        l->restart = 1; /* the next call tries this batch again */
+    return status;
 }
 
 pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out, pfd_error *err)
 {
-    if (l->restart) PFD_TRY(pfd_pipeline_restart(l, deadline_ns, err));
-    pthread_mutex_lock(&l->lock);
-    pfd_status status = next_locked(l, deadline_ns, out, err);
-    pthread_mutex_unlock(&l->lock);
-    return status;
-}
-
-static void set_cancelled(pfd_loader *l, int32_t on)
-{
-    atomic_store(&l->cancel, on);
-    for (int32_t r = 0; l->plan.readers && r < l->plan.num_readers; r++)
-        atomic_store(&l->plan.readers[r].cancelled, on);
+    for (;;) {
+        if (l->restart) PFD_TRY(pfd_pipeline_restart(l, deadline_ns, err));
+        if (!l->plan.stream && l->step >= l->plan.num_batches) return end_epoch(l, err);
+        pfd_slot *slot = NULL;
+        pthread_mutex_lock(&l->lock);
+        pfd_status status = take_ready(l, deadline_ns, &slot, err);
+        pthread_mutex_unlock(&l->lock);
+        if (status != PFD_OK) return status;
+        status = judge(l, slot, err);
+        /* A stream's batch of which only the report is left is none. */
+        int32_t given = status == PFD_OK && (slot->rows > 0 || !slot->num_bad_rows || slot->begun);
+        pthread_mutex_lock(&l->lock);
+        if (given) {
+            l->num_held++;
+            l->stats.batches++;
+            l->stats.records += slot->rows;
+            *out = (pfd_batch){.memory = slot->memory,
+                               .epoch = slot->epoch,
+                               .step = slot->step,
+                               .rows = slot->rows};
+        } else {
+            pfd_slot_pool_put(l, slot);
+        }
+        pthread_mutex_unlock(&l->lock);
+        if (given || status != PFD_OK) return status;
+    }
 }
 
 static pfd_status drain(pfd_loader *l, int64_t deadline_ns)
@@ -400,7 +295,7 @@ static pfd_status drain(pfd_loader *l, int64_t deadline_ns)
         while (!slot->ready)
             if (!wait_for_change(l, deadline_ns)) return PFD_PENDING;
         l->first_in_flight++;
-        recycle(l, slot);
+        pfd_slot_pool_put(l, slot);
     }
     return PFD_OK;
 }
@@ -408,24 +303,24 @@ static pfd_status drain(pfd_loader *l, int64_t deadline_ns)
 pfd_status pfd_pipeline_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
 {
     l->restart = 1;
-    set_cancelled(l, 1);
+    atomic_store(&l->cancel, 1);
     pthread_mutex_lock(&l->lock);
     pfd_status status = drain(l, deadline_ns);
     if (status == PFD_OK) {
-        set_cancelled(l, 0);
+        atomic_store(&l->cancel, 0);
         for (int32_t r = 0; status == PFD_OK && r < l->plan.num_readers; r++)
             status = pfd_data_reader_apply_seed(&l->plan.readers[r], err);
         l->begun_epoch = l->epoch;
         l->begun_step = l->step;
         l->seek_streams = 1;
-        l->errors_in_epoch = 0;
         l->restart = status != PFD_OK;
     }
     pthread_mutex_unlock(&l->lock);
     return status;
 }
 
-/* ---- Counters (lock held) ------------------------------------------------------------------------ */
+/* ---- Counters (lock held)
+ * ------------------------------------------------------------------------ */
 
 void pfd_pipeline_count(pfd_loader *l)
 {
@@ -443,17 +338,18 @@ void pfd_pipeline_count(pfd_loader *l)
     l->stats.slot_bytes = l->num_slots * l->plan.slot_bytes;
 }
 
-/* ---- Opening and closing --------------------------------------------------------------------------- */
+/* ---- Opening and closing
+ * --------------------------------------------------------------------------- */
 
 static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
 {
-    int64_t most = l->memory_budget / l->plan.slot_bytes;
-    if (most < 1)
+    int64_t most = l->memory_budget / pfd_slot_cost(&l->plan);
+    if (most < 2)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "one batch of %" PRId64 " rows takes %" PRId64
-                        " bytes, memory_budget is %" PRId64
+                        " bytes, and there must be room for two, but memory_budget is %" PRId64
                         "; lower batch_size or raise memory_budget",
-                        l->plan.local_batch_size, l->plan.slot_bytes, l->memory_budget);
+                        l->plan.local_batch_size, pfd_slot_cost(&l->plan), l->memory_budget);
     if (l->prefetch > most - 2) l->prefetch = most > 3 ? (int32_t)(most - 2) : 1;
     return PFD_OK;
 }
@@ -466,8 +362,9 @@ static pfd_status allocate(pfd_loader *l, pfd_error *err)
     int32_t whole = l->ring && l->skipped && l->workers;
     for (int32_t i = 0; whole && i <= l->num_threads; i++)
         whole = pfd_worker_open(&l->plan, &l->workers[i]);
-    for (int32_t i = 0; whole && i < l->prefetch + 2 && (i == 0 || within_budget(l)); i++)
-        whole = add_slot(l);
+    for (int32_t i = 0; whole && i < l->prefetch + 2 && (i == 0 || pfd_slot_pool_has_budget(l));
+         i++)
+        whole = pfd_slot_pool_grow(l);
     if (whole) return PFD_OK;
     return pfd_fail(err, PFD_OUT_OF_MEMORY,
                     "no memory for %d batches of %" PRId64 " bytes; lower batch_size or prefetch",
@@ -478,8 +375,6 @@ pfd_status pfd_pipeline_open(pfd_loader *l, pfd_error *err)
 {
     PFD_TRY(fit_into_budget(l, err));
     PFD_TRY(allocate(l, err));
-    l->fill_loop =
-        (pfd_loop){.n = 1, .chunk = 1, .fn = fill_batch, .done = batch_filled, .ctx = l};
     l->seek_streams = 1;
     return pfd_thread_pool_create(l->num_threads, &l->pool, err);
 }
@@ -487,7 +382,7 @@ pfd_status pfd_pipeline_open(pfd_loader *l, pfd_error *err)
 void pfd_pipeline_close(pfd_loader *l)
 {
     if (l->closed) return;
-    set_cancelled(l, 1);
+    atomic_store(&l->cancel, 1);
     pthread_mutex_lock(&l->lock);
     pfd_pipeline_count(l);
     l->closed = 1; /* from here on, nobody else looks at pool and workers */
@@ -496,11 +391,11 @@ void pfd_pipeline_close(pfd_loader *l)
     l->pool = NULL;
     pthread_mutex_lock(&l->lock);
     for (; l->first_in_flight < l->end_in_flight; l->first_in_flight++)
-        recycle(l, l->ring[l->first_in_flight % l->prefetch]);
+        pfd_slot_pool_put(l, l->ring[l->first_in_flight % l->prefetch]);
     while (l->free_slots) {
         pfd_slot *slot = l->free_slots;
         l->free_slots = slot->next_free;
-        recycle(l, slot);
+        pfd_slot_pool_put(l, slot);
     }
     pthread_mutex_unlock(&l->lock);
     for (int32_t i = 0; l->workers && i <= l->num_threads; i++)

@@ -38,11 +38,11 @@ static pfd_status check_name(const pfd_plan *plan, const pfd_node *node, pfd_err
 static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
 {
     if (find_op(plan, node) >= 0) return PFD_OK;
-    uint32_t num_inputs = node->op->face->num_inputs;
+    uint32_t num_inputs = node->op->public_op->num_inputs;
     for (uint32_t i = 0; i < num_inputs; i++) PFD_TRY(add_node(plan, node->inputs[i].node, err));
     PFD_TRY(check_name(plan, node, err));
 
-    uint32_t num_outputs = node->op->face->num_outputs;
+    uint32_t num_outputs = node->op->public_op->num_outputs;
     size_t ops_bytes = (size_t)(plan->num_ops + 1) * sizeof *plan->ops;
     size_t tensors_bytes = ((size_t)plan->num_tensors + num_outputs) * sizeof *plan->tensors;
     pfd_plan_op *ops = realloc(plan->ops, ops_bytes);
@@ -61,6 +61,7 @@ static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
         inputs[i] = from->first_output + node->inputs[i].output;
         if (from->reader < reader) reader = from->reader;
     }
+    if (num_inputs > plan->most_inputs) plan->most_inputs = num_inputs;
     if (pfd_op_is_reader(node->op->op)) plan->num_readers++;
     ops[plan->num_ops++] = (pfd_plan_op){.node = pfd_node_retain(node),
                                          .reader = reader,
@@ -80,10 +81,11 @@ static pfd_status collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blo
     if (num_blobs < 1) return pfd_fail(err, PFD_INVALID_ARGUMENT, "a loader needs a blob or more");
     plan->wanted = calloc((size_t)num_blobs, sizeof *plan->wanted);
     plan->offsets = calloc((size_t)num_blobs, sizeof *plan->offsets);
-    if (!plan->wanted || !plan->offsets) return pfd_fail_memory(err, num_blobs, "the plan of a loader");
+    if (!plan->wanted || !plan->offsets)
+        return pfd_fail_memory(err, num_blobs, "the plan of a loader");
     for (int64_t i = 0; i < num_blobs; i++) {
         int32_t output = blobs[i].output;
-        if (output < 0 || (uint32_t)output >= blobs[i].node->op->face->num_outputs)
+        if (output < 0 || (uint32_t)output >= blobs[i].node->op->public_op->num_outputs)
             return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s has no output %d",
                             blobs[i].node->op->op->name, output);
         PFD_TRY(add_node(plan, blobs[i].node, err));
@@ -102,8 +104,41 @@ static pfd_status open_readers(pfd_plan *plan, pfd_error *err)
     for (int32_t i = 0; i < plan->num_ops; i++) {
         const pfd_plan_op *op = &plan->ops[i];
         if (!pfd_op_is_reader(op->node->op->op)) continue;
-        PFD_TRY(pfd_data_reader_open(&plan->readers[op->reader], op->node, op->reader, err));
+        PFD_TRY(pfd_data_reader_open(&plan->readers[op->reader], op->node, op->reader, plan->cancel,
+                                     err));
     }
+    return PFD_OK;
+}
+
+static pfd_status fail_ranks(const pfd_data_reader *first, const pfd_data_reader *other,
+                             pfd_error *err)
+{
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "reader '%s' has batch_size = %d, rank %" PRId64 " of %" PRId64
+                    "; reader '%s' has %d, rank %" PRId64 " of %" PRId64 "; they must be the same",
+                    first->name, first->attrs->batch_size, first->attrs->rank,
+                    first->attrs->world_size, other->name, other->attrs->batch_size,
+                    other->attrs->rank, other->attrs->world_size);
+}
+
+/* Strict: every logical batch has as many rows in one as in the other. */
+static pfd_status check_lengths(const pfd_data_reader *first, const pfd_data_reader *other,
+                                pfd_error *err)
+{
+    if (first->num_records >= 0 && other->num_records >= 0 &&
+        first->num_records != other->num_records)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "reader '%s' has %" PRId64 " records (%" PRId64 " batches), reader '%s' "
+                        "has %" PRId64 " (%" PRId64 "); zip=\"shortest\" ends the epoch with the "
+                        "shorter one",
+                        first->name, first->num_records, first->num_batches, other->name,
+                        other->num_records, other->num_batches);
+    if (strcmp(first->attrs->last_batch, other->attrs->last_batch))
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "reader '%s' has last_batch = '%s', reader '%s' has '%s'; give them the "
+                        "same rule",
+                        first->name, first->attrs->last_batch, other->name,
+                        other->attrs->last_batch);
     return PFD_OK;
 }
 
@@ -117,24 +152,21 @@ static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
     for (int32_t i = 1; i < plan->num_readers; i++) {
         const pfd_data_reader *other = &plan->readers[i];
         if (!other->random_access) plan->stream = 1;
-        if (other->local_batch_size != first->local_batch_size ||
-            other->attrs->batch_size != first->attrs->batch_size)
-            return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "reader '%s' has batch_size = %d over world_size = %" PRId64
-                            ", reader '%s' has %d over %" PRId64 "; they must be the same",
-                            first->name, first->attrs->batch_size, first->attrs->world_size,
-                            other->name, other->attrs->batch_size, other->attrs->world_size);
-        if (plan->zip == PFD_ZIP_STRICT && first->num_records >= 0 && other->num_records >= 0 &&
-            (first->num_records != other->num_records || first->num_batches != other->num_batches))
-            return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "reader '%s' has %" PRId64 " records (%" PRId64 " batches), reader '%s' "
-                            "has %" PRId64 " (%" PRId64 "); zip=\"shortest\" ends the epoch with the "
-                            "shorter one",
-                            first->name, first->num_records, first->num_batches, other->name,
-                            other->num_records, other->num_batches);
+        if (other->attrs->batch_size != first->attrs->batch_size ||
+            other->attrs->rank != first->attrs->rank ||
+            other->attrs->world_size != first->attrs->world_size)
+            return fail_ranks(first, other, err);
+        if (plan->zip == PFD_ZIP_STRICT) PFD_TRY(check_lengths(first, other, err));
         if (other->num_batches < plan->num_batches) plan->num_batches = other->num_batches;
     }
-    if (plan->stream) plan->num_batches = -1;
+    if (!plan->stream) return PFD_OK;
+    plan->num_batches = -1;
+    /* A rank sees its rows only, and could not tell where the common rows of a batch end. */
+    if (plan->num_readers > 1 && plan->zip == PFD_ZIP_SHORTEST && first->attrs->world_size > 1)
+        return pfd_fail(err, PFD_UNSUPPORTED,
+                        "zip=\"shortest\" of readers that cannot be counted works with "
+                        "world_size = 1 only, here it is %" PRId64,
+                        first->attrs->world_size);
     return PFD_OK;
 }
 
@@ -170,9 +202,9 @@ static void lay_out(pfd_plan *plan)
 }
 
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
-                         pfd_error *err)
+                         const _Atomic int32_t *cancel, pfd_error *err)
 {
-    *plan = (pfd_plan){.zip = zip};
+    *plan = (pfd_plan){.zip = zip, .cancel = cancel};
     PFD_TRY(collect(plan, blobs, num_blobs, err));
     PFD_TRY(open_readers(plan, err));
     PFD_TRY(zip_readers(plan, err));

@@ -2,6 +2,9 @@
  *
  * A tensor is one output of one node. A wanted one lies in the slot for the whole batch; any other
  * lies in the worker's memory for the row range at hand.
+ *
+ * OWNERSHIP  A plan owns references to its nodes, and its readers.
+ * THREADS    open and close: one thread.  In between it is read only, by any thread.
  */
 #ifndef PFD_LOADER_PLAN_H
 #define PFD_LOADER_PLAN_H
@@ -15,10 +18,10 @@ typedef struct pfd_plan_tensor {
 } pfd_plan_tensor;
 
 typedef struct pfd_plan_op {
-    pfd_node *node;        /* owned reference */
-    int32_t reader;        /* index of the first reader upstream (itself, for a reader op) */
-    int32_t first_output;  /* its tensors follow each other */
-    int32_t *inputs;       /* tensors; one per input of the op */
+    pfd_node *node;       /* owned reference */
+    int32_t reader;       /* index of the first reader upstream (itself, for a reader op) */
+    int32_t first_output; /* its tensors follow each other */
+    int32_t *inputs;      /* tensors; one per input of the op */
 } pfd_plan_op;
 
 typedef struct pfd_plan {
@@ -26,10 +29,12 @@ typedef struct pfd_plan {
     int32_t num_ops;
     pfd_plan_tensor *tensors;
     int32_t num_tensors;
+    uint32_t most_inputs; /* of an op */
     pfd_data_reader *readers;
     int32_t num_readers;
-    int32_t *wanted;  /* tensor of each blob that the user asked for */
-    int64_t *offsets; /* of the same in the slot */
+    const _Atomic int32_t *cancel; /* borrowed; 1: give up */
+    int32_t *wanted;               /* tensor of each blob that the user asked for */
+    int64_t *offsets;              /* of the same in the slot */
     int64_t num_wanted;
 
     int32_t zip;              /* PFD_ZIP_* */
@@ -42,9 +47,10 @@ typedef struct pfd_plan {
     int64_t worker_bytes;
 } pfd_plan;
 
-/* Collects the nodes behind the blobs, opens the readers, lays out the memory. `zip` is PFD_ZIP_*.
+/* Collects the nodes behind the blobs, opens the readers, lays out the memory. `zip` is PFD_ZIP_*,
+ * `cancel` is borrowed by the readers.
  * A failure leaves a plan that close() accepts. */
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
-                         pfd_error *err);
+                         const _Atomic int32_t *cancel, pfd_error *err);
 void pfd_plan_close(pfd_plan *plan); /* accepts a zeroed struct */
 #endif

@@ -10,7 +10,8 @@ void pfd_slot_free(pfd_slot *slot)
     if (slot->records) free(slot->records[0]);
     free(slot->records);
     free(slot->first_positions);
-    free(slot->bad_rows);
+    pfd_slot_clear_bad_rows(slot);
+    free(slot->loop.error);
     pfd_scratch_free(slot->scratch);
     free(slot);
 }
@@ -28,6 +29,12 @@ static int32_t allocate_stream_parts(const pfd_plan *plan, pfd_slot *slot)
 }
 
 enum { HEAD_BYTES = (sizeof(pfd_slot) + 63) / 64 * 64 };
+
+int64_t pfd_slot_cost(const pfd_plan *plan)
+{
+    int64_t records = plan->stream ? plan->local_batch_size * (int64_t)sizeof(pfd_record) : 0;
+    return HEAD_BYTES + plan->slot_bytes + plan->num_readers * (records + (int64_t)sizeof(int64_t));
+}
 
 pfd_slot *pfd_slot_create(const pfd_plan *plan)
 {
@@ -56,8 +63,24 @@ int32_t pfd_slot_add_bad_row(pfd_slot *slot, const pfd_bad_row *bad)
         slot->bad_rows = grown;
         slot->bad_rows_capacity = capacity;
     }
-    slot->bad_rows[slot->num_bad_rows++] = *bad;
+    pfd_bad_row *added = &slot->bad_rows[slot->num_bad_rows];
+    *added = *bad;
+    added->error = NULL;
+    if (slot->num_bad_rows < PFD_MOST_BAD_ROW_ERRORS) {
+        added->error = malloc(sizeof *added->error);
+        if (!added->error) return 0;
+        *added->error = *bad->error;
+    }
+    slot->num_bad_rows++;
     return 1;
+}
+
+void pfd_slot_clear_bad_rows(pfd_slot *slot)
+{
+    for (int64_t i = 0; i < slot->num_bad_rows; i++) free(slot->bad_rows[i].error);
+    free(slot->bad_rows);
+    slot->bad_rows = NULL;
+    slot->num_bad_rows = slot->bad_rows_capacity = 0;
 }
 
 static int by_row(const void *a, const void *b)
@@ -80,7 +103,7 @@ static void remove_rows(pfd_slot *slot, const pfd_plan_tensor *tensor)
     }
 }
 
-void pfd_slot_settle_bad_rows(const pfd_plan *plan, pfd_slot *slot)
+void pfd_slot_remove_bad_rows(const pfd_plan *plan, pfd_slot *slot)
 {
     if (!slot->num_bad_rows) return;
     qsort(slot->bad_rows, (size_t)slot->num_bad_rows, sizeof *slot->bad_rows, by_row);

@@ -1,4 +1,8 @@
-/* op/attr_text.h -- attr values as text: for messages, and from default_value. */
+/* op/attr_text.h -- attr values as text: for messages, and from default_value.
+ *
+ * OWNERSHIP  A pfd_text writes into the caller's buffer, and is always a terminated string.
+ * ERRORS     Writing never fails: what does not fit is cut.
+ */
 #ifndef PFD_OP_ATTR_TEXT_H
 #define PFD_OP_ATTR_TEXT_H
 #include "pyflowdata/pyflowdata.h"

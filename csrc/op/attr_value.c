@@ -1,11 +1,11 @@
 /* One attr: checking a value and writing it into the op's struct. */
 #include "op/attr_value.h"
 
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "op/attr_text.h"
-#include "op/dtype.h"
-#include "op/registry.h"
+#include "op/nearest_name.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -1,4 +1,8 @@
-/* op/attr_value.h -- one attr: checking a value and writing it into the op's struct. */
+/* op/attr_value.h -- one attr: checking a value and writing it into the op's struct.
+ *
+ * OWNERSHIP  What is written points into `memory`, never into the value given.
+ * ERRORS     PFD_INVALID_ARGUMENT for what a user gave.
+ */
 #ifndef PFD_OP_ATTR_VALUE_H
 #define PFD_OP_ATTR_VALUE_H
 #include "pyflowdata/pyflowdata.h"

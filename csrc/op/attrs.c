@@ -1,11 +1,11 @@
 /* Values given by a user into an op's attr struct. */
 #include "op/attrs.h"
 
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "op/attr_text.h"
 #include "op/attr_value.h"
-#include "op/dtype.h"
 
 #include <inttypes.h>
 #include <stdalign.h>

@@ -1,4 +1,8 @@
-/* op/attrs.h -- values given by a user into an op's attr struct. */
+/* op/attrs.h -- values given by a user into an op's attr struct.
+ *
+ * OWNERSHIP  A pfd_attrs owns copies of its strings and lists; tables are borrowed for the call.
+ * THREADS    Immutable after creation: any thread.
+ */
 #ifndef PFD_OP_ATTRS_H
 #define PFD_OP_ATTRS_H
 #include "pyflowdata/pyflowdata.h"

@@ -1,10 +1,10 @@
 /* The rules that every op descriptor obeys, so that a fault in one is found at once. */
 #include "op/descriptor.h"
 
+#include "core/dtype.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "op/attr_value.h"
-#include "op/dtype.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -79,6 +79,7 @@ static const char *offset_fault(const pfd_attr *table, uint32_t i, uint32_t stru
 {
     pfd_attr_type type = pfd_attr_type_of(table[i].type);
     int64_t begin = table[i].offset, end = begin + type.bytes;
+    if (table[i].size != type.bytes) return "type needs a struct member of another size";
     if (end > struct_size) return "offset lies outside the attr struct";
     if (begin % type.alignment != 0) return "offset is not aligned for the attr's type";
     for (uint32_t j = 0; j < i; j++) {
@@ -181,22 +182,22 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
     return check_ports(op->name, "output", op->outputs, op->num_outputs, err);
 }
 
-pfd_status pfd_descriptor_check_names(const pfd_op *face, pfd_error *err)
+pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err)
 {
-    for (uint32_t i = 0; i < face->num_attrs; i++) {
-        const char *name = face->attrs[i].name;
+    for (uint32_t i = 0; i < op->num_attrs; i++) {
+        const char *name = op->attrs[i].name;
         if (strcmp(name, "name") == 0)
-            return fault_in(err, face->name, "attr", name, "name is that of every node's own name");
+            return fault_in(err, op->name, "attr", name, "name is that of every node's own name");
         for (uint32_t j = 0; j < i; j++)
-            if (strcmp(name, face->attrs[j].name) == 0)
-                return fault_in(err, face->name, "attr", name, "name is there twice (every reader "
+            if (strcmp(name, op->attrs[j].name) == 0)
+                return fault_in(err, op->name, "attr", name, "name is there twice (every reader "
                                 "has the attrs of pfd_reader_attrs, and of pfd_file_attrs)");
-        for (uint32_t j = 0; j < face->num_inputs; j++)
-            if (strcmp(name, face->inputs[j].name) == 0)
-                return fault_in(err, face->name, "attr", name, "name is that of an input");
+        for (uint32_t j = 0; j < op->num_inputs; j++)
+            if (strcmp(name, op->inputs[j].name) == 0)
+                return fault_in(err, op->name, "attr", name, "name is that of an input");
     }
-    for (uint32_t i = 0; i < face->num_inputs; i++)
-        if (strcmp(face->inputs[i].name, "name") == 0)
-            return fault_in(err, face->name, "input", "name", "name is that of every node's name");
-    return check_ports(face->name, "output", face->outputs, face->num_outputs, err);
+    for (uint32_t i = 0; i < op->num_inputs; i++)
+        if (strcmp(op->inputs[i].name, "name") == 0)
+            return fault_in(err, op->name, "input", "name", "name is that of every node's name");
+    return check_ports(op->name, "output", op->outputs, op->num_outputs, err);
 }

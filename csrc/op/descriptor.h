@@ -1,4 +1,7 @@
-/* op/descriptor.h -- the rules that every op descriptor obeys. */
+/* op/descriptor.h -- the rules that every op descriptor obeys.
+ *
+ * ERRORS  A fault is the op author's: PFD_INTERNAL, with op and field.
+ */
 #ifndef PFD_OP_DESCRIPTOR_H
 #define PFD_OP_DESCRIPTOR_H
 #include "pyflowdata/op.h"
@@ -11,5 +14,5 @@ pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32
                                 uint32_t struct_size, pfd_error *err);
 
 /* Checks that the names a user can give to an op differ: its inputs, its attrs, and "name". */
-pfd_status pfd_descriptor_check_names(const pfd_op *face, pfd_error *err);
+pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err);
 #endif

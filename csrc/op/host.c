@@ -31,6 +31,7 @@ const pfd_host *pfd_host_table(void)
         .struct_size = sizeof host,
         .abi_version = ABI_VERSION,
         .fail = pfd_fail,
+        .fail_row = pfd_fail_row,
         .alloc = pfd_scratch_alloc,
         .open_lines = pfd_lines_open,
         .parse_double = pfd_parse_double,

@@ -1,5 +1,5 @@
 /* Finding what a mistyped name was meant to be. */
-#include "op/registry.h"
+#include "op/nearest_name.h"
 
 #include <string.h>
 

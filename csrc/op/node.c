@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "op/attr_text.h"
+#include "op/nearest_name.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -14,35 +15,35 @@ static const int64_t MOST_BATCH_BYTES = (int64_t)1 << 46;
 
 /* ---- Attrs ---- */
 
-static pfd_status fail_unknown_attr(const pfd_op *face, const char *name, pfd_error *err)
+static pfd_status fail_unknown_attr(const pfd_op *op, const char *name, pfd_error *err)
 {
-    const char **names = calloc(face->num_attrs + 1, sizeof *names);
+    const char **names = calloc(op->num_attrs + 1, sizeof *names);
     if (!names) return pfd_fail_memory(err, 0, "a message");
     char data[900];
     pfd_text text = pfd_text_in(data, sizeof data);
     pfd_text_add(&text, "unknown attr ");
     pfd_text_add_quoted(&text, name);
-    for (uint32_t i = 0; i < face->num_attrs; i++) names[i] = face->attrs[i].name;
-    const char *near = pfd_nearest_name(name, names, face->num_attrs);
+    for (uint32_t i = 0; i < op->num_attrs; i++) names[i] = op->attrs[i].name;
+    const char *near = pfd_nearest_name(name, names, op->num_attrs);
     if (near) pfd_text_add(&text, "; did you mean '%s'?", near);
-    pfd_text_add(&text, face->num_attrs > 0 ? "%s Attrs of %s: " : "%s %s has no attrs.",
-                 near ? "" : ".", face->name);
-    for (uint32_t i = 0; i < face->num_attrs; i++)
+    pfd_text_add(&text, op->num_attrs > 0 ? "%s Attrs of %s: " : "%s %s has no attrs.",
+                 near ? "" : ".", op->name);
+    for (uint32_t i = 0; i < op->num_attrs; i++)
         pfd_text_add(&text, i > 0 ? ", %s" : "%s", names[i]);
     free(names);
     return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
 /* Before all else: a misspelt attr is not to be reported as a missing one. */
-static pfd_status check_attr_names(const pfd_op *face, const pfd_attr_value *values, int64_t n,
+static pfd_status check_attr_names(const pfd_op *op, const pfd_attr_value *values, int64_t n,
                                    pfd_error *err)
 {
     for (int64_t i = 0; i < n; i++) {
         if (!values[i].name)
             return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr value %" PRId64 " has no name", i);
         uint32_t row = 0;
-        while (row < face->num_attrs && strcmp(values[i].name, face->attrs[row].name) != 0) row++;
-        if (row == face->num_attrs) return fail_unknown_attr(face, values[i].name, err);
+        while (row < op->num_attrs && strcmp(values[i].name, op->attrs[row].name) != 0) row++;
+        if (row == op->num_attrs) return fail_unknown_attr(op, values[i].name, err);
     }
     return PFD_OK;
 }
@@ -51,7 +52,7 @@ static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int
                                pfd_error *err)
 {
     const pfd_op *op = node->op->op;
-    PFD_TRY(check_attr_names(node->op->face, values, n, err));
+    PFD_TRY(check_attr_names(node->op->public_op, values, n, err));
     PFD_TRY(pfd_attrs_create(op->attrs, op->num_attrs, op->attrs_struct_size, values, n,
                              &node->attrs, err));
     if (op->flags & PFD_READS_FILES) {
@@ -89,17 +90,17 @@ static pfd_status fail_input_count(const pfd_op *op, int64_t given, pfd_error *e
 static pfd_status check_blob(const pfd_blob *blob, pfd_error *err)
 {
     if (!blob->node) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the blob has no node");
-    const pfd_op *face = blob->node->op->face;
-    if (blob->output < 0 || (uint32_t)blob->output >= face->num_outputs)
+    const pfd_op *public_op = blob->node->op->public_op;
+    if (blob->output < 0 || (uint32_t)blob->output >= public_op->num_outputs)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "the blob is output %" PRId32 " of %s, whose outputs are 0 to %" PRIu32,
-                        blob->output, face->name, face->num_outputs - 1);
+                        blob->output, public_op->name, public_op->num_outputs - 1);
     return PFD_OK;
 }
 
 static pfd_status take_inputs(pfd_node *node, const pfd_blob *inputs, int64_t n, pfd_error *err)
 {
-    const pfd_op *op = node->op->face;
+    const pfd_op *op = node->op->public_op;
     if (n != op->num_inputs) return fail_input_count(op, n, err);
     node->inputs = calloc((size_t)n + 1, sizeof *node->inputs);
     if (!node->inputs) return pfd_fail_memory(err, n * (int64_t)sizeof *node->inputs, "inputs");
@@ -131,7 +132,7 @@ static pfd_status fail_output(const pfd_node *node, uint32_t output, const char 
     return pfd_fail(err, PFD_INTERNAL,
                     "infer() gave output '%s' %s %" PRId64 "; it must fill in a PFD_BOOL ... "
                     "PFD_FLOAT64, 0 to %d dimensions and sizes from 0",
-                    node->op->face->outputs[output].name, found, value, PFD_MAX_DIMS);
+                    node->op->public_op->outputs[output].name, found, value, PFD_MAX_DIMS);
 }
 
 static pfd_status check_bytes(const pfd_node *node, uint32_t output, pfd_error *err)
@@ -153,7 +154,7 @@ static pfd_status check_bytes(const pfd_node *node, uint32_t output, pfd_error *
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
                     "output '%s' has rows of %s (%s); %" PRId64
                     " of them are more than the 64 TiB that a batch can have",
-                    node->op->face->outputs[output].name, pfd_dtype_name(type->dtype), data,
+                    node->op->public_op->outputs[output].name, pfd_dtype_name(type->dtype), data,
                     node->batch_size);
 }
 
@@ -191,12 +192,12 @@ static pfd_status call_infer(pfd_node *node, const pfd_row_type *inputs, pfd_err
 
 static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
 {
-    const pfd_op *op = node->op->op, *face = node->op->face;
-    node->outputs = calloc(face->num_outputs, sizeof *node->outputs);
+    const pfd_op *op = node->op->op, *public_op = node->op->public_op;
+    node->outputs = calloc(public_op->num_outputs, sizeof *node->outputs);
     pfd_row_type *inputs = calloc(op->num_inputs + 1, sizeof *inputs);
     if (!node->outputs || !inputs) {
         free(inputs);
-        return pfd_fail_memory(err, face->num_outputs * (int64_t)sizeof *inputs, "types");
+        return pfd_fail_memory(err, public_op->num_outputs * (int64_t)sizeof *inputs, "types");
     }
     for (uint32_t i = 0; i < op->num_inputs; i++)
         inputs[i] = node->inputs[i].node->outputs[node->inputs[i].output];
@@ -208,7 +209,7 @@ static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
         node->outputs[op->num_outputs + 1] =
             (pfd_row_type){.dtype = PFD_INT64, .ndim = 1, .shape = {2}};
     }
-    for (uint32_t i = 0; i < face->num_outputs; i++) PFD_TRY(check_output(node, i, err));
+    for (uint32_t i = 0; i < public_op->num_outputs; i++) PFD_TRY(check_output(node, i, err));
     return PFD_OK;
 }
 
@@ -272,7 +273,7 @@ void pfd_node_release(pfd_node *node)
     while (released) {
         pfd_node *next = released;
         released = next->next_released;
-        for (uint32_t i = 0; next->inputs && i < next->op->face->num_inputs; i++)
+        for (uint32_t i = 0; next->inputs && i < next->op->public_op->num_inputs; i++)
             drop(next->inputs[i].node, &released);
         pfd_attrs_free(next->attrs);
         pfd_attrs_free(next->file_attrs);

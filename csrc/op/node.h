@@ -1,4 +1,9 @@
-/* op/node.h -- one use of an op in a graph. Immutable after creation, reference-counted. */
+/* op/node.h -- one use of an op in a graph.
+ *
+ * OWNERSHIP  Reference-counted; a node owns references to the nodes of its inputs.
+ * THREADS    Immutable after creation: any thread.
+ * ERRORS     All that attrs and types can be wrong about is said at creation, with the op's name.
+ */
 #ifndef PFD_OP_NODE_H
 #define PFD_OP_NODE_H
 #include "io/part_files.h"
@@ -13,8 +18,8 @@ struct pfd_node {
     pfd_attrs *attrs;         /* of the op's own table */
     pfd_attrs *file_attrs;    /* pfd_file_attrs, of ops that read files; else NULL */
     pfd_attrs *reader_attrs;  /* pfd_reader_attrs, of readers; else NULL */
-    pfd_blob *inputs;         /* owned references; as many as op->face->num_inputs */
-    pfd_row_type *outputs;    /* as many as op->face->num_outputs */
+    pfd_blob *inputs;         /* owned references; as many as op->public_op->num_inputs */
+    pfd_row_type *outputs;    /* as many as op->public_op->num_outputs */
     int64_t batch_size;       /* logical, of the readers upstream */
     pfd_node *next_released;  /* pfd_node_release()'s list of nodes to free */
 };

@@ -17,11 +17,13 @@ const pfd_attr pfd_reader_attr_table[] = {
         "Records in a batch, of all ranks together; it must be divisible by world_size."),
     ROW(last_batch, PFD_ATTR_STRING, "short", 0, 0, "short|drop|pad|wrap",
         "What becomes of an epoch's last batch when records are too few: short delivers it "
-        "smaller, drop leaves it out, pad repeats the last record, wrap takes the next epoch's "
-        "first records."),
+        "smaller (a rank may get 0 rows), drop leaves it out, pad repeats the last record, wrap "
+        "takes the next epoch's first records."),
     FLAG(random_shuffle, "Whether the order is random, with every record once in an epoch."),
-    FLAG(shuffle_after_epoch,
-         "Whether random_shuffle makes a new order for each epoch, instead of the same one."),
+    FLAG(
+        shuffle_after_epoch,
+        "Whether random_shuffle makes a new order for each epoch, instead of the same one; without "
+        "random_shuffle it does nothing."),
     ROW(shuffle_buffer_size, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL,
         "Records to choose from when a source that can only be read in sequence is shuffled; "
         "files with an index are shuffled as a whole."),
@@ -39,8 +41,9 @@ const pfd_attr pfd_reader_attr_table[] = {
     ROW(world_size, PFD_ATTR_INT64, "1", 1, INT32_TOP, NULL,
         "Number of ranks that share every batch."),
     ROW(on_error, PFD_ATTR_STRING, "raise", 0, 0, "raise|skip|pad",
-        "What a damaged record does: raise fails its batch, skip leaves its row out, pad delivers "
-        "a row of zeros whose mask is False."),
+        "What a damaged record does: raise fails its batch, skip leaves its row out (a batch may "
+        "be "
+        "left with 0 rows), pad delivers a row of zeros whose mask is False."),
     ROW(max_errors, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL,
         "Damaged records that an epoch of this rank may have before on_error=skip and pad fail as "
         "well; -1 is no limit."),

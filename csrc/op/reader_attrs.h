@@ -1,4 +1,7 @@
-/* op/reader_attrs.h -- the attrs and outputs that every reader op has besides its own. */
+/* op/reader_attrs.h -- the attrs and outputs that every reader op has besides its own.
+ *
+ * OWNERSHIP  Strings in pfd_reader_attrs belong to the pfd_attrs that the struct is in.
+ */
 #ifndef PFD_OP_READER_ATTRS_H
 #define PFD_OP_READER_ATTRS_H
 #include "pyflowdata/op.h"

@@ -5,6 +5,7 @@
 #include "io/part_files.h"
 #include "op/attr_text.h"
 #include "op/descriptor.h"
+#include "op/nearest_name.h"
 #include "op/reader_attrs.h"
 
 #include <pthread.h>
@@ -33,16 +34,16 @@ static void append_attrs(pfd_attr **end, const pfd_attr *rows, uint32_t count)
 }
 
 /* A reader as its user sees it: own attrs, file attrs, reader attrs; own outputs, mask, id. */
-static pfd_status make_face(const pfd_op *op, const pfd_op **out, pfd_error *err)
+static pfd_status make_public_op(const pfd_op *op, const pfd_op **out, pfd_error *err)
 {
     uint32_t file_attrs = (op->flags & PFD_READS_FILES) ? pfd_file_attr_count : 0;
     uint32_t num_attrs = op->num_attrs + file_attrs + pfd_reader_attr_count;
     uint32_t num_outputs = op->num_outputs + PFD_COUNT(pfd_reader_ports);
-    pfd_op *face = malloc(sizeof *face);
+    pfd_op *public_op = malloc(sizeof *public_op);
     pfd_attr *attrs = calloc(num_attrs, sizeof *attrs);
     pfd_port *outputs = calloc(num_outputs, sizeof *outputs);
-    if (!face || !attrs || !outputs) {
-        free(face);
+    if (!public_op || !attrs || !outputs) {
+        free(public_op);
         free(attrs);
         free(outputs);
         return pfd_fail_memory(err, 0, "the registry");
@@ -53,12 +54,12 @@ static pfd_status make_face(const pfd_op *op, const pfd_op **out, pfd_error *err
     append_attrs(&end, pfd_reader_attr_table, pfd_reader_attr_count);
     memcpy(outputs, op->outputs, op->num_outputs * sizeof *outputs);
     memcpy(outputs + op->num_outputs, pfd_reader_ports, sizeof pfd_reader_ports);
-    *face = *op;
-    face->attrs = attrs;
-    face->num_attrs = num_attrs;
-    face->outputs = outputs;
-    face->num_outputs = num_outputs;
-    *out = face;
+    *public_op = *op;
+    public_op->attrs = attrs;
+    public_op->num_attrs = num_attrs;
+    public_op->outputs = outputs;
+    public_op->num_outputs = num_outputs;
+    *out = public_op;
     return PFD_OK;
 }
 
@@ -76,12 +77,12 @@ static pfd_status add_op(const pfd_op *op, pfd_error *err)
         if (same_name(op->name, registry.names[i]))
             return pfd_fail(err, PFD_INTERNAL, "descriptor of op '%s': name is that of op '%s'",
                             op->name, registry.names[i]);
-    const pfd_op *face = op;
-    if (pfd_op_is_reader(op)) PFD_TRY(make_face(op, &face, err));
-    registry.ops[registry.size] = (pfd_registered_op){.op = op, .face = face};
+    const pfd_op *public_op = op;
+    if (pfd_op_is_reader(op)) PFD_TRY(make_public_op(op, &public_op, err));
+    registry.ops[registry.size] = (pfd_registered_op){.op = op, .public_op = public_op};
     registry.names[registry.size] = op->name;
     registry.size++;
-    return pfd_descriptor_check_names(face, err);
+    return pfd_descriptor_check_names(public_op, err);
 }
 
 static pfd_status add_all(pfd_error *err)
@@ -140,17 +141,22 @@ const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err)
     return NULL;
 }
 
+pfd_status pfd_registry_check(pfd_error *err)
+{
+    return ensure_built(err);
+}
+
 const pfd_op *pfd_op_at(int64_t i)
 {
     pfd_error err;
     if (ensure_built(&err) != PFD_OK || i < 0 || i >= registry.size) return NULL;
-    return registry.ops[i].face;
+    return registry.ops[i].public_op;
 }
 
 pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err)
 {
     const pfd_registered_op *found = pfd_registry_find(name, err);
     if (!found) return err->status;
-    *out = found->face;
+    *out = found->public_op;
     return PFD_OK;
 }

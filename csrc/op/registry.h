@@ -1,4 +1,8 @@
-/* op/registry.h -- all ops by name. */
+/* op/registry.h -- all ops by name.
+ *
+ * OWNERSHIP  What is returned lives as long as the process, and never changes.
+ * THREADS    Everything here may be called from any thread.
+ */
 #ifndef PFD_OP_REGISTRY_H
 #define PFD_OP_REGISTRY_H
 #include "pyflowdata/pyflowdata.h"
@@ -6,10 +10,10 @@
 /* Defined in builtin_ops.c, ends with NULL. */
 extern const pfd_op *const pfd_builtin_ops[];
 
-/* An op and its public face (pfd_op_at): the same with the host's attrs and outputs added. */
+/* An op and its public form (pfd_op_at): the same with the host's attrs and outputs added. */
 typedef struct pfd_registered_op {
-    const pfd_op *op;     /* the author's */
-    const pfd_op *face;   /* the user's; for an op that is no reader, the same pointer */
+    const pfd_op *op;        /* the author's */
+    const pfd_op *public_op; /* the user's; for an op that is no reader, the same pointer */
 } pfd_registered_op;
 
 /* NULL and an error with the nearest names when there is none.  The registry is built at the first
@@ -20,12 +24,4 @@ int32_t pfd_op_is_reader(const pfd_op *op);
 
 /* The host table that ops are given. */
 const pfd_host *pfd_host_table(void);
-
-/* The name in `names` that is most like `name`, or NULL if none is near (edit distance; case and
- * underscores do not count). */
-const char *pfd_nearest_name(const char *name, const char *const *names, int64_t n);
-
-/* `name` without underscores and in lower case, by which names are compared: "MiniReader" and
- * "mini_reader" become "minireader".  Returns its size, or -1 when it does not fit. */
-int64_t pfd_fold_name(const char *name, char *out, int64_t capacity);
 #endif

@@ -2,6 +2,7 @@
 #include "core/cgroup.h"
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/hash.h"
 #include "core/permutation.h"
 #include "core/random.h"
 #include "core/scratch.h"
@@ -60,6 +61,23 @@ static void test_random_golden(void)
     CHECK(permute(&permutation, (INT64_C(1) << 62) - 1) == INT64_C(3674930003399557360));
 }
 
+static void test_hash(void)
+{
+    static const uint8_t bytes[24] = {1, 2, 3};
+    uint64_t seen[24];
+    for (int64_t size = 0; size < 24; size++) { /* zeros at the end count */
+        seen[size] = pfd_hash_bytes(0, bytes, size);
+        for (int64_t i = 0; i < size; i++) CHECK(seen[i] != seen[size]);
+    }
+    CHECK(pfd_hash_bytes(0, "abcdefghi", 9) !=
+          pfd_hash_bytes(pfd_hash_bytes(0, "abcdefgh", 8), "i", 1));
+    CHECK(pfd_hash_word(0, 1) != pfd_hash_word(1, 1) && pfd_hash_word(0, 0) != 0);
+
+    /* Words are little-endian on every machine. */
+    uint64_t hash = pfd_hash_word(pfd_hash_word(7, UINT64_C(0x6867666564636261)), 0x69);
+    CHECK(pfd_hash_bytes(7, "abcdefghi", 9) == pfd_hash_word(hash, 9));
+}
+
 static void test_random_keys_differ(void)
 {
     uint64_t key = pfd_random_key(1, 2, "reader");
@@ -90,9 +108,11 @@ static void test_random_below(void)
     CHECK(pfd_random_below(1, 1, 1) == 0);
 }
 
+enum { MOST_RECORDS = 5000 };
+
 static int is_bijection(uint64_t key, int64_t n)
 {
-    static uint8_t seen[4096];
+    static uint8_t seen[MOST_RECORDS];
     memset(seen, 0, sizeof seen);
     pfd_permutation permutation;
     pfd_permutation_init(&permutation, key, n);
@@ -106,9 +126,37 @@ static int is_bijection(uint64_t key, int64_t n)
 
 static void test_permutation_is_bijection(void)
 {
-    static const int64_t sizes[] = {0, 1, 2, 3, 15, 16, 17, 255, 256, 257, 272, 1000, 1023, 4096};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        for (uint64_t key = 0; key < 5; key++) CHECK(is_bijection(key, sizes[i]));
+    for (int64_t n = 0; n <= MOST_RECORDS; n++) CHECK(is_bijection((uint64_t)n % 7, n));
+    for (uint64_t key = 0; key < 5; key++) CHECK(is_bijection(key, MOST_RECORDS));
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Too large to try all: windows at the beginning, the middle and the end have no place twice. */
+static void test_large_permutation_is_injective(void)
+{
+    enum { window = 20000 };
+    static const int64_t sizes[] = {
+        (INT64_C(1) << 20) + 7, (INT64_C(1) << 40) + 3, INT64_C(1) << 62};
+    static int64_t places[3 * window];
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        int64_t n = sizes[s];
+        const int64_t begins[3] = {0, n / 2, n - window};
+        pfd_permutation permutation;
+        pfd_permutation_init(&permutation, s, n);
+        int ok = 1;
+        for (int64_t i = 0; i < 3 * window; i++) {
+            places[i] = permute(&permutation, begins[i / window] + i % window);
+            ok &= places[i] >= 0 && places[i] < n;
+        }
+        qsort(places, 3 * window, sizeof places[0], compare_places);
+        for (int64_t i = 1; i < 3 * window; i++) ok &= places[i - 1] != places[i];
+        CHECK(ok);
+    }
 }
 
 /* Each of the 24 orders of 4 records comes equally often. */
@@ -231,6 +279,8 @@ static void test_scratch(void)
 static void test_error(void)
 {
     pfd_error err;
+    CHECK(pfd_fail_file(&err, "a/b", "%s = %d", "x", 3) == PFD_IO && err.status == PFD_IO);
+    CHECK(!strcmp(err.file, "a/b") && !strcmp(err.message, "x = 3") && err.row == -1);
     CHECK(pfd_fail(&err, PFD_IO, "%s = %d", "x", 3) == PFD_IO);
     CHECK(err.status == PFD_IO && !strcmp(err.message, "x = 3"));
     CHECK(err.row == -1 && err.byte == -1 && err.line == -1 && err.ordinal == -1);
@@ -315,10 +365,12 @@ static void test_parse_double(void)
 
 int main(void)
 {
+    test_hash();
     test_random_golden();
     test_random_keys_differ();
     test_random_below();
     test_permutation_is_bijection();
+    test_large_permutation_is_injective();
     test_permutation_is_fair();
     test_cgroup();
     test_cpu();

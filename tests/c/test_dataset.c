@@ -189,7 +189,7 @@ static void test_failure_of_a_cursor(void)
     pfd_dataset_close(ds);
 }
 
-/* The batches behind one that failed are those they would have been. */
+/* The batches behind one that failed are those they would have been; a stream is sought anew. */
 static void test_batches_after_a_failure(int stream)
 {
     enum { n = 40, size = 6 };
@@ -208,6 +208,7 @@ static void test_batches_after_a_failure(int stream)
             if (b == bad / size) {
                 CHECK(status == PFD_CORRUPT_DATA && got == 0);
                 CHECK(stream ? err.row == -1 : err.row == bad % size);
+                if (stream) MUST(pfd_dataset_seek(ds, 0, b + 1, &err));
             } else {
                 CHECK(status == PFD_OK && got == size && records[0].ordinal == b * size);
             }
@@ -264,6 +265,36 @@ static void test_cancellation(int stream)
     }
     CHECK(status == PFD_CANCELLED && n == 0);
     if (stream) CHECK(pfd_dataset_seek(ds, 0, 3, &err) == PFD_CANCELLED);
+    pfd_dataset_close(ds);
+}
+
+/* A failed next() costs one record, whether the source would give it when asked again or never. */
+static void test_damaged_record_of_a_stream(int32_t bad_for)
+{
+    enum { n = 12, bad = 7 };
+    _Atomic int32_t cancelled = 0;
+    pfd_record records[n];
+    pfd_error err;
+    int64_t got, next = 0;
+    int failures = 0;
+    pfd_dataset *ds = open_source(1, n);
+    ((source *)ds)->bad = bad;
+    ((source *)ds)->bad_for = bad_for;
+    MUST(pfd_cancellation_wrap(&ds, &cancelled, &err));
+    for (pfd_status status = PFD_OK; status != PFD_END;) {
+        pfd_scratch_reset(scratch);
+        status = pfd_dataset_next(ds, n, scratch, records, &got, &err);
+        if (status == PFD_CORRUPT_DATA) {
+            CHECK(next == bad && got == 0);
+            failures++;
+            next++;
+        }
+        for (int64_t i = 0; i < got; i++) CHECK(records[i].ordinal == next++);
+    }
+    CHECK(failures == 1 && next == n);
+    MUST(pfd_dataset_seek(ds, 0, bad + 1, &err));
+    MUST(pfd_dataset_next(ds, n, scratch, records, &got, &err));
+    CHECK(records[0].ordinal == bad + 1);
     pfd_dataset_close(ds);
 }
 
@@ -325,6 +356,9 @@ int main(void)
         test_wrap_over_several_epochs(stream);
         test_batches_after_a_failure(stream);
         test_cancellation(stream);
+    }
+    for (int32_t bad_for = -1; bad_for <= 1; bad_for += 2) {
+        test_damaged_record_of_a_stream(bad_for);
     }
     test_at_is_pure();
     test_row_of_a_failure();

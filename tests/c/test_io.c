@@ -21,7 +21,10 @@
             fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
             exit(1);                                                                               \
         }                                                                                          \
+        num_passed++;                                                                              \
     } while (0)
+
+static int num_passed;
 
 static uint64_t random_state = 1;
 
@@ -339,5 +342,7 @@ int main(void)
     test_names();
     char command[128];
     (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command) == 0 ? 0 : 1;
+    if (system(command) != 0) return 1;
+    printf("%d passed, 0 failed\n", num_passed);
+    return 0;
 }

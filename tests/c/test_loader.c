@@ -40,8 +40,10 @@ static void write_parts(const char *prefix, int bad_every)
         FILE *out = fopen(path, "w");
         if (!out) exit(1);
         for (int i = file * ROWS_PER_FILE; i < (file + 1) * ROWS_PER_FILE; i++)
-            if (bad_every && i % bad_every == 0) fprintf(out, "%d,oops\n", i);
-            else fprintf(out, "%d,%d\n", i, 2 * i);
+            if (bad_every && i % bad_every == 0)
+                fprintf(out, "%d,oops\n", i);
+            else
+                fprintf(out, "%d,%d\n", i, 2 * i);
         fclose(out);
     }
 }

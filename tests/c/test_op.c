@@ -2,6 +2,7 @@
  * end of long graphs. */
 #include "core/error.h"
 #include "op/descriptor.h"
+#include "op/nearest_name.h"
 #include "op/node.h"
 
 #include <pthread.h>

@@ -15,10 +15,10 @@
  * THREADS      infer() and open() run on the caller's thread.  compute() and pfd_dataset.at() run
  *              on many threads at once, never twice on the same row: keep no state between calls.
  *              next(), seek() and close() run on one thread at a time.
- * ERRORS       A function returns PFD_OK or the status that host->fail() returned.  The message says
- *              what was found and what was expected; the host adds op, file, line and byte.
- * DETERMINISM  Outputs depend on the record, the attrs and the random key given, on nothing else.
- * GROWTH       Structs start with struct_size and grow at their end; a NULL function means "cannot".
+ * ERRORS       A function returns PFD_OK or the status that host->fail() returned.  The message
+ * says what was found and what was expected; the host adds op, file, line and byte. DETERMINISM
+ * Outputs depend on the record, the attrs and the random key given, on nothing else. GROWTH Structs
+ * start with struct_size and grow at their end; a NULL function means "cannot".
  *
  * Everything between the cdef marks is also what Python reads: no macros or inline functions there,
  * except integer constants.
@@ -38,27 +38,27 @@ extern "C" {
 /* ---- Status: what a caller may do about it ------------------------------------------------ */
 typedef int32_t pfd_status;
 #define PFD_OK 0
-#define PFD_END 1                /* no more: the end of an epoch, not a failure */
-#define PFD_PENDING 2            /* nothing yet: ask again (after looking for signals) */
-#define PFD_INVALID_ARGUMENT -1  /* an attr, shape or call is wrong: change the program */
-#define PFD_CORRUPT_DATA -2      /* a record is damaged: on_error may skip it */
-#define PFD_IO -3                /* the file system failed, or a file changed while open */
-#define PFD_UNSUPPORTED -4       /* known and not possible here */
+#define PFD_END 1               /* no more: the end of an epoch, not a failure */
+#define PFD_PENDING 2           /* nothing yet: ask again (after looking for signals) */
+#define PFD_INVALID_ARGUMENT -1 /* an attr, shape or call is wrong: change the program */
+#define PFD_CORRUPT_DATA -2     /* a record is damaged: on_error may skip it */
+#define PFD_IO -3               /* the file system failed, or a file changed while open */
+#define PFD_UNSUPPORTED -4      /* known and not possible here */
 #define PFD_OUT_OF_MEMORY -5
-#define PFD_CANCELLED -6         /* the loader is closing */
-#define PFD_INTERNAL -7          /* a fault in this library or in an op */
+#define PFD_CANCELLED -6 /* the loader is closing */
+#define PFD_INTERNAL -7  /* a fault in this library or in an op */
 
-/* Owned by the caller, written once where the facts are.  A kernel sets `row` and `byte` where it
- * knows them; the host fills in the rest. */
+/* Owned by the caller, written once where the facts are, with host->fail() or host->fail_row(); the
+ * host fills in the rest. */
 typedef struct pfd_error {
     uint32_t struct_size;
     pfd_status status;
-    int64_t row;        /* row of the call's range (0 is its first) that failed; -1: not one row */
-    int64_t byte;       /* from a kernel: offset in the record; to the user: offset in the file; -1 */
-    int64_t line;       /* 1-based line of a text file; -1 */
-    int64_t ordinal;    /* 0-based number of the record in the dataset; -1 */
-    char op[64];        /* name of the op */
-    char file[512];     /* path, shortened in its middle if need be */
+    int64_t row;     /* row of the call's range (0 is its first) that failed; -1: not one row */
+    int64_t byte;    /* from a kernel: offset in the record; to the user: offset in the file; -1 */
+    int64_t line;    /* 1-based line of a text file; -1 */
+    int64_t ordinal; /* 0-based number of the record in the dataset; -1 */
+    char op[64];     /* name of the op */
+    char file[512];  /* path, shortened in its middle if need be */
     char message[1024]; /* what was found, what was expected, what to do */
 } pfd_error;
 
@@ -92,7 +92,8 @@ typedef struct pfd_tensor {
     pfd_row_type type;
 } pfd_tensor;
 
-/* ---- Attrs: declared once, here, and nowhere else --------------------------------------------- */
+/* ---- Attrs: declared once, here, and nowhere else ---------------------------------------------
+ */
 #define PFD_ATTR_BOOL 1         /* stored as int32_t, 0 or 1 */
 #define PFD_ATTR_INT32 2        /* int32_t */
 #define PFD_ATTR_INT64 3        /* int64_t */
@@ -123,7 +124,7 @@ typedef struct pfd_list_string {
 typedef struct pfd_attr {
     const char *name;
     int32_t type;              /* PFD_ATTR_* */
-    uint32_t offset;           /* of the value in the op's attr struct */
+    uint32_t offset, size;     /* of the value in the op's attr struct */
     const char *default_value; /* as a user would write it ("1024", "part-", "true", "float32",
                                   "1,2"; "" is an empty list or string); NULL: required */
     double min, max;           /* inclusive, of numbers and list elements; min == max: no limit */
@@ -147,8 +148,15 @@ typedef struct pfd_host {
     uint32_t struct_size;
     uint32_t abi_version;
 
-    /* Writes status and a printf-formatted message into *err, row and byte as -1; returns status. */
+    /* Writes status and a printf-formatted message into *err, row and byte as -1; returns status.
+     */
     pfd_status (*fail)(pfd_error *err, pfd_status status, const char *format, ...);
+
+    /* The same for a row of the call's range, and an offset in its record (-1: no place in it).
+     * With them the error tells file, line and byte, and on_error can leave out just this record.
+     */
+    pfd_status (*fail_row)(pfd_error *err, int64_t row, int64_t byte, pfd_status status,
+                           const char *format, ...);
 
     /* `bytes` of memory, 64-byte aligned, uninitialised, valid until the scratch's owner resets it:
      * for compute() when the call returns.  NULL: out of memory. */
@@ -198,8 +206,10 @@ typedef struct pfd_dataset_methods {
 
     /* Stream.  next() yields up to `max` following records and sets *n; PFD_END with *n == 0 at the
      * end of the epoch, and again on every call until a seek().  seek() goes to a position of an
-     * epoch, also backwards; a position past the end is the end.  A dataset that forms batches yields exactly one batch per next()
-     * (possibly with 0 rows for this rank), and its positions count batches. */
+     * epoch, also backwards; a position past the end is the end.  A dataset that forms batches
+     * yields exactly one batch per next() (possibly with 0 rows for this rank), and its positions
+     * count batches.  After PFD_CORRUPT_DATA the host seeks behind the damaged record, after any
+     * other failure it seeks what it asked for again. */
     pfd_status (*next)(pfd_dataset *self, int64_t max, pfd_scratch *scratch, pfd_record *out,
                        int64_t *n, pfd_error *err);
     pfd_status (*seek)(pfd_dataset *self, int64_t epoch, int64_t position, pfd_error *err);
@@ -221,7 +231,8 @@ struct pfd_dataset {
     int64_t position;
 };
 
-/* ---- What an op's functions are given ---------------------------------------------------------- */
+/* ---- What an op's functions are given ----------------------------------------------------------
+ */
 typedef struct pfd_infer_args {
     uint32_t struct_size;
     const pfd_host *host;
@@ -247,10 +258,11 @@ typedef struct pfd_compute_args {
     const pfd_tensor *inputs;  /* row 0 is the first row of the range */
     const pfd_tensor *outputs;
     pfd_scratch *scratch;
-    uint64_t random_key;       /* hash of seed, epoch and op name: mix in records[i].ordinal */
+    uint64_t random_key; /* hash of seed, epoch and op name: mix in records[i].ordinal */
 } pfd_compute_args;
 
-/* ---- The descriptor ---------------------------------------------------------------------------- */
+/* ---- The descriptor ----------------------------------------------------------------------------
+ */
 typedef struct pfd_port {
     const char *name;
     const char *doc; /* one sentence, ends with a period */
@@ -287,7 +299,15 @@ typedef struct pfd_op {
 
 /* One row of an attr table, name and offset taken from the struct member. */
 #define PFD_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)                    \
-    {#field, type, (uint32_t)offsetof(owner, field), default_value, min, max, choices, doc}
+    {#field,                                                                                       \
+     type,                                                                                         \
+     (uint32_t)offsetof(owner, field),                                                             \
+     (uint32_t)sizeof(((owner *)0)->field),                                                        \
+     default_value,                                                                                \
+     min,                                                                                          \
+     max,                                                                                          \
+     choices,                                                                                      \
+     doc}
 
 /* The first members of every descriptor. */
 #define PFD_OP_SIZES                                                                               \

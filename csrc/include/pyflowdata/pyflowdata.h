@@ -26,11 +26,16 @@ extern "C" {
 
 /* cdef-begin */
 
-/* ---- Registry --------------------------------------------------------------------------------- */
+/* ---- Registry ---------------------------------------------------------------------------------
+ */
 
 /* Compared by Python with what it read from the headers before anything else is called. */
 uint32_t pfd_abi_version(void);
 const char *pfd_version(void);
+
+/* PFD_INTERNAL when an op's descriptor is faulty: the error names op and field, and no op is there.
+ */
+pfd_status pfd_registry_check(pfd_error *err);
 
 /* The ops in the order of the built-in list; NULL past the end.  What is returned is the op as a
  * user sees it: a reader's table has the attrs that every reader has after its own ones, a reader's
@@ -59,11 +64,11 @@ typedef struct pfd_node pfd_node;
  * kind for any list attr, nothing else is converted. */
 typedef struct pfd_attr_value {
     const char *name;
-    int32_t kind;        /* PFD_VALUE_* */
-    int64_t i;           /* BOOL (0, 1), INT */
-    double f;            /* FLOAT */
-    const char *s;       /* STRING */
-    const void *list;    /* LIST_*: int64_t, double or const char * elements */
+    int32_t kind;     /* PFD_VALUE_* */
+    int64_t i;        /* BOOL (0, 1), INT */
+    double f;         /* FLOAT */
+    const char *s;    /* STRING */
+    const void *list; /* LIST_*: int64_t, double or const char * elements */
     int64_t list_size;
 } pfd_attr_value;
 
@@ -93,7 +98,7 @@ typedef struct pfd_loader pfd_loader;
 typedef struct pfd_loader_options {
     uint32_t struct_size;
     int32_t num_threads;   /* >= 1; 0: as many as this process may use (affinity, cgroup) */
-    int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from num_threads */
+    int32_t prefetch;      /* batches in flight or ready, >= 1; 0: chosen from their size */
     int32_t zip;           /* PFD_ZIP_* */
     int64_t memory_budget; /* bytes of slots held by user and ring; 0: half of what the process
                               may use */
@@ -120,7 +125,7 @@ typedef struct pfd_loader_info {
 typedef struct pfd_reader_info {
     uint32_t struct_size;
     int32_t num_files;
-    const char *name;      /* node name, or the op's name and the reader's index in the loader */
+    const char *name; /* node name, or the op's name and the reader's index in the loader */
     const char *op;
     const char *order_key; /* what its order is keyed by besides seed and epoch */
     int64_t seed;          /* the seed in use, also where it was left open */
@@ -131,33 +136,33 @@ typedef struct pfd_reader_info {
     int64_t rank;
     int64_t world_size;
     uint64_t data_fingerprint; /* of the files' names, sizes and sampled content */
-    const char *spec;      /* the attrs that decide the order, "name=value" one a line, '\n' between;
-                              without the seed */
+    const char *spec; /* the attrs that decide the order, "name=value" one a line, '\n' between;
+                         without the seed */
 } pfd_reader_info;
 
 /* One delivered batch. Blob i lies at memory + offsets[i] (pfd_loader_info): rows * row bytes,
  * C-contiguous, 64-byte aligned, writable. */
 typedef struct pfd_batch {
-    void *memory;        /* slot_bytes of it; for pfd_batch_release() */
+    void *memory; /* slot_bytes of it; for pfd_batch_release() */
     int64_t epoch;
-    int64_t step;        /* of the epoch */
-    int64_t rows;        /* of this rank; may be 0 */
+    int64_t step; /* of the epoch */
+    int64_t rows; /* of this rank; may be 0 */
 } pfd_batch;
 
 /* Counters since open, free to read at any time. */
 typedef struct pfd_stats {
     uint32_t struct_size;
-    int32_t slots;           /* allocated */
-    int32_t slots_held;      /* of them in the user's hands */
-    int32_t slots_ready;     /* of them complete, not yet delivered */
-    int64_t batches;         /* delivered */
-    int64_t records;         /* delivered rows */
-    int64_t bytes;           /* of record data parsed */
-    int64_t skipped;         /* records left out or padded after an error */
-    int64_t wait_ns;         /* next() waited for other threads */
-    int64_t help_ns;         /* next() worked itself */
-    int64_t idle_ns;         /* pool threads without work, summed over threads */
-    int64_t slot_bytes;      /* memory of all slots */
+    int32_t slots;       /* allocated */
+    int32_t slots_held;  /* of them in the user's hands */
+    int32_t slots_ready; /* of them complete, not yet delivered */
+    int64_t batches;     /* delivered */
+    int64_t records;     /* delivered rows */
+    int64_t bytes;       /* of record data parsed */
+    int64_t skipped;     /* records left out or padded after an error */
+    int64_t wait_ns;     /* next() waited for other threads */
+    int64_t help_ns;     /* next() worked itself */
+    int64_t idle_ns;     /* pool threads without work, summed over threads */
+    int64_t slot_bytes;  /* memory of all slots */
 } pfd_stats;
 
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
@@ -181,8 +186,9 @@ pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_
 pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_error *err);
 
 /* The next batch, in order.  PFD_END at the end of an epoch (the next call begins the following
- * one); PFD_PENDING when timeout_ns passed first.  After PFD_CORRUPT_DATA the failed batch is passed
- * over, and the next call goes on behind it; after other errors the next call tries it again. */
+ * one); PFD_PENDING when timeout_ns passed first.  After PFD_CORRUPT_DATA the failed batch is
+ * passed over, and the next call goes on behind it; after other errors the next call tries it
+ * again. */
 pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *out, pfd_error *err);
 
 /* Gives a batch back.  Any thread. */

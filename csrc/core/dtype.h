@@ -1,6 +1,7 @@
-/* op/dtype.h -- the element types by number and by name. */
-#ifndef PFD_OP_DTYPE_H
-#define PFD_OP_DTYPE_H
+/* core/dtype.h -- the element types by number and by name.  pfd_dtype_name() and pfd_dtype_size()
+ * are public: pyflowdata.h. */
+#ifndef PFD_CORE_DTYPE_H
+#define PFD_CORE_DTYPE_H
 #include "pyflowdata/pyflowdata.h"
 
 /* All names, as in pfd_attr.choices: "bool|int8|...". */

@@ -1,5 +1,5 @@
 /* The element types: their NumPy names and sizes. */
-#include "op/dtype.h"
+#include "core/dtype.h"
 
 #include <string.h>
 

@@ -1,0 +1,1 @@
+"""The benchmark; README.md says how it is run and how it measures."""

@@ -1,0 +1,1 @@
+"""One file a peer, and its pinned requirements beside it: the best ways it delivers a workload."""

@@ -1,0 +1,66 @@
+"""grain: it has no reader for text, so a source of its own over pandas, a chunk an element."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import grain
+import numpy as np
+import pandas
+
+from bench.contender import Batch, Source, contender
+
+CHUNK = 4 << 20  # bytes of text of one element
+
+
+class Chunks:
+    """Random access to pieces of the files that end with a line; an element is columns x, y."""
+
+    def __init__(self, source: Source) -> None:
+        self._pieces: list[tuple[str, int, int]] = []
+        for path in source.files:
+            self._pieces += [(path, begin, end) for begin, end in self._cut(path)]
+
+    @staticmethod
+    def _cut(path: str) -> list[tuple[int, int]]:
+        pieces, begin = [], 0
+        with open(path, "rb") as file:
+            size = file.seek(0, io.SEEK_END)
+            while begin < size:
+                file.seek(min(size, begin + CHUNK))
+                file.readline()
+                pieces.append((begin, file.tell()))
+                begin = file.tell()
+        return pieces
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def __getitem__(self, index: int) -> Batch:
+        path, begin, end = self._pieces[index]
+        with open(path, "rb") as file:
+            file.seek(begin)
+            text = io.BytesIO(file.read(end - begin))
+        frame = pandas.read_csv(text, header=None, names=["x", "y"], dtype=np.float64, engine="c")
+        return frame["x"].to_numpy(), frame["y"].to_numpy()
+
+
+class Sliced:
+    """The elements of a grain dataset, cut into batches."""
+
+    def __init__(self, dataset: Any, rows: int) -> None:
+        self._dataset, self._rows = dataset, rows
+
+    def __iter__(self) -> Any:
+        for x, y in self._dataset:
+            for at in range(0, len(x), self._rows):
+                yield x[at : at + self._rows], y[at : at + self._rows]
+
+
+@contender("W1a")
+def chunks(source: Source) -> Any:
+    """Chunks of 4 MB parsed by pandas in read threads, sliced."""
+    options = grain.ReadOptions(num_threads=2, prefetch_buffer_size=4)
+    dataset = grain.MapDataset.source(Chunks(source)).to_iter_dataset(options)
+    return Sliced(dataset, source.batch_size)

@@ -1,0 +1,82 @@
+"""tf.data: its forms that stream, and the faster one that holds whole files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import tensorflow as tf
+
+from bench import programs, reservoir
+from bench.contender import Source, contender
+
+Dataset = Any
+DEFAULTS = [tf.constant([], tf.float64)] * 2
+
+
+def parse(lines: Any) -> Any:
+    return tuple(tf.io.decode_csv(lines, DEFAULTS))
+
+
+@contender("W1a", parts=2)
+def serial(source: Source) -> Dataset:
+    """TextLineDataset, batch, decode_csv of a batch, prefetch; no tuning, streams."""
+    lines = tf.data.TextLineDataset(source.files, buffer_size=1 << 20)
+    return lines.batch(source.batch_size).map(parse).prefetch(2)
+
+
+@contender("W1a", parts=4)
+def csv_interleaved(source: Source) -> Dataset:
+    """A CsvDataset for each core, batches of them interleaved; streams."""
+
+    def rows(path: Any) -> Dataset:
+        return tf.data.experimental.CsvDataset(path, [tf.float64] * 2, buffer_size=1 << 20).batch(
+            source.batch_size
+        )
+
+    cores = programs.cores()
+    paths = tf.data.Dataset.from_tensor_slices(source.files)
+    return paths.interleave(rows, cores, num_parallel_calls=cores, deterministic=False).prefetch(2)
+
+
+@contender("W1a", parts=4)
+def whole_files(source: Source) -> Dataset:
+    """A whole file an element, read, split and decoded on all cores, batched anew."""
+
+    def read(path: Any) -> Any:
+        return parse(tf.strings.split(tf.strings.strip(tf.io.read_file(path)), "\n"))
+
+    paths = tf.data.Dataset.from_tensor_slices(source.files)
+    return paths.map(read, programs.cores()).rebatch(source.batch_size).prefetch(2)
+
+
+@contender("W1b", parts=2)
+def shuffle_lines(source: Source) -> Dataset:
+    """TextLineDataset, shuffle, batch, decode_csv of a batch, prefetch; no tuning."""
+    lines = tf.data.TextLineDataset(source.files, buffer_size=1 << 20)
+    shuffled = lines.shuffle(reservoir.SIZE, seed=7)
+    return shuffled.batch(source.batch_size).map(parse).prefetch(2)
+
+
+@contender("W1b", parts=2)
+def shuffle_lines_parallel(source: Source) -> Dataset:
+    """The same with decode_csv of several batches at a time, tuned."""
+    lines = tf.data.TextLineDataset(source.files, buffer_size=1 << 20)
+    shuffled = lines.shuffle(reservoir.SIZE, seed=7)
+    tuned = tf.data.AUTOTUNE
+    return shuffled.batch(source.batch_size).map(parse, tuned).prefetch(tuned)
+
+
+@contender("W1b", parts=2)
+def shuffle_csv_interleaved(source: Source) -> Dataset:
+    """CsvDatasets interleaved row by row, shuffle, batch, prefetch."""
+
+    def rows(path: Any) -> Dataset:
+        return tf.data.experimental.CsvDataset(path, [tf.float64] * 2, buffer_size=1 << 20)
+
+    cores = programs.cores()
+    paths = tf.data.Dataset.from_tensor_slices(source.files)
+    mixed = paths.interleave(rows, cores, block_length=1024, num_parallel_calls=cores)
+    return mixed.shuffle(reservoir.SIZE, seed=7).batch(source.batch_size).prefetch(2)

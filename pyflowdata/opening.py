@@ -1,0 +1,135 @@
+"""Opens a loader: from what a user gives to C, and from what C chose to Python."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ._native import CData, check, ffi, lib, new_error, new_struct, text
+from .batches import Array
+from .errors import InvalidArgumentError
+from .graph import Blob
+from .state import Reader
+
+_ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
+_warned_readers: set[str] = set()
+
+
+def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Array]], Any]]:
+    """The blobs of DataLoader's arguments, and what makes a batch of their arrays."""
+    form: Callable[[list[Array]], Any] = tuple
+    blobs: list[Any] = list(given)
+    if len(given) == 1:
+        if isinstance(given[0], Mapping):
+            keys = list(given[0])
+            blobs = list(given[0].values())
+            form = _dict_form(keys)
+        elif isinstance(given[0], (tuple, list)):
+            blobs = list(given[0])
+        else:
+            form = operator.itemgetter(0)
+    if not blobs:
+        raise InvalidArgumentError("no blobs were given; a DataLoader needs at least one")
+    for blob in blobs:
+        if not isinstance(blob, Blob):
+            raise InvalidArgumentError(
+                f"{blob!r:.80} was given as a blob; a DataLoader takes blobs, or one tuple or "
+                "dict of blobs, as op functions return them"
+            )
+    return blobs, form
+
+
+def _dict_form(keys: list[Any]) -> Callable[[list[Array]], dict[Any, Array]]:
+    return lambda arrays: dict(zip(keys, arrays, strict=True))
+
+
+def _whole(name: str, value: object, bits: int) -> int:
+    """An option as C takes it; None is 0, which stands for "choose"."""
+    if value is None:
+        return 0
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidArgumentError(
+            f"{name} = {value!r} ({type(value).__name__}); it must be an int or None"
+        ) from None
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise InvalidArgumentError(f"{name} = {number}; it must be a number of {bits} bits")
+    return number
+
+
+def open_loader(
+    blobs: list[Blob], num_threads: object, prefetch: object, memory_budget: object, rule: object
+) -> CData:
+    """Checks the options and opens the readers; the loader is released with what is returned."""
+    options = new_struct("pfd_loader_options")
+    options.num_threads = _whole("num_threads", num_threads, 32)
+    options.prefetch = _whole("prefetch", prefetch, 32)
+    options.memory_budget = _whole("memory_budget", memory_budget, 64)
+    if not isinstance(rule, str) or rule not in _ZIP:
+        raise InvalidArgumentError(f"zip = {rule!r}; it must be one of {', '.join(_ZIP)}")
+    options.zip = _ZIP[rule]
+    slots = ffi.new("pfd_blob[]", len(blobs))
+    for slot, blob in zip(slots, blobs, strict=True):
+        blob.fill(slot)
+    out, err = ffi.new("pfd_loader **"), new_error()
+    check(lib.pfd_loader_open(options, slots, len(blobs), out, err), err)
+    return ffi.gc(out[0], lib.pfd_loader_release)
+
+
+def read_info(handle: CData) -> CData:
+    """The `pfd_loader_info` of an open loader."""
+    info = new_struct("pfd_loader_info")
+    check(lib.pfd_loader_get_info(handle, info), new_error())
+    return info
+
+
+def read_readers(handle: CData, count: int) -> tuple[Reader, ...]:
+    """What an open loader says about its readers."""
+    return tuple(_read_reader(handle, index) for index in range(count))
+
+
+def _read_reader(handle: CData, index: int) -> Reader:
+    info, err = new_struct("pfd_reader_info"), new_error()
+    check(lib.pfd_loader_get_reader(handle, index, info), err)
+    return Reader(
+        name=text(info.name),
+        op=text(info.op),
+        seed=info.seed,
+        seed_is_default=info.seed_origin == lib.PFD_SEED_DEFAULT,
+        spec=_read_spec(info),
+        files=info.num_files,
+        bytes=info.num_bytes,
+        records=info.num_records,
+        data=f"{info.data_fingerprint:016x}",
+        batch_size=info.batch_size,
+        rank=info.rank,
+        world_size=info.world_size,
+    )
+
+
+def _read_spec(info: CData) -> dict[str, str]:
+    """The attrs that decide the order; C escapes control characters, so a line is an attr."""
+    spec = dict(line.split("=", 1) for line in text(info.spec).split("\n"))
+    spec["order_key"] = text(info.order_key)
+    return spec
+
+
+def warn_of_default_seeds(readers: tuple[Reader, ...]) -> None:
+    """Once per reader's name: a program that opens a loader again and again knows by then."""
+    for reader in readers:
+        if (
+            reader.seed_is_default
+            and reader.spec.get("random_shuffle") == "true"
+            and reader.name not in _warned_readers
+        ):
+            warnings.warn(
+                f"{reader.name}: seed is left open with world_size = {reader.world_size}; "
+                f"{reader.seed} is used, so that all ranks have the same order. Give a seed.",
+                stacklevel=3,
+            )
+            _warned_readers.add(reader.name)

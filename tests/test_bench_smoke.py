@@ -1,0 +1,79 @@
+"""The benchmark finds out what a loader delivers wrongly.  `make bench-smoke` runs all of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench import data, reservoir, table
+
+
+@pytest.fixture
+def text(tmp_path, monkeypatch):
+    monkeypatch.setattr(data, "FOLDER", tmp_path)
+    small = data.Text(0.02, parts=3)
+    small.prepare()
+    return small
+
+
+def columns(text, parts=None):
+    tables = [np.loadtxt(path, delimiter=",", ndmin=2) for path in text.files(parts)]
+    return np.concatenate(tables).T.copy()
+
+
+def verdict(text, batches):
+    check = data.Check()
+    for x, y in batches:
+        check.add(x, y)
+    return text.truth()[0].compare(check.found())
+
+
+def test_the_files_are_the_same_each_time(text, tmp_path):
+    before = [open(path).read() for path in text.files()]
+    (tmp_path / text.name / "manifest.json").unlink()
+    assert text.prepare() == text.prepare()
+    assert before == [open(path).read() for path in text.files()]
+    assert all(0 <= value < 10 for value in columns(text)[0])
+
+
+def test_a_changed_file_is_found(text):
+    with open(text.files()[1], "r+") as file:
+        file.write("9")
+    with pytest.raises(SystemExit, match="were changed"):
+        text.prepare()
+
+
+def test_rows_in_any_order_and_form_are_right(text):
+    x, y = columns(text)
+    order = np.random.default_rng(1).permutation(len(x))
+    assert verdict(text, [(x, y)]) == "exact"
+    assert verdict(text, [(x[i : i + 1], y[[i]].reshape(1, 1)) for i in order]) == "exact"
+    assert text.truth(2)[0].rows == len(columns(text, 2)[0])
+
+
+def test_what_is_wrong_is_found(text):
+    x, y = columns(text)
+    assert "rows instead of" in verdict(text, [(x[1:], y[1:])])
+    assert "x_sum is" in verdict(text, [(np.append(x[1:], 77.0), y)])
+    assert verdict(text, [(np.nextafter(x, 11), y)]) == "rounded"
+    assert verdict(text, [(np.roll(x, 1), y)]) != "exact"
+
+
+@pytest.mark.parametrize("rows", [100, 4096, 65_536])
+def test_shuffle_buffer_delivers_each_row_once(rows):
+    x = np.arange(200_001.0)
+    tables = [(part, -part) for part in (x[:150_000], x[150_000:])]
+    batches = list(reservoir.shuffled(tables, rows))
+    found = np.concatenate([batch[0] for batch in batches])
+    assert (np.concatenate([batch[1] for batch in batches]) == -found).all()
+    assert not (found == x).all() and (np.sort(found) == x).all()
+
+
+def test_ratios_are_taken_within_a_round():
+    def rounds(*seconds):
+        return [s and {"bytes": 1e6, "seconds": s, "check": "exact"} for s in seconds]
+
+    results = {"ours": rounds(1, 4, 2), "a": rounds(3, 4, None), "b": rounds(30, 40, 20)}
+    assert table.best(results, ["a", "b"]) == "a"
+    assert table.ratio_column("/ a", results, "a") == {"": "/ a", "ours": "2", "a": "1", "b": "0.1"}
+    assert "failed" not in table.render(results, list(results), table.LIMITS, [])
