@@ -15,7 +15,7 @@
 #include "dataset/dataset.h"
 
 /* at() of a decorator turns positions into inner ones by pieces of this many, on its stack. */
-#define PFD_POSITIONS_PER_PIECE 256
+#define PFD_POSITIONS_PER_PIECE 1024
 
 /* PFD_INTERNAL when a batch of `rows` does not fit into the `max` records that next() was given. */
 pfd_status pfd_dataset_check_room(const pfd_dataset *ds, int64_t max, int64_t rows, pfd_error *err);

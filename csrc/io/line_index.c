@@ -21,9 +21,11 @@
 enum { stride_bytes = 56, huge_page = 2 * 1024 * 1024 };
 
 struct pfd_line_group {
-    uint64_t head; /* first byte in all of the text * 2^17 + file * 2 + whether it is loose */
+    uint64_t head; /* first byte in all of the text * 2^18 + file * 4 + flags */
     uint8_t strides[stride_bytes];
 };
+
+enum { is_loose = 1, has_returns = 2 }; /* flags: the latter where a CR lies in the group */
 
 /* Where a file number is too large for a head. */
 enum { most_file = UINT16_MAX };
@@ -80,7 +82,7 @@ static void open_group(builder *self)
 {
     uint64_t file = (uint64_t)(self->file < most_file ? self->file : most_file);
     self->index->groups[self->index->num_groups++].head =
-        (uint64_t)self->last_byte << 17 | file << 1;
+        (uint64_t)self->last_byte << 18 | file << 2;
     self->used = 0;
 }
 
@@ -108,7 +110,7 @@ static void add_marks(builder *self, int64_t byte, const uint32_t *marks, int64_
             largest |= stride;
             put_stride(group, index->width, self->used + j, stride);
         }
-        if (largest >> (8 << index->width)) group->head |= 1;
+        if (largest >> (8 << index->width)) group->head |= is_loose;
         self->last_byte = byte + before;
         self->used += some;
         i += some;
@@ -116,9 +118,10 @@ static void add_marks(builder *self, int64_t byte, const uint32_t *marks, int64_
     }
 }
 
-static void loosen(pfd_line_index *index, int64_t first_group)
+/* Flags the groups from the given one on. */
+static void flag(pfd_line_index *index, int64_t first_group, uint64_t flags)
 {
-    for (int64_t i = first_group; i < index->num_groups; i++) index->groups[i].head |= 1;
+    for (int64_t i = first_group; i < index->num_groups; i++) index->groups[i].head |= flags;
 }
 
 /* Counts and marks the records of a file. */
@@ -128,21 +131,22 @@ static pfd_status add_file(builder *self, const pfd_file *file, pfd_error *err)
     pfd_line_index *index = self->index;
     const int64_t step = INT64_C(1) << index->shift;
     int64_t first_byte = index->files[self->file].first_byte;
-    pfd_line_marker marker = {0, step - self->records % step, 0};
+    pfd_line_marker marker = {.left = step - self->records % step};
     for (int64_t at = 0; at < file->size; at += bytes_per_scan) {
         int64_t size = file->size - at < bytes_per_scan ? file->size - at : bytes_per_scan;
         int64_t first_group = index->num_groups - 1, left = marker.left;
-        int64_t blank_lines = marker.blank_lines;
+        marker.blank_lines = marker.returns = 0;
         PFD_TRY(reserve(index, index->num_groups + most_groups, err));
         int64_t n = self->scan->mark(file->data + at, size, step, &marker, marks);
         self->records += n * step + left - marker.left;
         add_marks(self, first_byte + at, marks, n);
-        if (marker.blank_lines > blank_lines) loosen(index, first_group);
+        if (marker.blank_lines > 0) flag(index, first_group, is_loose);
+        if (marker.returns > 0) flag(index, first_group, has_returns);
     }
     if (file->size == 0 || file->data[file->size - 1] == '\n') return PFD_OK;
     const uint32_t mark = 1;
     self->records += (int64_t)marker.content;
-    if (!marker.content) loosen(index, index->num_groups - 1);
+    if (!marker.content) flag(index, index->num_groups - 1, is_loose);
     else if (marker.left == 1) add_marks(self, first_byte + file->size, &mark, 1);
     return PFD_OK;
 }
@@ -150,7 +154,7 @@ static pfd_status add_file(builder *self, const pfd_file *file, pfd_error *err)
 pfd_status pfd_line_index_build(pfd_line_index *index, const pfd_file *files, int64_t num_files,
                                 const pfd_newline_scan *scan, pfd_error *err)
 {
-    *index = (pfd_line_index){.num_files = num_files};
+    *index = (pfd_line_index){.texts = files, .num_files = num_files};
     size_t places = (size_t)num_files + 1;
     index->files = calloc(places, sizeof *index->files);
     if (!index->files)
@@ -256,20 +260,28 @@ static inline pfd_line_start find(const pfd_line_index *index, int64_t position)
 {
     int64_t stride, i = group_of(index, position, &stride);
     const pfd_line_group *group = &index->groups[i];
-    int64_t file = file_from(index, position, (int64_t)(group->head >> 1 & most_file));
-    int64_t is_loose = (int64_t)(group->head & 1);
+    int64_t file = file_from(index, position, (int64_t)(group->head >> 2 & most_file));
     int64_t first_record = (position >> index->shift) << index->shift, size = 0;
-    int64_t byte = (int64_t)(group->head >> 17) - index->files[file].first_byte;
-    if (is_loose) first_record -= stride << index->shift;
-    else byte += sum_strides(group, index->width, stride);
-    if (!is_loose && index->shift == 0) size = get_stride(group, index->width, stride);
+    int64_t byte = (int64_t)(group->head >> 18) - index->files[file].first_byte;
+    if (group->head & is_loose) {
+        first_record -= stride << index->shift;
+    } else {
+        byte += sum_strides(group, index->width, stride);
+        if (index->shift == 0) size = get_stride(group, index->width, stride);
+    }
     if (first_record < index->files[file].first_record || byte < 0) {
         first_record = index->files[file].first_record;
         byte = 0;
     }
-    return (pfd_line_start){file, byte, position - first_record, size};
+    return (pfd_line_start){.offset = byte,
+                            .skip = position - first_record,
+                            .size = size,
+                            .file = (int32_t)file,
+                            .is_plain = !(group->head & has_returns)};
 }
 
+/* Short loops, so that many of their accesses to memory are under way at once: with the work
+ * between them it takes longer. */
 void pfd_line_index_find(const pfd_line_index *index, const int64_t *positions, int64_t n,
                          pfd_line_start *starts)
 {
@@ -277,4 +289,9 @@ void pfd_line_index_find(const pfd_line_index *index, const int64_t *positions, 
     for (int64_t i = 0; i < n; i++)
         __builtin_prefetch(&index->groups[group_of(index, positions[i], &stride)], 0, 2);
     for (int64_t i = 0; i < n; i++) starts[i] = find(index, positions[i]);
+    for (int64_t i = 0; i < n; i++) {
+        const uint8_t *text = index->texts[starts[i].file].data + starts[i].offset;
+        __builtin_prefetch(text, 0, 2);
+        __builtin_prefetch(text + starts[i].size, 0, 2);
+    }
 }

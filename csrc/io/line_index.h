@@ -15,6 +15,7 @@ typedef struct pfd_line_file {
 typedef struct pfd_line_group pfd_line_group;
 
 typedef struct pfd_line_index {
+    const pfd_file *texts; /* borrowed */
     int64_t num_files, num_records;
     pfd_line_file *files;   /* num_files + 1: the last one holds the totals */
     int shift;              /* a stride is that of 2^shift records */
@@ -24,16 +25,17 @@ typedef struct pfd_line_index {
 } pfd_line_index;
 
 /* Where to look for a record: `skip` records behind a place in a file.  Where `size` is not 0, skip
- * is 0, and it is the size of the line with its newline. */
+ * is 0, and `size` is that of the line, newline included; where `is_plain` as well, no CR is in it. */
 typedef struct pfd_line_start {
-    int64_t file, offset, skip, size;
+    int64_t offset, skip, size;
+    int32_t file, is_plain;
 } pfd_line_start;
 
 pfd_status pfd_line_index_build(pfd_line_index *index, const pfd_file *files, int64_t num_files,
                                 const pfd_newline_scan *scan, pfd_error *err);
 void pfd_line_index_free(pfd_line_index *index); /* accepts a zeroed one */
 
-/* Positions are in [0, num_records). */
+/* Positions are in [0, num_records).  The text there is fetched into the cache. */
 void pfd_line_index_find(const pfd_line_index *index, const int64_t *positions, int64_t n,
                          pfd_line_start *starts);
 int64_t pfd_line_index_file_of(const pfd_line_index *index, int64_t position);

@@ -16,7 +16,7 @@
 enum { block_size = 64 };
 
 typedef struct block_masks {
-    uint64_t newlines, content; /* bit i: byte i of the block */
+    uint64_t newlines, content, returns; /* bit i: byte i of the block */
 } block_masks;
 
 typedef block_masks (*masks_fn)(const uint8_t *block);
@@ -59,6 +59,7 @@ static int64_t mark_plain(const uint8_t *text, int64_t size, int64_t step, pfd_l
     for (int64_t i = 0; i < size; i++) {
         if (text[i] != '\n') {
             marker->content |= (uint64_t)is_content(text[i]);
+            marker->returns |= text[i] == '\r';
             continue;
         }
         if (!marker->content) marker->blank_lines++;
@@ -157,13 +158,14 @@ INLINE int64_t mark_by_masks(masks_fn masks_of, nth_fn nth, const uint8_t *text,
 {
     uint8_t buffer[block_size];
     int64_t left = marker->left, blank_lines = marker->blank_lines, n = 0;
-    uint64_t carry = marker->content;
+    uint64_t carry = marker->content, returns = 0;
     for (int64_t at = 0; at < size; at += block_size) {
         int whole = size - at >= block_size;
         const uint8_t *block = whole ? text + at : last_block(buffer, text + at, size - at);
         block_masks masks = masks_of(block);
         uint64_t ends = record_ends(masks, &carry);
         left -= __builtin_popcountll(ends);
+        returns |= masks.returns;
         blank_lines += __builtin_popcountll(masks.newlines ^ ends);
         for (; left <= 0; left += step) {
             /* so many ends lie behind the one that is marked */
@@ -171,7 +173,7 @@ INLINE int64_t mark_by_masks(masks_fn masks_of, nth_fn nth, const uint8_t *text,
             marks[n++] = (uint32_t)(at + nth(ends, before) + 1);
         }
     }
-    *marker = (pfd_line_marker){carry, left, blank_lines};
+    *marker = (pfd_line_marker){carry, left, blank_lines, marker->returns | (returns != 0)};
     return n;
 }
 
@@ -264,13 +266,15 @@ INLINE uint64_t gather(uint64_t tops)
 
 INLINE block_masks masks_words(const uint8_t *block)
 {
-    block_masks masks = {0, 0};
+    block_masks masks = {0, 0, 0};
     for (int i = 0; i < 8; i++) {
         uint64_t word = 0;
         for (int j = 0; j < 8; j++) word |= (uint64_t)block[8 * i + j] << (8 * j);
         uint64_t newline = equal_bytes(word, '\n');
+        uint64_t carriage_return = equal_bytes(word, '\r');
         uint64_t other = newline | equal_bytes(word, ' ') | equal_bytes(word, '\t') |
-                         equal_bytes(word, '\r');
+                         carriage_return;
+        masks.returns |= gather(carriage_return) << (8 * i);
         masks.newlines |= gather(newline) << (8 * i);
         masks.content |= gather(other) << (8 * i);
     }
@@ -285,7 +289,7 @@ LIST_VARIANT(words, , masks_words, nth_bit)
 /* ---- SSE2: every x86-64 ---------------------------------------------------------------------- */
 INLINE block_masks masks_sse2(const uint8_t *block)
 {
-    block_masks masks = {0, 0};
+    block_masks masks = {0, 0, 0};
     for (int i = 0; i < 4; i++) {
         __m128i bytes = _mm_loadu_si128((const void *)(block + 16 * i));
         __m128i newline = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n'));
@@ -294,6 +298,7 @@ INLINE block_masks masks_sse2(const uint8_t *block)
         __m128i carriage_return = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r'));
         __m128i other = _mm_or_si128(_mm_or_si128(newline, space),
                                      _mm_or_si128(tab, carriage_return));
+        masks.returns |= (uint64_t)(uint32_t)_mm_movemask_epi8(carriage_return) << (16 * i);
         masks.newlines |= (uint64_t)(uint32_t)_mm_movemask_epi8(newline) << (16 * i);
         masks.content |= (uint64_t)(uint32_t)_mm_movemask_epi8(other) << (16 * i);
     }
@@ -312,11 +317,13 @@ LIST_VARIANT(sse2, , masks_sse2, nth_bit)
 TARGET_AVX2 INLINE block_masks masks_avx2(const uint8_t *block)
 {
     const __m256i table = _mm256_setr_epi8(OTHER_BYTES, OTHER_BYTES);
-    block_masks masks = {0, 0};
+    block_masks masks = {0, 0, 0};
     for (int i = 0; i < 2; i++) {
         __m256i bytes = _mm256_loadu_si256((const void *)(block + 32 * i));
         __m256i newline = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\n'));
         __m256i other = _mm256_cmpeq_epi8(bytes, _mm256_shuffle_epi8(table, bytes));
+        __m256i carriage_return = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\r'));
+        masks.returns |= (uint64_t)(uint32_t)_mm256_movemask_epi8(carriage_return) << (32 * i);
         masks.newlines |= (uint64_t)(uint32_t)_mm256_movemask_epi8(newline) << (32 * i);
         masks.content |= (uint64_t)(uint32_t)_mm256_movemask_epi8(other) << (32 * i);
     }
@@ -343,6 +350,7 @@ TARGET_AVX512 INLINE block_masks masks_avx512(const uint8_t *block)
     __m512i bytes = _mm512_loadu_si512(block);
     block_masks masks = {
         .newlines = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\n')),
+        .returns = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8('\r')),
         .content = _mm512_cmpneq_epi8_mask(bytes, _mm512_shuffle_epi8(table, bytes)),
     };
     return masks;
@@ -380,6 +388,7 @@ TARGET_AVX512 static int64_t mark_avx512(const uint8_t *text, int64_t size, int6
         block_masks masks = masks_avx512(block);
         uint64_t ends = record_ends(masks, &marker->content);
         marker->blank_lines += __builtin_popcountll(masks.newlines ^ ends);
+        marker->returns |= masks.returns != 0;
         write_places(ends, at + 1, marks + n);
         n += __builtin_popcountll(ends);
     }

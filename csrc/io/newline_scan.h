@@ -13,6 +13,7 @@ typedef struct pfd_line_marker {
     uint64_t content; /* 1: the line at hand has content */
     int64_t left;     /* records until the next mark, at least 1 */
     int64_t blank_lines;
+    int64_t returns; /* CR seen; not how many */
 } pfd_line_marker;
 
 #define PFD_SPLIT_SLACK 80  /* places that mark() and split() may write beyond those they return */
