@@ -38,8 +38,12 @@ class DataLoader(Generic[BatchT]):
     It views memory of the loader, is writable, and belongs to the caller until it and all views
     of it are collected; also after close().
 
-    A loader may be used by several threads; they take turns.  It belongs to the process that
-    opened it: in a forked child its calls raise UnsupportedError.
+    A blob that is given twice gives two arrays that share their memory.
+
+    A loader may be used by several threads; they take turns.  In a signal handler, close(),
+    state_dict(), stats() and skipped may be used at any time; what takes batches or moves the
+    loader raises UnsupportedError while the thread is inside such a call.  A loader belongs to the
+    process that opened it: in a forked child its calls raise UnsupportedError.
     """
 
     @overload
@@ -119,6 +123,7 @@ class DataLoader(Generic[BatchT]):
         self._names = tuple(blob.name for blob in wanted)
         self._life = _OPEN
         self._taking = threading.RLock()  # held by who takes batches or moves the loader
+        self._is_busy = False  # its holder is inside a call that must not be entered again
         self._epoch = self._position = 0  # behind the last delivered batch
         self._begun: int | None = None  # the epoch begun last; None: begin at the position
         self._iterator = 0  # number of the iterator that may go on
@@ -140,6 +145,7 @@ class DataLoader(Generic[BatchT]):
         An iterator made before, and not at its end, raises CancelledError from now on.
         """
         with self._taking:
+            self._check_idle()
             if self._begun is not None:
                 return self._begin(self._begun + 1, 0, endless=False)
             return self._begin(self._epoch, self._position, endless=False)
@@ -151,6 +157,7 @@ class DataLoader(Generic[BatchT]):
             InvalidArgumentError: An epoch has no batches.
         """
         with self._taking:
+            self._check_idle()
             return self._begin(*self._next_place(), endless=True)
 
     def _begin(self, epoch: int, position: int, *, endless: bool) -> Iterator[BatchT]:
@@ -209,6 +216,7 @@ class DataLoader(Generic[BatchT]):
         """
         with self._taking:
             self._check_life()
+            self._check_idle()
             place = read_state(state, self._readers, self._num_batches)
             for index, seed in enumerate(place.seeds):
                 if self._readers[index].seed != seed:
@@ -283,6 +291,15 @@ class DataLoader(Generic[BatchT]):
 
     # ---- Life ---------------------------------------------------------------------------------
 
+    def _check_idle(self) -> None:
+        """Only for who holds the lock: then a busy holder is this same thread, further out."""
+        if self._is_busy:
+            raise UnsupportedError(
+                "this thread is inside next() of the DataLoader already, and a signal handler or "
+                "__del__ called it again; there only close(), state_dict(), stats() and skipped "
+                "may be used"
+            )
+
     def _check_life(self) -> None:
         if self._life == _CLOSED:
             raise CancelledError("the DataLoader is closed")
@@ -315,6 +332,7 @@ class DataLoader(Generic[BatchT]):
     def _forget(self) -> None:
         """In a forked child: the threads are the parent's, and the lock may be held for ever."""
         self._taking = threading.RLock()
+        self._is_busy = False
         self._life = _FORKED
 
 
@@ -332,30 +350,40 @@ class _Batches(Iterator[BatchT]):
     def __next__(self) -> BatchT:
         loader = self._loader
         with loader._taking:
-            if loader._must_seek or self._number != loader._iterator:
-                self._go_to_position()
-            loader._must_seek = True  # until an interrupt can no longer come in between
-            ended = False
+            if loader._is_busy:
+                loader._check_idle()
             try:
-                while True:
-                    status = _next(loader._handle, _SIGNALS_NS, loader._arrays.batch, loader._err)
-                    if status == 0:
-                        arrays, epoch, step = loader._arrays.take()
-                        batch = loader._form(arrays)
-                        loader._epoch, loader._position = epoch, step + 1
-                        loader._must_seek = False
-                        return batch
-                    if status < 0:
-                        failure = loader._failure(status)
-                        loader._must_seek = False  # the library passes over it or tries again
-                        raise failure
-                    if status == _END:
-                        self._end_epoch(is_second=ended)
-                        ended = True
-                    loader._check_life()
-            except BaseException:
-                loader._arrays.give_back()
-                raise
+                loader._is_busy = True
+                if loader._must_seek or self._number != loader._iterator:
+                    self._go_to_position()
+                return self._take()
+            finally:
+                loader._is_busy = False
+
+    def _take(self) -> BatchT:
+        loader = self._loader
+        loader._must_seek = True  # until an interrupt can no longer come in between
+        ended = False
+        try:
+            while True:
+                status = _next(loader._handle, _SIGNALS_NS, loader._arrays.batch, loader._err)
+                if status == 0:
+                    arrays, epoch, step = loader._arrays.take()
+                    batch = loader._form(arrays)
+                    loader._epoch, loader._position = epoch, step + 1
+                    loader._must_seek = False
+                    return batch
+                if status < 0:
+                    failure = loader._failure(status)
+                    loader._must_seek = False  # the library passes over it or tries again
+                    raise failure
+                if status == _END:
+                    self._end_epoch(is_second=ended)
+                    ended = True
+                loader._check_life()
+        except BaseException:
+            loader._arrays.give_back()
+            raise
 
     def _go_to_position(self) -> None:
         loader = self._loader

@@ -566,20 +566,21 @@ def interrupt(monkeypatch, iterator):
 
 
 def test_failures_that_pass_nothing_over_move_nothing(tmp_path, monkeypatch):
-    (tmp_path / "part-0").write_text("".join(f"{n},0\n" for n in range(9)))
+    (tmp_path / "part-0").write_text("".join(f"{n},0\n" for n in range(40)))
     blob = flow.MiniReader(tmp_path)
-    with flow.DataLoader(blob, num_threads=1, prefetch=1) as opened:
-        slot_bytes = opened.stats()["slot_bytes"] // opened.stats()["slots"]
-    with flow.DataLoader(blob, prefetch=1, memory_budget=3 * slot_bytes) as opened:
-        iterator = iter(opened)
-        held = [next(iterator) for _ in range(3)]
-        for _ in range(4):
+    with flow.DataLoader(blob, prefetch=1, memory_budget=2000) as opened:
+        iterator, held = iter(opened), []
+        with pytest.raises(flow.OutOfMemoryError):
+            while True:
+                held.append(next(iterator))
+        count = len(held)
+        for _ in range(3):
             with pytest.raises(flow.OutOfMemoryError):
                 next(iterator)
-        assert opened.state_dict()["position"] == 3
+        assert opened.state_dict()["position"] == count
         interrupt(monkeypatch, iterator)
         held.clear()
-        assert [batch[0, 0] for batch in iterator] == [3, 4, 5, 6, 7, 8]
+        assert [batch[0, 0] for batch in iterator] == list(range(count, 40))
 
 
 def test_bad_batch_is_met_again_after_an_interrupt(tmp_path, monkeypatch):
@@ -816,6 +817,52 @@ def test_interrupt_loses_no_batch(monkeypatch, loader):
     assert loader.state_dict()["position"] == 2
     assert slots_held(loader) == 2
     assert epoch_of([*found, *iterator]) == expected
+
+
+def test_next_is_not_entered_again(monkeypatch, loader):
+    """A signal handler that takes batches while next() is at it: one slot has one owner."""
+    expected = epoch_of_number(0)
+    real, told = loader_module._next, []
+
+    def handler(iterator):
+        state = loader.state_dict()
+        for call in (
+            lambda: next(iterator),
+            lambda: iter(loader),
+            loader.repeat,
+            lambda: loader.load_state_dict(state),
+        ):
+            with pytest.raises(flow.UnsupportedError, match="inside next") as caught:
+                call()
+            told.append(isinstance(caught.value, RuntimeError))
+        assert state["position"] == len(found) % 5 and loader.stats()["slots_held"] >= len(found)
+
+    def signalled(*arguments):
+        handler(iterator)
+        status = real(*arguments)
+        handler(iterator)
+        return status
+
+    iterator, found = iter(loader), []
+    monkeypatch.setattr(loader_module, "_next", signalled)
+    for batch in iterator:
+        found.append(batch)
+    assert epoch_of(found) == expected and told == [True] * (2 * 4 * 6)
+    assert slots_held(loader) == 5
+    del batch
+    found.clear()
+    gc.collect()
+    assert slots_held(loader) == 0
+    assert len(list(iter(loader))) == 5
+
+
+def test_end_stays_the_end_beside_later_iterators(loader):
+    first, second = iter(loader), None
+    list(first)
+    second = iter(loader)
+    assert list(first) == []
+    list(second)
+    assert list(first) == list(second) == []
 
 
 def test_forked_child_is_refused(loader):
