@@ -19,6 +19,7 @@ import pytest
 
 import pyflowdata as flow
 from pyflowdata import loader as loader_module
+from pyflowdata import opening as opening_module
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = str(ROOT / "data")
@@ -35,6 +36,11 @@ def make_loader(reader_attrs=None, **options):
 
 def epoch_of(batches):
     return [batch[0].ravel().tolist() for batch in batches]
+
+
+class Secret:
+    def __repr__(self):
+        raise ValueError("not told")
 
 
 @pytest.fixture
@@ -87,6 +93,53 @@ def test_library_of_another_build(monkeypatch):
     monkeypatch.setattr(_native, "ffi", Loads)
     with pytest.raises(ImportError, match="ABI 0x00000007.*headers in .* run `make`"):
         _native._load()
+
+
+def test_library_with_a_faulty_op(monkeypatch):
+    from pyflowdata import _native
+
+    class Library:
+        @staticmethod
+        def pfd_registry_check(err):
+            err.op, err.message = b"Faulty", b"field 'attrs' is wrong"
+            return library.PFD_INTERNAL
+
+    library = _native.lib
+    monkeypatch.setattr(_native, "lib", Library)
+    with pytest.raises(ImportError, match="libpyflowdata.so: Faulty: field 'attrs' is wrong"):
+        _native._check_registry()
+    assert library.pfd_registry_check(_native.new_error()) == 0
+
+
+def test_nothing_is_looked_up_late(tmp_path):
+    """cffi's lock cannot be taken twice: a signal handler that needs it might wait for ever."""
+    code = f"""
+import pyflowdata as flow
+from pyflowdata import _native
+class Forbidden:
+    def __enter__(self):
+        raise AssertionError("cffi's lock was taken")
+    def __exit__(self, *_):
+        pass
+_native.ffi._lock = Forbidden()
+with open({str(tmp_path / "part-0")!r}, "w") as file:
+    file.write("1,2\\nx\\n3,4\\n")
+blob = flow.MiniReader({str(tmp_path)!r}, on_error="skip", with_id=True, name="r", seed=3)[0]
+x = flow.user_op_builder("d").Op("mini_decoder").Input("in", blob).Output("x").Build()
+z = flow.Affine(x.SoleOutputBlob(), scale=2, dtype="float32")
+for values in ([1], [0.5], ["a"], "a", 0.5, True):
+    try:
+        flow.Affine(z, scale=values)
+    except flow.InvalidArgumentError:
+        pass
+with flow.DataLoader(z) as loader:
+    state = loader.state_dict()
+    assert len(list(loader)) == 3 and len(loader.skipped) == 1 and loader.stats()
+    loader.load_state_dict(dict(state, readers=dict(r=dict(state["readers"]["r"], seed=4))))
+    assert len(list(loader)) == 3
+"""
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 # ---- Functions ----------------------------------------------------------------------------------
@@ -244,6 +297,7 @@ def test_dtypes():
         (({},), "no blobs"),
         ((3,), "3 was given as a blob"),
         (("rows", "more"), "'rows' was given"),
+        ((Secret(),), r"<Secret without a repr\(\)> was given"),
     ],
 )
 def test_what_is_no_blob(given, says):
@@ -773,6 +827,47 @@ def test_interrupt_ends_a_wait(monkeypatch, loader):
     assert len(list(iterator)) == 5
 
 
+def test_interrupt_ends_an_open(monkeypatch):
+    """What is opened for nobody is released when it is open."""
+    real, may_open = opening_module.lib, threading.Event()
+
+    class Library:
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def pfd_loader_open(self, *arguments):
+            may_open.wait()
+            return real.pfd_loader_open(*arguments)
+
+        def pfd_loader_release(self, loader):
+            released.append(loader)
+            real.pfd_loader_release(loader)
+
+    released = []
+    blob = rows()
+    monkeypatch.setattr(opening_module, "lib", Library())
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt) as kept:
+        flow.DataLoader(blob)
+    assert not released and kept
+    may_open.set()
+    deadline = time.monotonic() + 10
+    while not released and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(released) == 1
+
+
+def test_open_where_no_thread_can_be_started(monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with make_loader() as opened:
+        assert len(list(opened)) == 5
+    with pytest.raises(flow.FileError, match="/no/such"):
+        flow.DataLoader(flow.MiniReader("/no/such"))
+
+
 def test_interrupts_are_never_swallowed():
     """Wherever in the loop they come: the finalizers of arrays run no Python code."""
     code = f"""
@@ -853,7 +948,8 @@ def test_next_is_not_entered_again(monkeypatch, loader):
     found.clear()
     gc.collect()
     assert slots_held(loader) == 0
-    assert len(list(iter(loader))) == 5
+    monkeypatch.undo()
+    assert len(list(loader)) == 5
 
 
 def test_end_stays_the_end_beside_later_iterators(loader):
