@@ -8,14 +8,14 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ._native import check, exception, ffi, lib, new_error, new_struct
 from .batches import Array, BatchArrays
 from .errors import CancelledError, Error, InvalidArgumentError, UnsupportedError
 from .graph import Blob
-from .opening import arrange, open_loader, read_info, read_readers, warn_of_default_seeds
-from .state import make_state, read_state
+from .opening import arrange, open_loader, read_info, read_readers, warn_of_readers
+from .state import LAST_EPOCH, make_state, read_state
 
 __all__ = ["DataLoader"]
 
@@ -55,7 +55,7 @@ class DataLoader(Generic[BatchT]):
         num_threads: int | None = ...,
         prefetch: int | None = ...,
         memory_budget: int | None = ...,
-        zip: str = ...,
+        zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
 
     @overload
@@ -67,7 +67,7 @@ class DataLoader(Generic[BatchT]):
         num_threads: int | None = ...,
         prefetch: int | None = ...,
         memory_budget: int | None = ...,
-        zip: str = ...,
+        zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
 
     @overload
@@ -79,7 +79,7 @@ class DataLoader(Generic[BatchT]):
         num_threads: int | None = ...,
         prefetch: int | None = ...,
         memory_budget: int | None = ...,
-        zip: str = ...,
+        zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
 
     @overload
@@ -92,7 +92,7 @@ class DataLoader(Generic[BatchT]):
         num_threads: int | None = ...,
         prefetch: int | None = ...,
         memory_budget: int | None = ...,
-        zip: str = ...,
+        zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
 
     def __init__(
@@ -101,16 +101,16 @@ class DataLoader(Generic[BatchT]):
         num_threads: int | None = None,
         prefetch: int | None = None,
         memory_budget: int | None = None,
-        zip: str = "strict",
+        zip: Literal["strict", "shortest"] = "strict",
     ) -> None:
         """Opens the readers; batches are made from here on, before they are asked for.
 
         Args:
             *blobs: Blobs, or one tuple or dict of blobs.
-            num_threads: Threads that work on batches; None: as many as this process may use.
-            prefetch: Batches that are made ahead; None: chosen from their size.
-            memory_budget: Bytes that batches may take, those still held included; None: half of
-                what the process may use.
+            num_threads: Threads that work on batches; None or 0: as many as this process may use.
+            prefetch: Batches that are made ahead; None or 0: chosen from their size.
+            memory_budget: Bytes that batches may take, those still held included; None or 0: half
+                of what the process may use.
             zip: What several readers must be: "strict", of equal length; "shortest": the one
                 that ends first ends the epoch.
 
@@ -135,7 +135,7 @@ class DataLoader(Generic[BatchT]):
         self._num_batches: int = self._info.num_batches
         self._arrays = BatchArrays(wanted, self._info)
         self._readers = read_readers(self._handle, self._info.num_readers)
-        warn_of_default_seeds(self._readers)
+        warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
 
@@ -162,6 +162,7 @@ class DataLoader(Generic[BatchT]):
 
     def _begin(self, epoch: int, position: int, *, endless: bool) -> Iterator[BatchT]:
         self._check_life()
+        _check_epoch(epoch)
         self._iterator += 1
         self._epoch, self._position, self._begun = epoch, position, epoch
         self._must_seek = True
@@ -192,7 +193,8 @@ class DataLoader(Generic[BatchT]):
     # ---- State --------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the loader is: a dict for JSON, below 1 KB, the same on every rank.
+        """Where the loader is: a dict for JSON, the same on every rank, below 1 KB for up to 8
+        readers.  A loader with many readers gives hashes of their attrs instead of the attrs.
 
         It counts the batches that were delivered, not those made ahead.  A batch that failed is
         met again, unless a later one was delivered.  After the last batch of an epoch it means the
@@ -329,11 +331,23 @@ class DataLoader(Generic[BatchT]):
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
+    def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(
+            "a DataLoader cannot be copied or pickled: it has threads and open files; save "
+            "state_dict(), open another DataLoader and give it to load_state_dict()"
+        )
+
     def _forget(self) -> None:
         """In a forked child: the threads are the parent's, and the lock may be held for ever."""
         self._taking = threading.RLock()
         self._is_busy = False
         self._life = _FORKED
+
+
+def _check_epoch(epoch: int) -> None:
+    """The last epoch can be the next one of a state, but not be begun: one would come behind it."""
+    if epoch >= LAST_EPOCH:
+        raise InvalidArgumentError(f"there is no epoch behind {LAST_EPOCH - 1}")
 
 
 class _Batches(Iterator[BatchT]):
@@ -403,6 +417,8 @@ class _Batches(Iterator[BatchT]):
                 "repeat() of an epoch without batches would never end; is last_batch='drop' with "
                 "fewer records than batch_size meant?"
             )
+        if self._endless:
+            _check_epoch(loader._epoch + 1)
         loader._epoch, loader._position, self._over = loader._epoch + 1, 0, not self._endless
         if self._over:
             raise StopIteration

@@ -17,6 +17,7 @@ from .state import Reader
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
 _SIGNALS_SECONDS = 0.05  # how long a wait may keep Python from looking for signals
 _warned_readers: set[str] = set()
+_readers_in_order: set[str] = set()  # warned of, too
 
 
 def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Array]], Any]]:
@@ -168,9 +169,20 @@ def _read_spec(info: CData) -> dict[str, str]:
     return spec
 
 
-def warn_of_default_seeds(readers: tuple[Reader, ...]) -> None:
+def warn_of_readers(readers: tuple[Reader, ...]) -> None:
     """Once per reader's name: a program that opens a loader again and again knows by then."""
     for reader in readers:
+        if (
+            reader.spec.get("shuffle_after_epoch") == "true"
+            and reader.spec.get("random_shuffle") == "false"
+            and reader.name not in _readers_in_order
+        ):
+            _readers_in_order.add(reader.name)
+            warnings.warn(
+                f"{reader.name}: shuffle_after_epoch=True has no effect without "
+                "random_shuffle=True; the records come in the order of the files.",
+                stacklevel=3,
+            )
         if (
             reader.seed_is_default
             and reader.spec.get("random_shuffle") == "true"
