@@ -147,7 +147,9 @@ def encode(value: str, what: str) -> bytes:
     try:
         return value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise InvalidArgumentError(f"{what} = {shown(value)}; it is no valid Unicode text") from None
+        raise InvalidArgumentError(
+            f"{what} = {shown(value)}; it is no valid Unicode text"
+        ) from None
 
 
 def new_struct(name: str) -> CData:

@@ -152,7 +152,8 @@ def _spec_differences(saved: Mapping[str, Any], own: Mapping[str, str]) -> list[
         if key not in saved:
             found.append(f"{key} = {own[key]}, the state does not have it")
         elif key not in own:
-            found.append(f"{_short(key)} = {_short(saved[key])} in the state, the loader does not have it")
+            theirs = f"{_short(key)} = {_short(saved[key])}"
+            found.append(f"{theirs} in the state, the loader does not have it")
         elif saved[key] != own[key]:
             found.append(f"{key} = {own[key]}, in the state {_short(saved[key])}")
     return found
