@@ -29,45 +29,52 @@ _Alignas(64) static const double reciprocals[24] = {
     1e-0,  1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9,  1e-10, 1e-11,
     1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22, 1};
 
-typedef struct pair_scales {
-    uint8_t scale[2]; /* digits behind the point, and 128 for a minus sign */
-} pair_scales;
+/* What is known of some records besides their digits. */
+typedef struct pair_notes {
+    uint16_t scales[PFD_PAIRS_AT_ONCE]; /* a byte for each number: the digits behind its point, and
+                                           128 for a minus sign */
+    uint64_t odd[PFD_PAIRS_AT_ONCE];    /* not 0: the record is to be left */
+} pair_notes;
+
+/* A mask in a general register, and only there: else GCC fetches it anew for every use. */
+TARGET_AVX512 INLINE uint64_t bits_of(__mmask64 mask)
+{
+    uint64_t bits = _cvtmask64_u64(mask);
+    __asm__("" : "+r"(bits));
+    return bits;
+}
 
 /* The digits of a record's two numbers, each ending one half of the vector, zeros before them. */
-TARGET_AVX512 INLINE __m512i align_digits(const pfd_record *record, pair_scales *scales,
-                                          uint64_t *odd)
+TARGET_AVX512 INLINE __m512i align_digits(const pfd_record *record, pair_notes *notes, int64_t i)
 {
     uint64_t size = (uint64_t)record->size, offset = (uintptr_t)record->data % 64;
     /* What lies in one cache line is loaded with that line and no other: a load that goes on into
      * the next one waits for it, also where the mask leaves it out. */
     offset &= 0 - (uint64_t)(offset + size <= 64);
-    uint64_t all = _bzhi_u64(UINT64_MAX, (unsigned)size);
-    __mmask64 inside = _cvtu64_mask64(all << offset);
-    __m512i text = _mm512_maskz_loadu_epi8(inside, record->data - offset);
+    uint64_t last_place = offset + size - 1;
+    uint64_t inside = _bzhi_u64(UINT64_MAX, (unsigned)size) << offset;
+    __m512i text = _mm512_maskz_loadu_epi8(_cvtu64_mask64(inside), record->data - offset);
     __m512i values = _mm512_sub_epi8(text, _mm512_set1_epi8('0'));
-    __mmask64 are_digits = _mm512_mask_cmple_epu8_mask(inside, values, _mm512_set1_epi8(9));
-    uint64_t digits = _cvtmask64_u64(are_digits) >> offset;
-    uint64_t comma = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(',')) >> offset;
-    uint64_t points = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('.')) >> offset;
-    uint64_t minus = _mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('-')) >> offset;
+    __mmask64 are_digits = _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9));
+    uint64_t digits = bits_of(are_digits);
+    uint64_t comma = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(',')));
+    uint64_t points = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('.')));
+    uint64_t minus = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('-')));
 
-    uint64_t first = comma - 1, last = ~first; /* the bytes of the two numbers, comma with the last */
-    uint64_t point1 = points & first, point2 = points & last;
+    uint64_t first = comma - 1; /* the bytes of the first number, and what comes before */
+    uint64_t points1 = points & first, points2 = points & ~first;
     uint64_t digits1 = (uint64_t)_mm_popcnt_u64(digits & first);
-    uint64_t digits2 = (uint64_t)_mm_popcnt_u64(digits & last);
-    uint64_t end1 = _tzcnt_u64(comma);
-    uint64_t scale1 = end1 - 1 - _tzcnt_u64(point1 | comma >> 1);
-    uint64_t scale2 = size - 1 - _tzcnt_u64(point2 | UINT64_C(1) << ((size - 1) & 63));
-    uint64_t sign2 = minus & comma << 1;
-    *odd = (all ^ (digits | comma | points | minus)) | (comma & first) |
-           (point1 & (point1 - 1)) | (point2 & (point2 - 1)) | (minus & ~(1 | comma << 1)) |
-           (uint64_t)(size > 64) | (uint64_t)(digits1 - 1 > 31) | (uint64_t)(digits2 - 1 > 31) |
-           (uint64_t)(scale1 > most_scale) | (uint64_t)(scale2 > most_scale);
-    scales->scale[0] = (uint8_t)(scale1 | (minus & 1) << 7);
-    scales->scale[1] = (uint8_t)(scale2 | (uint64_t)(sign2 != 0) << 7);
+    uint64_t digits2 = (uint64_t)_mm_popcnt_u64(digits & ~first);
+    uint64_t scale1 = _tzcnt_u64(comma) - 1 - _tzcnt_u64(points1 | comma >> 1);
+    uint64_t scale2 = last_place - _tzcnt_u64(points2 | UINT64_C(1) << (last_place & 63));
+    notes->scales[i] = (uint16_t)(scale1 | (uint64_t)((minus & first) != 0) << 7 | scale2 << 8 |
+                                  (uint64_t)((minus & ~first) != 0) << 15);
+    notes->odd[i] = (inside ^ (digits | comma | points | minus)) | _blsr_u64(comma) |
+                    _blsr_u64(points1) | _blsr_u64(points2) |
+                    (minus & ~(_blsi_u64(inside) | comma << 1)) |
+                    ((digits1 - 1) | (digits2 - 1)) >> 5 | (size - 1) >> 6;
 
-    uint64_t places = (uint64_t)(UINT32_MAX << ((32 - digits1) & 31)) |
-                      UINT64_MAX << ((64 - digits2) & 63);
+    uint64_t places = (uint64_t)(UINT32_MAX << (-digits1 & 31)) | UINT64_MAX << (-digits2 & 63);
     return _mm512_maskz_expand_epi8(places, _mm512_maskz_compress_epi8(are_digits, values));
 }
 
@@ -124,44 +131,40 @@ INLINE uint64_t records_of(uint64_t numbers)
 }
 
 /* The values of four records from what join_records() made of them. */
-TARGET_AVX512 INLINE uint64_t convert(const __m512i joined[2], const pair_scales *scales,
+TARGET_AVX512 INLINE uint64_t convert(const __m512i fours[4], const pair_notes *notes, int64_t i,
                                       __mmask8 wanted, double *rows)
 {
+    const __m512i joined[2] = {join_records(fours[0], fours[1]), join_records(fours[2], fours[3])};
     const __m512i uppers = _mm512_setr_epi64(0, 4, 1, 5, 8, 12, 9, 13);
     const __m512i lowers = _mm512_setr_epi64(2, 6, 3, 7, 10, 14, 11, 15);
     __m512i upper = _mm512_permutex2var_epi64(joined[0], uppers, joined[1]);
     __m512i lower = _mm512_permutex2var_epi64(joined[0], lowers, joined[1]);
     __m512i mantissa = _mm512_add_epi64(
         _mm512_mullo_epi64(upper, _mm512_set1_epi64(10000000000000000)), lower);
-    __m512i signs = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)scales));
+    __m512i signs = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)&notes->scales[i]));
     __m512i scale = _mm512_and_si512(signs, _mm512_set1_epi64(127));
     __mmask8 doubtful;
     __m512d value = divide(mantissa, scale, &doubtful);
     __m512i sign = _mm512_slli_epi64(_mm512_srli_epi64(signs, 7), 63);
     value = _mm512_castsi512_pd(_mm512_or_si512(_mm512_castpd_si512(value), sign));
     doubtful |= _mm512_cmpge_epu64_mask(upper, _mm512_set1_epi64(1000)); /* mantissa over 10^19 */
-    _mm512_mask_storeu_pd(rows, wanted, value);
-    return records_of(doubtful & wanted);
+    doubtful |= _mm512_cmpgt_epu64_mask(scale, _mm512_set1_epi64(most_scale));
+    _mm512_mask_storeu_pd(rows + 2 * i, wanted, value);
+    __m256i odd = _mm256_loadu_si256((const void *)&notes->odd[i]);
+    return records_of(doubtful) | _mm256_test_epi64_mask(odd, odd);
 }
 
 TARGET_AVX512 static uint64_t parse_avx512(const pfd_record *records, int64_t n, double *rows)
 {
-    __m512i joined[PFD_PAIRS_AT_ONCE / 2];
-    pair_scales scales[PFD_PAIRS_AT_ONCE];
-    uint64_t left = 0, odd;
-    for (int64_t i = 0; i < n; i += 2) {
-        const pfd_record *other = &records[i + 1 < n ? i + 1 : i];
-        __m512i one = join_digits(align_digits(&records[i], &scales[i], &odd));
-        left |= (uint64_t)(odd != 0) << i;
-        joined[i / 2] = join_records(one, join_digits(align_digits(other, &scales[i + 1], &odd)));
-        left |= (uint64_t)(odd != 0) << (i + (other - &records[i]));
-    }
+    __m512i fours[PFD_PAIRS_AT_ONCE];
+    pair_notes notes;
+    uint64_t left = 0;
+    for (int64_t i = 0; i < n; i++) fours[i] = join_digits(align_digits(&records[i], &notes, i));
     for (int64_t i = 0; i < n; i += 4) {
-        int64_t numbers = 2 * (n - i);
-        __mmask8 wanted = (__mmask8)_bzhi_u32(255, (unsigned)numbers);
-        left |= convert(joined + i / 2, scales + i, wanted, rows + 2 * i) << i;
+        __mmask8 wanted = (__mmask8)_bzhi_u32(255, (unsigned)(2 * (n - i)));
+        left |= convert(fours + i, &notes, i, wanted, rows) << i;
     }
-    return left;
+    return _bzhi_u64(left, (unsigned)n);
 }
 #endif
 
