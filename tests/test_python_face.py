@@ -865,7 +865,7 @@ def change(**values):
         (change(version=2), "version 2"),
         (change(epoch=-1), "epoch = -1"),
         (change(epoch=1.0), "epoch = 1.0"),
-        (change(epoch=2**62), "epoch = 4611686018427387904"),
+        (change(epoch=2**62 + 1), "epoch = 4611686018427387905"),
         (change(position="0"), "position = '0'"),
         (change(position=6), "has 5 batches"),
         (change(position=True), "position = True"),
