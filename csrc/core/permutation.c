@@ -1,11 +1,11 @@
 /* A keyed permutation of [0, n).
  *
  * i is written as two digits (l, r) of a mixed-radix number, l < left, r < 2^right_bits, and each
- * round adds a keyed hash of one digit to the other: a Feistel network (Luby and Rackoff, 1988) over
- * integers instead of bits, so that the domain can follow n closely.  What falls outside of [0, n)
- * is sent through again until it falls inside: cycle walking (Black and Rogaway: Ciphers with
- * arbitrary finite domains, 2002).  As the network is a bijection of its domain, the walk ends, and
- * the result is a bijection of [0, n).
+ * round adds a keyed hash of one digit to the other: a Feistel network (Luby and Rackoff, 1988)
+ * over integers instead of bits, so that the domain can follow n closely.  What falls outside of
+ * [0, n) is sent through again until it falls inside: cycle walking (Black and Rogaway: Ciphers
+ * with arbitrary finite domains, 2002).  As the network is a bijection of its domain, the walk
+ * ends, and the result is a bijection of [0, n).
  *
  * Digits are at least 16 wide: the rounds over a narrower domain reach only some of the n! orders.
  * For n > 256 the domain exceeds n by less than 2 * sqrt(n), and hardly anything is walked.
@@ -91,7 +91,7 @@ TARGET_AVX2 INLINE __m256i pass_avx2(const pfd_permutation *permutation, __m256i
     const __m128i shift = _mm_cvtsi32_si128((int)bits);
     const __m128i hash_shift = _mm_cvtsi32_si128((int)(32 - bits));
     const __m256i left = _mm256_set1_epi64x((int64_t)permutation->left);
-    const __m256i mask = _mm256_set1_epi64x((INT64_C(1) << bits) - 1);
+    const __m256i mask = _mm256_set1_epi64x((1LL << bits) - 1);
     __m256i l = _mm256_srl_epi64(i, shift), r = _mm256_and_si256(i, mask);
 #pragma GCC unroll 8
     for (int round = 0; round < PFD_PERMUTATION_ROUNDS; round += 2) {

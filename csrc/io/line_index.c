@@ -2,8 +2,8 @@
  *
  * A group is the place of its first record and the strides from there on: 56 of one byte, 28 of two
  * or 14 of four, as lines are long.  Where lines are short, a stride is that of 2, 4 or 8 records.
- * So a record is found by one access to the index.  A group is loose when blank lines lie in it or a
- * stride is too large for its bytes; its records are found by walking from its first one.
+ * So a record is found by one access to the index.  A group is loose when blank lines lie in it or
+ * a stride is too large for its bytes; its records are found by walking from its first one.
  *
  * Measured on 5 M rows of 24 bytes in random order (1.14 bytes of index a row), one thread: 58 ns a
  * row; with offsets of every 4th record (1 byte a row) 107 ns, of every 64th 440 ns. */
@@ -90,9 +90,12 @@ static inline void put_stride(pfd_line_group *group, int width, int64_t i, int64
 {
     uint16_t two = (uint16_t)stride;
     uint32_t four = (uint32_t)stride;
-    if (width == 0) group->strides[i] = (uint8_t)stride;
-    else if (width == 1) memcpy(group->strides + 2 * i, &two, sizeof two);
-    else memcpy(group->strides + 4 * i, &four, sizeof four);
+    if (width == 0)
+        group->strides[i] = (uint8_t)stride;
+    else if (width == 1)
+        memcpy(group->strides + 2 * i, &two, sizeof two);
+    else
+        memcpy(group->strides + 4 * i, &four, sizeof four);
 }
 
 /* Each mark, behind `byte`, ends a stride. */
@@ -146,8 +149,10 @@ static pfd_status add_file(builder *self, const pfd_file *file, pfd_error *err)
     if (file->size == 0 || file->data[file->size - 1] == '\n') return PFD_OK;
     const uint32_t mark = 1;
     self->records += (int64_t)marker.content;
-    if (!marker.content) flag(index, index->num_groups - 1, is_loose);
-    else if (marker.left == 1) add_marks(self, first_byte + file->size, &mark, 1);
+    if (!marker.content)
+        flag(index, index->num_groups - 1, is_loose);
+    else if (marker.left == 1)
+        add_marks(self, first_byte + file->size, &mark, 1);
     return PFD_OK;
 }
 
@@ -237,8 +242,10 @@ static int64_t file_from(const pfd_line_index *index, int64_t position, int64_t 
     int64_t high = index->num_files;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
-        if (index->files[middle].first_record <= position) low = middle;
-        else high = middle;
+        if (index->files[middle].first_record <= position)
+            low = middle;
+        else
+            high = middle;
     }
     return low;
 }

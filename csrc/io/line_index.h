@@ -17,15 +17,16 @@ typedef struct pfd_line_group pfd_line_group;
 typedef struct pfd_line_index {
     const pfd_file *texts; /* borrowed */
     int64_t num_files, num_records;
-    pfd_line_file *files;   /* num_files + 1: the last one holds the totals */
-    int shift;              /* a stride is that of 2^shift records */
-    int width;              /* and is stored in 2^width bytes */
+    pfd_line_file *files; /* num_files + 1: the last one holds the totals */
+    int shift;            /* a stride is that of 2^shift records */
+    int width;            /* and is stored in 2^width bytes */
     int64_t num_groups, capacity;
     pfd_line_group *groups; /* mapped */
 } pfd_line_index;
 
 /* Where to look for a record: `skip` records behind a place in a file.  Where `size` is not 0, skip
- * is 0, and `size` is that of the line, newline included; where `is_plain` as well, no CR is in it. */
+ * is 0, and `size` is that of the line, newline included; where `is_plain` as well, no CR is in it.
+ */
 typedef struct pfd_line_start {
     int64_t offset, skip, size;
     int32_t file, is_plain;

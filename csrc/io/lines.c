@@ -41,16 +41,14 @@ static inline int make_record(const lines *self, int64_t file, int64_t begin, in
     int64_t size = end - begin;
     if (size == 0 || (*data <= ' ' && is_blank(data, data + size))) return 0;
     size -= data[size - 1] == '\r';
-    *out = (pfd_record){.data = data,
-                        .size = size,
-                        .offset = begin,
-                        .ordinal = position,
-                        .file = (int32_t)file};
+    *out = (pfd_record){
+        .data = data, .size = size, .offset = begin, .ordinal = position, .file = (int32_t)file};
     return 1;
 }
 
 /* The records [position, position + n) of one file, as many as are there. */
-static int64_t read_run(const lines *self, pfd_line_start from, int64_t position, int64_t n, pfd_record *out)
+static int64_t read_run(const lines *self, pfd_line_start from, int64_t position, int64_t n,
+                        pfd_record *out)
 {
     uint32_t newlines[records_at_once + PFD_SPLIT_SLACK];
     const pfd_file *file = &self->files[from.file];
@@ -198,9 +196,9 @@ pfd_status pfd_lines_open(const pfd_file *files, int64_t num_files, pfd_dataset 
     self->scan = pfd_newline_scan_best();
     self->files = files;
     self->numbers = pfd_line_numbers_create(files, num_files, self->scan);
-    pfd_status status =
-        self->numbers ? pfd_line_index_build(&self->index, files, num_files, self->scan, err)
-                      : pfd_fail_memory(err, num_files, "line numbers");
+    pfd_status status = self->numbers
+                            ? pfd_line_index_build(&self->index, files, num_files, self->scan, err)
+                            : pfd_fail_memory(err, num_files, "line numbers");
     if (status != PFD_OK) {
         close_lines(&self->base);
         return status;

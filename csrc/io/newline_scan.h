@@ -38,7 +38,8 @@ typedef struct pfd_newline_scan {
     int64_t (*count)(const uint8_t *text, int64_t size);
 
     /* Marks places behind the newlines of records: at first the marker->left-th, then every
-     * step-th.  Returns how many; size < 2^31, and marks has room for size / 2 + PFD_SPLIT_SLACK. */
+     * step-th.  Returns how many; size < 2^31, and marks has room for size / 2 + PFD_SPLIT_SLACK.
+     */
     int64_t (*mark)(const uint8_t *text, int64_t size, int64_t step, pfd_line_marker *marker,
                     uint32_t *marks);
 

@@ -22,9 +22,9 @@ static uint64_t leave_all(const pfd_record *records, int64_t n, double *rows)
 enum { most_scale = 22 }; /* 10^22 is the last power of ten that is an exact double */
 
 /* The powers of ten and their reciprocals, each rounded to nearest. */
-_Alignas(64) static const double powers[24] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1};
+_Alignas(64) static const
+    double powers[24] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                         1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1};
 _Alignas(64) static const double reciprocals[24] = {
     1e-0,  1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9,  1e-10, 1e-11,
     1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22, 1};
@@ -104,13 +104,13 @@ TARGET_AVX512 INLINE __m512i join_records(__m512i one, __m512i other)
 TARGET_AVX512 INLINE __m512d divide(__m512i mantissa, __m512i scale, __mmask8 *doubtful)
 {
     __mmask8 large = _mm512_cmpge_epu64_mask(scale, _mm512_set1_epi64(16));
-    __m512d power = _mm512_permutex2var_pd(_mm512_load_pd(powers), scale,
-                                           _mm512_load_pd(powers + 8));
-    __m512d reciprocal = _mm512_permutex2var_pd(_mm512_load_pd(reciprocals), scale,
-                                                _mm512_load_pd(reciprocals + 8));
+    __m512d power =
+        _mm512_permutex2var_pd(_mm512_load_pd(powers), scale, _mm512_load_pd(powers + 8));
+    __m512d reciprocal =
+        _mm512_permutex2var_pd(_mm512_load_pd(reciprocals), scale, _mm512_load_pd(reciprocals + 8));
     power = _mm512_mask_permutexvar_pd(power, large, scale, _mm512_load_pd(powers + 16));
-    reciprocal = _mm512_mask_permutexvar_pd(reciprocal, large, scale,
-                                            _mm512_load_pd(reciprocals + 16));
+    reciprocal =
+        _mm512_mask_permutexvar_pd(reciprocal, large, scale, _mm512_load_pd(reciprocals + 16));
 
     __m512d high = _mm512_cvtepu64_pd(mantissa);
     __m512d low = _mm512_cvtepi64_pd(_mm512_sub_epi64(mantissa, _mm512_cvttpd_epu64(high)));
@@ -139,8 +139,8 @@ TARGET_AVX512 INLINE uint64_t convert(const __m512i fours[4], const pair_notes *
     const __m512i lowers = _mm512_setr_epi64(2, 6, 3, 7, 10, 14, 11, 15);
     __m512i upper = _mm512_permutex2var_epi64(joined[0], uppers, joined[1]);
     __m512i lower = _mm512_permutex2var_epi64(joined[0], lowers, joined[1]);
-    __m512i mantissa = _mm512_add_epi64(
-        _mm512_mullo_epi64(upper, _mm512_set1_epi64(10000000000000000)), lower);
+    __m512i mantissa =
+        _mm512_add_epi64(_mm512_mullo_epi64(upper, _mm512_set1_epi64(10000000000000000)), lower);
     __m512i signs = _mm512_cvtepu8_epi64(_mm_loadl_epi64((const void *)&notes->scales[i]));
     __m512i scale = _mm512_and_si512(signs, _mm512_set1_epi64(127));
     __mmask8 doubtful;
