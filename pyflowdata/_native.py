@@ -22,6 +22,7 @@ from .errors import (
     InvalidArgumentError,
     OutOfMemoryError,
     UnsupportedError,
+    shown,
 )
 
 CData = Any  # an object of cffi
@@ -33,6 +34,11 @@ _ABI_STRUCTS = (
     "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_attr_value pfd_blob "
     "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_stats"
 ).split()
+# What ffi.new() is called with, besides pointers to these structs.
+_TYPES = (
+    "const pfd_op **, pfd_node **, pfd_loader **, pfd_blob[], pfd_attr_value[], char[], char *[], "
+    "double[], int64_t[], int64_t *"
+).split(", ")
 _BUILD_HINT = "run `make` in the checkout, or `pip install .` for an installed package"
 
 
@@ -98,9 +104,22 @@ def _load() -> CData:
     return library
 
 
+def _resolve(library: CData) -> None:
+    """Looks up all that is used later.  cffi does so under a lock which a thread that holds it
+    cannot take again: a signal handler that closes a loader would wait for ever."""
+    for name in dir(library):
+        getattr(library, name)
+    for struct in _ABI_STRUCTS:
+        ffi.typeof(struct)
+        ffi.typeof(f"{struct} *")
+    for name in _TYPES:
+        ffi.typeof(name)
+
+
 ffi: Any = cffi.FFI()
 ffi.cdef(_declarations())
 lib: Any = _load()
+_resolve(lib)
 
 _EXCEPTIONS: dict[int, type[Error]] = {
     lib.PFD_INVALID_ARGUMENT: InvalidArgumentError,
@@ -124,11 +143,13 @@ def text(pointer: CData) -> str:
 def encode(value: str, what: str) -> bytes:
     """UTF-8 as C takes it.  Bytes of file names that are no UTF-8 go through as they are."""
     if "\0" in value:
-        raise InvalidArgumentError(f"{what} = {value!r}; it must not contain a NUL character")
+        raise InvalidArgumentError(f"{what} = {shown(value)}; it must not contain a NUL character")
     try:
         return value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise InvalidArgumentError(f"{what} = {value!r}; it is no valid Unicode text") from None
+        raise InvalidArgumentError(
+            f"{what} = {shown(value)}; it is no valid Unicode text"
+        ) from None
 
 
 def new_struct(name: str) -> CData:
@@ -151,7 +172,7 @@ def exception(status: int, err: CData) -> Error:
     return cls(
         text(err.message) or f"the call failed with status {status} and no message",
         op=text(err.op) or None,
-        file=text(err.file) or None,
+        file=os.fsdecode(ffi.string(err.file)) or None,
         line=err.line if err.line > 0 else None,
         byte=err.byte if err.byte >= 0 else None,
         ordinal=err.ordinal if err.ordinal >= 0 else None,
@@ -162,6 +183,16 @@ def check(status: int, err: CData) -> None:
     """Raises if `status` is a failure."""
     if status < 0:
         raise exception(status, err)
+
+
+def _check_registry() -> None:
+    err = new_error()
+    status = lib.pfd_registry_check(err)
+    if status < 0:
+        raise ImportError(f"{_library_path()}: {exception(status, err)}")
+
+
+_check_registry()
 
 
 def version() -> str:

@@ -11,7 +11,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from .op_functions import docstring, ordered_attrs, python_name
+from .op_functions import docstring, ordered_attrs, positional_names, python_name
 from .registry import Attr, Op, registered_ops
 
 PATH = Path(__file__).with_name("ops.pyi")
@@ -48,9 +48,12 @@ def _parameter(attr: Attr) -> str:
 def _function(op: Op, last: list[str], result: str, *, doc: bool) -> str:
     """One declaration; `last` are the parameters that can only be given by name."""
     switches = _switches(op)
+    positional = positional_names(op)
+    attrs = [attr for attr in ordered_attrs(op) if attr not in switches]
     parameters = [f"{python_name(port.name)}: Blob" for port in op.inputs]
-    parameters += [_parameter(attr) for attr in ordered_attrs(op) if attr not in switches]
-    parameters += ["*", *last, "name: str | None = None"]
+    parameters += [_parameter(attr) for attr in attrs if attr.name in positional]
+    parameters += ["*", *(_parameter(attr) for attr in attrs if attr.name not in positional)]
+    parameters += [*last, "name: str | None = None"]
     lines = "".join(f"    {parameter},\n" for parameter in parameters)
     body = " ..."
     if doc:

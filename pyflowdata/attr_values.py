@@ -5,26 +5,24 @@ Only the form changes here (an int stays an int): what an attr accepts is decide
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ._native import CData, encode, ffi, lib
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, shown
 from .registry import Attr, Op
 
 Plain = bool | int | float | str | list[int] | list[float] | list[str]
 
-_INT64 = range(-(2**63), 2**63)
+_NO_VALUES = "mMV"  # dtype kinds whose item() looks like a number or a tuple, and is none
 
 
 def _refuse(attr: Attr, value: object, expected: str) -> InvalidArgumentError:
-    shown = repr(value)
-    if len(shown) > 80:
-        shown = shown[:77] + "..."
     return InvalidArgumentError(
-        f"attr '{attr.name}' = {shown} ({type(value).__name__}); it must be {expected}"
+        f"attr '{attr.name}' = {shown(value)} ({type(value).__name__}); it must be {expected}"
     )
 
 
@@ -46,6 +44,8 @@ def _dtype_name(attr: Attr, value: object) -> str:
 
 
 def _list(attr: Attr, values: Sequence[object]) -> Plain:
+    if any(isinstance(value, (list, tuple)) for value in values):  # it may contain itself
+        raise _refuse(attr, values, _a(attr.type.word))
     plain = [_plain(attr, value) for value in values]
     kinds = {type(value) for value in plain}
     if kinds <= {str}:
@@ -58,6 +58,8 @@ def _list(attr: Attr, values: Sequence[object]) -> Plain:
 
 
 def _plain(attr: Attr, value: object) -> Plain:
+    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in _NO_VALUES:
+        raise _refuse(attr, value, _a(attr.type.word))
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
     if isinstance(value, np.ndarray):
@@ -65,9 +67,10 @@ def _plain(attr: Attr, value: object) -> Plain:
     if isinstance(value, (bool, float)):
         return value
     if isinstance(value, int):
-        if value not in _INT64:
-            raise _refuse(attr, value, "a number of 64 bits")
-        return int(value)
+        number = operator.index(value)  # of an enum too
+        if not -(2**63) <= number < 2**63:
+            raise _refuse(attr, number, "a number of 64 bits")
+        return number
     if isinstance(value, str):
         return str(value)
     if isinstance(value, os.PathLike):

@@ -20,13 +20,25 @@ __all__ = [
 ]
 
 
+_LONGEST = 200  # characters of a value in a message
+
+
+def shown(value: object) -> str:
+    """The repr() of a value for a message: of bounded length, also where repr() itself fails."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  (what a user's class raises)
+        return f"<{type(value).__name__} without a repr()>"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
 class Error(Exception):
     """A failure, with the place where it happened.
 
     Attributes:
         message: What was found, what was expected and what to do, without the place.
         op: Name of the op, or None.
-        file: Path of the data file, or None.
+        file: Path of the data file, fit for open(), or None.
         line: 1-based line of a text file, or None.
         byte: 0-based offset in the file, or None.
         ordinal: 0-based number of the record in its dataset, or None.
@@ -51,7 +63,8 @@ class Error(Exception):
         super().__init__(self._text())
 
     def _text(self) -> str:
-        place = self.file or ""
+        # A name that is no UTF-8 has surrogates, which cannot be printed.
+        place = (self.file or "").encode("utf-8", "backslashreplace").decode("utf-8")
         if self.line is not None:
             place += f":{self.line}" if place else f"line {self.line}"
         details = []

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._native import CData, check, encode, ffi, lib, new_error, text
 from .attr_values import attr_values
-from .errors import Error, InvalidArgumentError
+from .errors import Error, InvalidArgumentError, shown
 from .registry import Op
 
 
@@ -49,7 +49,7 @@ class Node:
     ) -> None:
         if not isinstance(name, (str, type(None))):
             raise InvalidArgumentError(
-                f"name = {name!r} ({type(name).__name__}); it must be a str or None"
+                f"name = {shown(name)} ({type(name).__name__}); it must be a str or None"
             )
         slots, keep = attr_values(op, values)
         blobs = ffi.new("pfd_blob[]", len(inputs))

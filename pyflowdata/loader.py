@@ -8,14 +8,14 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ._native import check, exception, ffi, lib, new_error, new_struct
 from .batches import Array, BatchArrays
 from .errors import CancelledError, Error, InvalidArgumentError, UnsupportedError
 from .graph import Blob
-from .opening import arrange, open_loader, read_info, read_readers, warn_of_default_seeds
-from .state import make_state, read_state
+from .opening import arrange, open_loader, read_info, read_readers, warn_of_readers
+from .state import LAST_EPOCH, make_state, read_state
 
 __all__ = ["DataLoader"]
 
@@ -38,8 +38,12 @@ class DataLoader(Generic[BatchT]):
     It views memory of the loader, is writable, and belongs to the caller until it and all views
     of it are collected; also after close().
 
-    A loader may be used by several threads; they take turns.  It belongs to the process that
-    opened it: in a forked child its calls raise UnsupportedError.
+    A blob that is given twice gives two arrays that share their memory.
+
+    A loader may be used by several threads; they take turns.  In a signal handler, close(),
+    state_dict(), stats() and skipped may be used at any time; what takes batches or moves the
+    loader raises UnsupportedError while the thread is inside such a call.  A loader belongs to the
+    process that opened it: in a forked child its calls raise UnsupportedError.
     """
 
     @overload
@@ -51,7 +55,7 @@ class DataLoader(Generic[BatchT]):
         num_threads: int | None = ...,
         prefetch: int | None = ...,
         memory_budget: int | None = ...,
-        zip: str = ...,
+        zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
 
     @overload
@@ -63,7 +67,7 @@ class DataLoader(Generic[BatchT]):
         num_threads: int | None = ...,
         prefetch: int | None = ...,
         memory_budget: int | None = ...,
-        zip: str = ...,
+        zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
 
     @overload
@@ -75,7 +79,7 @@ class DataLoader(Generic[BatchT]):
         num_threads: int | None = ...,
         prefetch: int | None = ...,
         memory_budget: int | None = ...,
-        zip: str = ...,
+        zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
 
     @overload
@@ -88,7 +92,7 @@ class DataLoader(Generic[BatchT]):
         num_threads: int | None = ...,
         prefetch: int | None = ...,
         memory_budget: int | None = ...,
-        zip: str = ...,
+        zip: Literal["strict", "shortest"] = ...,
     ) -> None: ...
 
     def __init__(
@@ -97,16 +101,16 @@ class DataLoader(Generic[BatchT]):
         num_threads: int | None = None,
         prefetch: int | None = None,
         memory_budget: int | None = None,
-        zip: str = "strict",
+        zip: Literal["strict", "shortest"] = "strict",
     ) -> None:
         """Opens the readers; batches are made from here on, before they are asked for.
 
         Args:
             *blobs: Blobs, or one tuple or dict of blobs.
-            num_threads: Threads that work on batches; None: as many as this process may use.
-            prefetch: Batches that are made ahead; None: chosen from their size.
-            memory_budget: Bytes that batches may take, those still held included; None: half of
-                what the process may use.
+            num_threads: Threads that work on batches; None or 0: as many as this process may use.
+            prefetch: Batches that are made ahead; None or 0: chosen from their size.
+            memory_budget: Bytes that batches may take, those still held included; None or 0: half
+                of what the process may use.
             zip: What several readers must be: "strict", of equal length; "shortest": the one
                 that ends first ends the epoch.
 
@@ -119,6 +123,7 @@ class DataLoader(Generic[BatchT]):
         self._names = tuple(blob.name for blob in wanted)
         self._life = _OPEN
         self._taking = threading.RLock()  # held by who takes batches or moves the loader
+        self._is_busy = False  # its holder is inside a call that must not be entered again
         self._epoch = self._position = 0  # behind the last delivered batch
         self._begun: int | None = None  # the epoch begun last; None: begin at the position
         self._iterator = 0  # number of the iterator that may go on
@@ -130,7 +135,7 @@ class DataLoader(Generic[BatchT]):
         self._num_batches: int = self._info.num_batches
         self._arrays = BatchArrays(wanted, self._info)
         self._readers = read_readers(self._handle, self._info.num_readers)
-        warn_of_default_seeds(self._readers)
+        warn_of_readers(self._readers)
 
     # ---- Epochs -------------------------------------------------------------------------------
 
@@ -140,6 +145,7 @@ class DataLoader(Generic[BatchT]):
         An iterator made before, and not at its end, raises CancelledError from now on.
         """
         with self._taking:
+            self._check_idle()
             if self._begun is not None:
                 return self._begin(self._begun + 1, 0, endless=False)
             return self._begin(self._epoch, self._position, endless=False)
@@ -151,10 +157,12 @@ class DataLoader(Generic[BatchT]):
             InvalidArgumentError: An epoch has no batches.
         """
         with self._taking:
+            self._check_idle()
             return self._begin(*self._next_place(), endless=True)
 
     def _begin(self, epoch: int, position: int, *, endless: bool) -> Iterator[BatchT]:
         self._check_life()
+        _check_epoch(epoch)
         self._iterator += 1
         self._epoch, self._position, self._begun = epoch, position, epoch
         self._must_seek = True
@@ -185,7 +193,8 @@ class DataLoader(Generic[BatchT]):
     # ---- State --------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the loader is: a dict for JSON, below 1 KB, the same on every rank.
+        """Where the loader is: a dict for JSON, the same on every rank, below 1 KB for up to 8
+        readers.  A loader with many readers gives hashes of their attrs instead of the attrs.
 
         It counts the batches that were delivered, not those made ahead.  A batch that failed is
         met again, unless a later one was delivered.  After the last batch of an epoch it means the
@@ -209,6 +218,7 @@ class DataLoader(Generic[BatchT]):
         """
         with self._taking:
             self._check_life()
+            self._check_idle()
             place = read_state(state, self._readers, self._num_batches)
             for index, seed in enumerate(place.seeds):
                 if self._readers[index].seed != seed:
@@ -283,6 +293,15 @@ class DataLoader(Generic[BatchT]):
 
     # ---- Life ---------------------------------------------------------------------------------
 
+    def _check_idle(self) -> None:
+        """Only for who holds the lock: then a busy holder is this same thread, further out."""
+        if self._is_busy:
+            raise UnsupportedError(
+                "this thread is inside next() of the DataLoader already, and a signal handler or "
+                "__del__ called it again; there only close(), state_dict(), stats() and skipped "
+                "may be used"
+            )
+
     def _check_life(self) -> None:
         if self._life == _CLOSED:
             raise CancelledError("the DataLoader is closed")
@@ -312,10 +331,23 @@ class DataLoader(Generic[BatchT]):
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
+    def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(
+            "a DataLoader cannot be copied or pickled: it has threads and open files; save "
+            "state_dict(), open another DataLoader and give it to load_state_dict()"
+        )
+
     def _forget(self) -> None:
         """In a forked child: the threads are the parent's, and the lock may be held for ever."""
         self._taking = threading.RLock()
+        self._is_busy = False
         self._life = _FORKED
+
+
+def _check_epoch(epoch: int) -> None:
+    """The last epoch can be the next one of a state, but not be begun: one would come behind it."""
+    if epoch >= LAST_EPOCH:
+        raise InvalidArgumentError(f"there is no epoch behind {LAST_EPOCH - 1}")
 
 
 class _Batches(Iterator[BatchT]):
@@ -332,30 +364,40 @@ class _Batches(Iterator[BatchT]):
     def __next__(self) -> BatchT:
         loader = self._loader
         with loader._taking:
-            if loader._must_seek or self._number != loader._iterator:
-                self._go_to_position()
-            loader._must_seek = True  # until an interrupt can no longer come in between
-            ended = False
+            if loader._is_busy:
+                loader._check_idle()
             try:
-                while True:
-                    status = _next(loader._handle, _SIGNALS_NS, loader._arrays.batch, loader._err)
-                    if status == 0:
-                        arrays, epoch, step = loader._arrays.take()
-                        batch = loader._form(arrays)
-                        loader._epoch, loader._position = epoch, step + 1
-                        loader._must_seek = False
-                        return batch
-                    if status < 0:
-                        failure = loader._failure(status)
-                        loader._must_seek = False  # the library passes over it or tries again
-                        raise failure
-                    if status == _END:
-                        self._end_epoch(is_second=ended)
-                        ended = True
-                    loader._check_life()
-            except BaseException:
-                loader._arrays.give_back()
-                raise
+                loader._is_busy = True
+                if loader._must_seek or self._number != loader._iterator:
+                    self._go_to_position()
+                return self._take()
+            finally:
+                loader._is_busy = False
+
+    def _take(self) -> BatchT:
+        loader = self._loader
+        loader._must_seek = True  # until an interrupt can no longer come in between
+        ended = False
+        try:
+            while True:
+                status = _next(loader._handle, _SIGNALS_NS, loader._arrays.batch, loader._err)
+                if status == 0:
+                    arrays, epoch, step = loader._arrays.take()
+                    batch = loader._form(arrays)
+                    loader._epoch, loader._position = epoch, step + 1
+                    loader._must_seek = False
+                    return batch
+                if status < 0:
+                    failure = loader._failure(status)
+                    loader._must_seek = False  # the library passes over it or tries again
+                    raise failure
+                if status == _END:
+                    self._end_epoch(is_second=ended)
+                    ended = True
+                loader._check_life()
+        except BaseException:
+            loader._arrays.give_back()
+            raise
 
     def _go_to_position(self) -> None:
         loader = self._loader
@@ -375,6 +417,8 @@ class _Batches(Iterator[BatchT]):
                 "repeat() of an epoch without batches would never end; is last_batch='drop' with "
                 "fewer records than batch_size meant?"
             )
+        if self._endless:
+            _check_epoch(loader._epoch + 1)
         loader._epoch, loader._position, self._over = loader._epoch + 1, 0, not self._endless
         if self._over:
             raise StopIteration

@@ -16,6 +16,7 @@ _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _SCALARS: dict[str, object] = {"bool": bool, "int": int, "float": float, "str": str}
 _LISTS: dict[type, object] = {int: Sequence[int], float: Sequence[float], str: Sequence[str]}
+_FOLDER = "data_dir"  # what every reader of files has
 _COLUMNS = 100
 _NAME_DOC = "Name of this node, unique in a loader; None for none."
 
@@ -26,8 +27,14 @@ def python_name(name: str) -> str:
 
 
 def ordered_attrs(op: Op) -> list[Attr]:
-    """As in the op's table, but required ones first, as Python wants it."""
-    return sorted(op.attrs, key=lambda attr: not attr.required)
+    """As in the op's table, but where the files are comes first, then what is required."""
+    return sorted(op.attrs, key=lambda attr: (attr.name != _FOLDER, not attr.required))
+
+
+def positional_names(op: Op) -> list[str]:
+    """The inputs, or where the files are: all else is given by name, as it has no natural order."""
+    names = [port.name for port in op.inputs]
+    return [_FOLDER] if op.is_reader and op.attr(_FOLDER) is not None else names
 
 
 def _annotation(attr: Attr) -> object:
@@ -37,7 +44,8 @@ def _annotation(attr: Attr) -> object:
 
 
 def signature(op: Op) -> inspect.Signature:
-    """Inputs, then attrs, then the name of the node."""
+    """Inputs, then attrs, then the name of the node; attrs by name, but for data_dir."""
+    positional = positional_names(op)
     parameters = [
         inspect.Parameter(python_name(port.name), _POSITIONAL, annotation=Blob)
         for port in op.inputs
@@ -46,7 +54,10 @@ def signature(op: Op) -> inspect.Signature:
         default = inspect.Parameter.empty if attr.required else attr.default
         parameters.append(
             inspect.Parameter(
-                python_name(attr.name), _POSITIONAL, default=default, annotation=_annotation(attr)
+                python_name(attr.name),
+                _POSITIONAL if attr.name in positional else _KEYWORD,
+                default=default,
+                annotation=_annotation(attr),
             )
         )
     parameters.append(
@@ -140,14 +151,15 @@ def _section(title: str, items: list[str]) -> list[str]:
 
 def _bind(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
     """Arguments by the registry's names.  Unknown ones stay: C refuses them, with near names."""
+    positional = positional_names(op)
     names = [port.name for port in op.inputs] + [attr.name for attr in ordered_attrs(op)]
-    if len(args) > len(names):
+    if len(args) > len(positional):
         raise InvalidArgumentError(
-            f"{len(args)} positional arguments were given; at most {len(names)} are possible "
-            f"({', '.join(names)})",
+            f"{len(args)} positional arguments were given; at most {len(positional)} can be "
+            f"({', '.join(positional) or 'none'}), give the others by name",
             op=op.name,
         )
-    given: dict[str, object] = dict(zip(names, args, strict=False))
+    given: dict[str, object] = dict(zip(positional, args, strict=False))
     registry_names = {python_name(name): name for name in names}
     for key, value in kwargs.items():
         name = registry_names.get(key, key)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import operator
+import threading
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._native import CData, check, ffi, lib, new_error, new_struct, text
 from .batches import Array
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, UnsupportedError, shown
 from .graph import Blob
 from .state import Reader
 
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
+_SIGNALS_SECONDS = 0.05  # how long a wait may keep Python from looking for signals
 _warned_readers: set[str] = set()
+_readers_in_order: set[str] = set()  # warned of, too
 
 
 def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Array]], Any]]:
@@ -35,7 +38,7 @@ def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Array]],
     for blob in blobs:
         if not isinstance(blob, Blob):
             raise InvalidArgumentError(
-                f"{blob!r:.80} was given as a blob; a DataLoader takes blobs, or one tuple or "
+                f"{shown(blob)} was given as a blob; a DataLoader takes blobs, or one tuple or "
                 "dict of blobs, as op functions return them"
             )
     return blobs, form
@@ -55,10 +58,10 @@ def _whole(name: str, value: object, bits: int) -> int:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise InvalidArgumentError(
-            f"{name} = {value!r} ({type(value).__name__}); it must be an int or None"
+            f"{name} = {shown(value)} ({type(value).__name__}); it must be an int or None"
         ) from None
     if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
-        raise InvalidArgumentError(f"{name} = {number}; it must be a number of {bits} bits")
+        raise InvalidArgumentError(f"{name} = {shown(number)}; it must be a number of {bits} bits")
     return number
 
 
@@ -71,14 +74,61 @@ def open_loader(
     options.prefetch = _whole("prefetch", prefetch, 32)
     options.memory_budget = _whole("memory_budget", memory_budget, 64)
     if not isinstance(rule, str) or rule not in _ZIP:
-        raise InvalidArgumentError(f"zip = {rule!r}; it must be one of {', '.join(_ZIP)}")
+        raise InvalidArgumentError(f"zip = {shown(rule)}; it must be one of {', '.join(_ZIP)}")
     options.zip = _ZIP[rule]
     slots = ffi.new("pfd_blob[]", len(blobs))
     for slot, blob in zip(slots, blobs, strict=True):
         blob.fill(slot)
-    out, err = ffi.new("pfd_loader **"), new_error()
-    check(lib.pfd_loader_open(options, slots, len(blobs), out, err), err)
-    return ffi.gc(out[0], lib.pfd_loader_release)
+    return _Opening(blobs, options, slots).wait()
+
+
+class _Opening:
+    """One call of `pfd_loader_open`, in a thread of its own: Python looks for signals meanwhile.
+
+    The loader is owned from the moment the call returns, by a thread that no signal interrupts.
+    When nobody waits for it any more, it is released as soon as it is open.
+    """
+
+    def __init__(self, blobs: list[Blob], options: CData, slots: CData) -> None:
+        self._blobs = blobs  # C has only borrowed the nodes
+        self._options = options
+        self._slots = slots
+        self._out, self._err = ffi.new("pfd_loader **"), new_error()
+        self._status: int | None = None
+        self._handle: CData | None = None
+        self._is_wanted = True
+
+    def _open(self) -> None:
+        status = lib.pfd_loader_open(
+            self._options, self._slots, len(self._blobs), self._out, self._err
+        )
+        if status >= 0:
+            self._handle = ffi.gc(self._out[0], lib.pfd_loader_release)
+            if not self._is_wanted:
+                self._handle = None
+        self._status = status
+
+    def wait(self) -> CData:
+        """Opens, and returns the loader; it is released with what is returned."""
+        try:
+            self._run()
+        except BaseException:
+            self._is_wanted = False  # the traceback may keep this object for long
+            self._handle = None
+            raise
+        if self._status is None:  # a signal handler forked, and this is the child
+            raise UnsupportedError("the process was forked while the DataLoader was being opened")
+        check(self._status, self._err)
+        return self._handle
+
+    def _run(self) -> None:
+        thread = threading.Thread(target=self._open, name="pyflowdata open", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads, or the interpreter is ending
+            self._open()
+        while thread.is_alive():
+            thread.join(_SIGNALS_SECONDS)
 
 
 def read_info(handle: CData) -> CData:
@@ -119,9 +169,20 @@ def _read_spec(info: CData) -> dict[str, str]:
     return spec
 
 
-def warn_of_default_seeds(readers: tuple[Reader, ...]) -> None:
+def warn_of_readers(readers: tuple[Reader, ...]) -> None:
     """Once per reader's name: a program that opens a loader again and again knows by then."""
     for reader in readers:
+        if (
+            reader.spec.get("shuffle_after_epoch") == "true"
+            and reader.spec.get("random_shuffle") == "false"
+            and reader.name not in _readers_in_order
+        ):
+            _readers_in_order.add(reader.name)
+            warnings.warn(
+                f"{reader.name}: shuffle_after_epoch=True has no effect without "
+                "random_shuffle=True; the records come in the order of the files.",
+                stacklevel=3,
+            )
         if (
             reader.seed_is_default
             and reader.spec.get("random_shuffle") == "true"

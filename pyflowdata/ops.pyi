@@ -17,6 +17,7 @@ __all__ = [
 @overload
 def MiniReader(
     data_dir: str | PathLike[str],
+    *,
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
@@ -32,7 +33,6 @@ def MiniReader(
     world_size: int = 1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
-    *,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
     name: str | None = None,
@@ -100,6 +100,7 @@ def MiniReader(
 @overload
 def MiniReader(
     data_dir: str | PathLike[str],
+    *,
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
@@ -115,7 +116,6 @@ def MiniReader(
     world_size: int = 1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
-    *,
     with_mask: Literal[False] = False,
     with_id: Literal[True],
     name: str | None = None,
@@ -123,6 +123,7 @@ def MiniReader(
 @overload
 def MiniReader(
     data_dir: str | PathLike[str],
+    *,
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
@@ -138,7 +139,6 @@ def MiniReader(
     world_size: int = 1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
-    *,
     with_mask: Literal[True],
     with_id: Literal[False] = False,
     name: str | None = None,
@@ -146,6 +146,7 @@ def MiniReader(
 @overload
 def MiniReader(
     data_dir: str | PathLike[str],
+    *,
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
@@ -161,7 +162,6 @@ def MiniReader(
     world_size: int = 1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
-    *,
     with_mask: Literal[True],
     with_id: Literal[True],
     name: str | None = None,
@@ -169,6 +169,7 @@ def MiniReader(
 @overload
 def MiniReader(
     data_dir: str | PathLike[str],
+    *,
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
@@ -184,7 +185,6 @@ def MiniReader(
     world_size: int = 1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
-    *,
     with_mask: bool = False,
     with_id: bool = False,
     name: str | None = None,
@@ -216,10 +216,10 @@ def MiniDecoder(
 
 def Affine(
     in_: Blob,
+    *,
     scale: float = 1.0,
     shift: float = 0.0,
     dtype: DTypeLike = "float64",
-    *,
     name: str | None = None,
 ) -> Blob:
     """Computes in * scale + shift for each number.

@@ -2,21 +2,28 @@
 
 A state says where in which order a loader is; everything else about it is computed again.  It is
 the same on every rank, and knows nothing of threads, prefetching or world size.
+
+A state stays below 1 KB for up to 8 readers.  Where attrs and data of all readers in words would
+take more than that, each reader has hashes of them instead: then a state of another loader is
+still refused, and the readers that differ are named, but not their attrs.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, shown
 
 VERSION = 1
+LAST_EPOCH = 2**62
 
-_LONGEST = 40  # characters of a text that are kept; a state must stay small
+_LONGEST = 34  # characters that a text takes in JSON; a state must stay small
 _KEPT = 16  # of a longer one, besides its hash
+_WORDS_BYTES = 900  # of readers described in words; more are described by hashes
 
 
 @dataclass(frozen=True)
@@ -70,30 +77,59 @@ class Place:
     seeds: tuple[int, ...]
 
 
+def _hash(text: str, digits: int) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+
+
 def _short(text: str) -> str:
-    """A text of bounded length that still differs where the text differs."""
-    if len(text) <= _LONGEST:
+    """A text of bounded length in JSON that still differs where the text differs."""
+    if len(json.dumps(text)) <= _LONGEST + 2:
         return text
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{text[:_KEPT]}...#{digest}"
+    kept = "".join(
+        one if one.isascii() and one.isprintable() and one not in '"\\' else "?"
+        for one in text[:_KEPT]
+    )
+    return f"{kept}...#{_hash(text, 12)}"
+
+
+def _in_words(reader: Reader) -> dict[str, Any]:
+    return {
+        "seed": reader.seed,
+        "spec": {key: _short(value) for key, value in reader.spec.items()},
+        "files": reader.files,
+        "bytes": reader.bytes,
+        "records": reader.records,
+        "data": reader.data,
+    }
+
+
+def _in_hashes(reader: Reader) -> dict[str, Any]:
+    data = [reader.files, reader.bytes, reader.data]  # the records are counted from these
+    return {
+        "seed": reader.seed,
+        "spec": _hash(json.dumps(reader.spec, sort_keys=True), 8),
+        "data": _hash(json.dumps(data), 10),
+    }
+
+
+def _by_name(
+    readers: Sequence[Reader], describe: Callable[[Reader], dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    described: dict[str, dict[str, Any]] = {}
+    for index, reader in enumerate(readers):
+        name = own_name = _short(reader.name)
+        while name in described:  # a name given by hand is like one made here, or from op and index
+            name, index = f"{own_name}#{index}", index + 1
+        described[name] = describe(reader)
+    return described
 
 
 def _describe(readers: Sequence[Reader]) -> dict[str, dict[str, Any]]:
     """What a state has of the readers, by name."""
-    described: dict[str, dict[str, Any]] = {}
-    for index, reader in enumerate(readers):
-        name = _short(reader.name)
-        if name in described:  # a name given by hand is like one made from op and index
-            name = f"{name}#{index}"
-        described[name] = {
-            "seed": reader.seed,
-            "spec": {key: _short(value) for key, value in reader.spec.items()},
-            "files": reader.files,
-            "bytes": reader.bytes,
-            "records": reader.records,
-            "data": reader.data,
-        }
-    return described
+    described = _by_name(readers, _in_words)
+    if len(json.dumps(described)) <= _WORDS_BYTES:
+        return described
+    return _by_name(readers, _in_hashes)
 
 
 def make_state(epoch: int, position: int, readers: Sequence[Reader]) -> dict[str, Any]:
@@ -107,7 +143,7 @@ def make_state(epoch: int, position: int, readers: Sequence[Reader]) -> dict[str
 
 
 def _names(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names) or "none"
+    return ", ".join(shown(name) for name in names) or "none"
 
 
 def _spec_differences(saved: Mapping[str, Any], own: Mapping[str, str]) -> list[str]:
@@ -116,13 +152,20 @@ def _spec_differences(saved: Mapping[str, Any], own: Mapping[str, str]) -> list[
         if key not in saved:
             found.append(f"{key} = {own[key]}, the state does not have it")
         elif key not in own:
-            found.append(f"{key} = {saved[key]} in the state, the loader does not have it")
+            theirs = f"{_short(key)} = {_short(saved[key])}"
+            found.append(f"{theirs} in the state, the loader does not have it")
         elif saved[key] != own[key]:
-            found.append(f"{key} = {own[key]}, in the state {saved[key]}")
+            found.append(f"{key} = {own[key]}, in the state {_short(saved[key])}")
     return found
 
 
 def _reader_differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+    if isinstance(own["spec"], str):
+        return [
+            f"{what} are others than in the state"
+            for key, what in (("spec", "the attrs that decide the order"), ("data", "the files"))
+            if saved[key] != own[key]
+        ]
     found = _spec_differences(saved["spec"], own["spec"])
     sizes = []
     for key in ("files", "records", "bytes"):
@@ -159,31 +202,48 @@ def _malformed(what: str) -> InvalidArgumentError:
 
 
 def _whole(
-    container: Mapping[str, Any], key: str, where: str, least: int = 0, bits: int = 63
+    container: Mapping[str, Any], key: str, where: str, least: int = 0, most: int = 2**63 - 1
 ) -> int:
     value = container.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**bits:
-        raise _malformed(f"{where}{key} = {value!r}, which must be an int in [{least}, 2**{bits})")
-    return value
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise _malformed(
+            f"{where}{key} = {shown(value)}, which must be an int in [{least}, {most}]"
+        )
+    return int(value)
 
 
 def _mapping(container: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
     value = container.get(key)
     if not isinstance(value, Mapping):
-        raise _malformed(f"{where}{key} = {value!r}, which must be a dict")
+        raise _malformed(f"{where}{key} = {shown(value)}, which must be a dict")
     return value
 
 
-def _check_reader(readers: Mapping[str, Any], name: str) -> None:
-    where = f"readers[{name!r}]."
+def _check_text(container: Mapping[str, Any], key: str, where: str) -> None:
+    if not isinstance(container.get(key), str):
+        raise _malformed(f"{where}{key} = {shown(container.get(key))}, which must be a str")
+
+
+def _check_reader(readers: Mapping[str, Any], name: object) -> bool:
+    """Whether the reader is described in words, not by hashes."""
+    if not isinstance(name, str):
+        raise _malformed(f"{shown(name)} in readers is no name")
+    where = f"readers[{shown(name)}]."
     saved = _mapping(readers, name, "readers.")
-    _mapping(saved, "spec", where)
+    in_words = not isinstance(saved.get("spec"), str)
+    if in_words:
+        spec = _mapping(saved, "spec", where)
+        for key in spec:
+            if not isinstance(key, str):
+                raise _malformed(f"{where}spec has the key {shown(key)}, which must be a str")
+            _check_text(spec, key, f"{where}spec.")
     _whole(saved, "seed", where)
-    for key in ("files", "bytes"):
-        _whole(saved, key, where)
-    _whole(saved, "records", where, -1)
-    if not isinstance(saved.get("data"), str):
-        raise _malformed(f"{where}data = {saved.get('data')!r}, which must be a str")
+    if in_words:
+        for key in ("files", "bytes"):
+            _whole(saved, key, where)
+        _whole(saved, "records", where, -1)
+    _check_text(saved, "data", where)
+    return in_words
 
 
 def read_state(state: object, readers: Sequence[Reader], num_batches: int) -> Place:
@@ -199,16 +259,19 @@ def read_state(state: object, readers: Sequence[Reader], num_batches: int) -> Pl
     """
     if not isinstance(state, Mapping):
         raise _malformed(f"it is a {type(state).__name__}, not a dict")
-    if state.get("version") != VERSION:
+    if "version" not in state:
+        raise _malformed("it has no version")
+    version = state["version"]
+    if type(version) is not int or version != VERSION:
         raise InvalidArgumentError(
-            f"the state has version {state.get('version')!r}; this pyflowdata reads version "
-            f"{VERSION}"
+            f"the state has version {shown(version)}; this pyflowdata reads version {VERSION}"
         )
-    epoch, position = _whole(state, "epoch", "", bits=62), _whole(state, "position", "", bits=62)
+    epoch, position = _whole(state, "epoch", "", most=LAST_EPOCH), _whole(state, "position", "")
     saved = _mapping(state, "readers", "")
-    for name in saved:
-        _check_reader(saved, name)
-    own = _describe(readers)
+    in_words = [_check_reader(saved, name) for name in saved]
+    if any(in_words) and not all(in_words):
+        raise _malformed("some of its readers have their attrs, others hashes")
+    own = _by_name(readers, _in_words if all(in_words) else _in_hashes)
     differences = _differences(saved, own)
     if differences:
         raise InvalidArgumentError(
@@ -216,4 +279,4 @@ def read_state(state: object, readers: Sequence[Reader], num_batches: int) -> Pl
         )
     if 0 <= num_batches < position:
         raise _malformed(f"position = {position}, but an epoch has {num_batches} batches")
-    return Place(epoch, position, tuple(saved[name]["seed"] for name in own))
+    return Place(epoch, position, tuple(int(saved[name]["seed"]) for name in own))

@@ -1,5 +1,6 @@
 """Values of attrs: each type, each wrong kind, limits, choices, defaults, and what messages say."""
 
+import enum
 import json
 import os
 import subprocess
@@ -30,6 +31,45 @@ def test_values_reach_the_op():
     rec = flow.MiniReader("data")
     assert flow.Affine(rec, dtype="float32").dtype == np.float32
     assert flow.Affine(rec, dtype=np.float64, scale=2, shift=np.float32(0.5)).dtype == np.float64
+
+
+class Number(enum.IntEnum):
+    SIX = 6
+
+
+class Secret:
+    def __repr__(self):
+        raise ValueError("not told")
+
+
+def test_enums_of_ints_are_ints():
+    assert flow.MiniReader("data", batch_size=Number.SIX).shape == (6, 2)
+    assert flow.MiniReader("data", batch_size=True + 5).shape == (6, 2)
+
+
+ENDLESS = []
+ENDLESS.append(ENDLESS)
+
+
+@pytest.mark.parametrize(
+    "value, says",
+    [
+        (np.timedelta64(3), "timedelta64); it must be an int"),
+        (np.datetime64(3, "ns"), "datetime64); it must be an int"),
+        (np.array([1, 2], dtype="m8"), "ndarray); it must be an int"),
+        ([np.timedelta64(3)], "timedelta64"),
+        (ENDLESS, r"[[...]] (list)"),
+        (Secret(), "<Secret without a repr()>"),
+        ([Secret()], "<Secret without a repr()>"),
+        (10**10000, "must be a number of 64 bits"),
+        (b"x" * 10**6, "xxx... (bytes)"),
+    ],
+    ids=range(9),
+)
+def test_what_is_no_value_is_told_in_short(value, says):
+    error = str(refused(flow.MiniReader, "data", batch_size=value))
+    assert says in error
+    assert len(error) < 400
 
 
 def test_a_missing_attr_is_explained():

@@ -1,5 +1,7 @@
 """What a Python user sees: functions made from the registry, blobs, and the DataLoader."""
 
+import copy
+import dataclasses
 import gc
 import inspect
 import json
@@ -19,6 +21,9 @@ import pytest
 
 import pyflowdata as flow
 from pyflowdata import loader as loader_module
+from pyflowdata import opening as opening_module
+from pyflowdata.op_functions import make_function
+from pyflowdata.registry import find_op
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = str(ROOT / "data")
@@ -35,6 +40,11 @@ def make_loader(reader_attrs=None, **options):
 
 def epoch_of(batches):
     return [batch[0].ravel().tolist() for batch in batches]
+
+
+class Secret:
+    def __repr__(self):
+        raise ValueError("not told")
 
 
 @pytest.fixture
@@ -89,6 +99,53 @@ def test_library_of_another_build(monkeypatch):
         _native._load()
 
 
+def test_library_with_a_faulty_op(monkeypatch):
+    from pyflowdata import _native
+
+    class Library:
+        @staticmethod
+        def pfd_registry_check(err):
+            err.op, err.message = b"Faulty", b"field 'attrs' is wrong"
+            return library.PFD_INTERNAL
+
+    library = _native.lib
+    monkeypatch.setattr(_native, "lib", Library)
+    with pytest.raises(ImportError, match="libpyflowdata.so: Faulty: field 'attrs' is wrong"):
+        _native._check_registry()
+    assert library.pfd_registry_check(_native.new_error()) == 0
+
+
+def test_nothing_is_looked_up_late(tmp_path):
+    """cffi's lock cannot be taken twice: a signal handler that needs it might wait for ever."""
+    code = f"""
+import pyflowdata as flow
+from pyflowdata import _native
+class Forbidden:
+    def __enter__(self):
+        raise AssertionError("cffi's lock was taken")
+    def __exit__(self, *_):
+        pass
+_native.ffi._lock = Forbidden()
+with open({str(tmp_path / "part-0")!r}, "w") as file:
+    file.write("1,2\\nx\\n3,4\\n")
+blob = flow.MiniReader({str(tmp_path)!r}, on_error="skip", with_id=True, name="r", seed=3)[0]
+x = flow.user_op_builder("d").Op("mini_decoder").Input("in", blob).Output("x").Build()
+z = flow.Affine(x.SoleOutputBlob(), scale=2, dtype="float32")
+for values in ([1], [0.5], ["a"], "a", 0.5, True):
+    try:
+        flow.Affine(z, scale=values)
+    except flow.InvalidArgumentError:
+        pass
+with flow.DataLoader(z) as loader:
+    state = loader.state_dict()
+    assert len(list(loader)) == 3 and len(loader.skipped) == 1 and loader.stats()
+    loader.load_state_dict(dict(state, readers=dict(r=dict(state["readers"]["r"], seed=4))))
+    assert len(list(loader)) == 3
+"""
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
 # ---- Functions ----------------------------------------------------------------------------------
 
 
@@ -100,10 +157,23 @@ def test_signature():
     assert parameters["batch_size"].default == 1
     assert parameters["last_batch"].annotation is str
     assert parameters["random_shuffle"].default is False
-    assert parameters["name"].kind is inspect.Parameter.KEYWORD_ONLY
+    kinds = [parameter.kind for parameter in parameters.values()]
+    assert kinds[0] is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert set(kinds[1:]) == {inspect.Parameter.KEYWORD_ONLY}
     assert flow.MiniReader.__name__ == "MiniReader"
     assert list(inspect.signature(flow.MiniDecoder).parameters) == ["in_", "name"]
     assert pickle.loads(pickle.dumps(flow.MiniReader)) is flow.MiniReader
+
+
+def test_folder_comes_before_what_an_op_requires_itself():
+    op = find_op("MiniReader")
+    own = dataclasses.replace(op.attrs[1], name="columns", default=None)
+    reader = dataclasses.replace(op, attrs=(own, *op.attrs))
+    parameters = list(inspect.signature(make_function(reader)).parameters.values())
+    assert [one.name for one in parameters[:2]] == ["data_dir", "columns"]
+    assert parameters[1].kind is inspect.Parameter.KEYWORD_ONLY
+    stream = dataclasses.replace(op, attrs=(own,))
+    assert str(inspect.signature(make_function(stream))).startswith("(*, columns: int")
 
 
 @pytest.mark.parametrize("name", flow.ops.__all__)
@@ -126,7 +196,7 @@ def test_help_has_defaults_and_limits():
 
 def test_positional_and_keyword():
     for blob in (
-        flow.MiniReader(DATA, 2, "part-", 3),
+        flow.MiniReader(DATA, data_part_num=2, part_name_suffix_length=3),
         flow.MiniReader(data_dir=DATA, data_part_num=2, part_name_suffix_length=3),
     ):
         with flow.DataLoader(blob) as opened:
@@ -152,7 +222,8 @@ def test_values_of_numpy_and_paths():
         (lambda: flow.MiniReader(), "'data_dir' is required"),
         (lambda: flow.MiniReader(DATA, batch_sise=4), "did you mean 'batch_size'"),
         (lambda: flow.MiniReader(DATA, data_dir=DATA), "'data_dir' was given twice"),
-        (lambda: flow.MiniReader(*[DATA] * 40), "40 positional arguments"),
+        (lambda: flow.MiniReader(DATA, 6), r"2 positional .* most 1 can be \(data_dir\)"),
+        (lambda: flow.MiniDecoder(rows(), 6), r"2 positional .* most 1 can be \(in\)"),
         (lambda: flow.MiniReader(DATA, batch_size=None), "batch_size' = None"),
         (lambda: flow.MiniReader(DATA, batch_size=2.0), "use 2"),
         (lambda: flow.MiniReader(DATA, batch_size=True), "integer"),
@@ -244,6 +315,7 @@ def test_dtypes():
         (({},), "no blobs"),
         ((3,), "3 was given as a blob"),
         (("rows", "more"), "'rows' was given"),
+        ((Secret(),), r"<Secret without a repr\(\)> was given"),
     ],
 )
 def test_what_is_no_blob(given, says):
@@ -477,6 +549,35 @@ def test_default_seed_is_said_once_for_a_reader():
         make_loader({**attrs, "random_shuffle": False}).close()
 
 
+def test_shuffle_without_effect_is_said_once_for_a_reader():
+    attrs = {"shuffle_after_epoch": True, "name": "in order"}
+    with pytest.warns(UserWarning, match="in order: shuffle_after_epoch=True has no") as told:
+        make_loader(attrs).close()
+    assert [one.filename for one in told] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make_loader(attrs).close()
+        make_loader({**attrs, "name": "at random", "random_shuffle": True}).close()
+
+
+def test_no_copies(loader):
+    for call in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match=r"state_dict\(\)"):
+            call(loader)
+
+
+def test_zero_is_automatic():
+    zero = {"num_threads": 0, "prefetch": 0, "memory_budget": 0}
+    with make_loader({"seed": 1}) as one, make_loader({"seed": 1}, **zero) as other:
+        assert repr(one) == repr(other)
+
+
+def test_same_blob_twice_shares_memory():
+    blob = rows()
+    with flow.DataLoader(blob, blob) as opened:
+        assert np.shares_memory(*next(iter(opened)))
+
+
 def test_stats(loader):
     stats = loader.stats()
     assert stats["batches"] == 0
@@ -511,8 +612,22 @@ def test_error_text():
     assert str(flow.FileError("gone", file="a")) == "a: gone"
     assert str(flow.FileError("gone", file="a", ordinal=3, byte=9)) == "a (record 3, byte 9): gone"
     assert str(flow.Error("just this")) == "just this"
-    copy = pickle.loads(pickle.dumps(error))
-    assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
+    same = pickle.loads(pickle.dumps(error))
+    assert (type(same), str(same), vars(same)) == (type(error), str(error), vars(error))
+
+
+def test_file_of_an_error_can_be_opened(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/\xff"
+    os.mkdir(folder)
+    with open(folder + b"/part-0", "wb") as file:
+        file.write(b"1,2\nx,2\n")
+    with flow.DataLoader(flow.MiniReader(os.fsdecode(folder))) as opened:
+        next(batches := iter(opened))
+        with pytest.raises(flow.CorruptDataError) as caught:
+            next(batches)
+    with open(caught.value.file, "rb") as file:
+        assert file.read() == b"1,2\nx,2\n"
+    assert "/\\udcff/part-0:2" in str(caught.value)
 
 
 def test_errors_are_what_python_calls_them():
@@ -612,6 +727,67 @@ def test_state_is_small_and_json():
         assert opened.state_dict() == state
 
 
+@pytest.mark.parametrize("count", range(1, 9))
+@pytest.mark.parametrize("letter", ["n", "é", "\U0001f600", '"'])
+def test_state_of_many_readers_is_small(count, letter):
+    attrs = {"random_shuffle": True, "seed": 2**62, "order_key": "k" * 900}
+    names = [f"{letter * 60}_{n}" for n in range(count)]
+    with flow.DataLoader([rows(name=name, **attrs) for name in names]) as opened:
+        opened.load_state_dict({**opened.state_dict(), "epoch": 2**62, "position": 4})
+        state = opened.state_dict()
+        assert (state["epoch"], len(state["readers"])) == (2**62, count)
+        assert len(json.dumps(state)) < 1024
+
+
+def test_state_of_many_readers_names_those_that_differ():
+    def opened(**attrs):
+        blobs = [rows(name=f"r{n}", seed=n) for n in range(7)]
+        return flow.DataLoader([*blobs, rows(name="r7", seed=3, **attrs)])
+
+    with opened() as one, opened(random_shuffle=True) as other:
+        next(iter(one))
+        state = json.loads(json.dumps(one.state_dict()))
+        assert isinstance(state["readers"]["r7"]["spec"], str)
+        with pytest.raises(flow.InvalidArgumentError) as caught:
+            other.load_state_dict(state)
+        assert "r7: the attrs that decide the order are others" in str(caught.value)
+        assert "r6" not in str(caught.value) and "files" not in str(caught.value)
+        one.load_state_dict(state)
+        assert one.state_dict() == state and len(list(one)) == 4
+        mixed = {**state["readers"], "r7": {**state["readers"]["r7"], "spec": {}}}
+        with pytest.raises(flow.InvalidArgumentError, match="malformed"):
+            one.load_state_dict({**state, "readers": mixed})
+
+
+def test_names_in_a_state_are_unique():
+    names = ["MiniReader_2", "MiniReader_2#2", None, "MiniReader_2#3"]
+    with flow.DataLoader([rows(name=name, seed=n) for n, name in enumerate(names)]) as opened:
+        state = opened.state_dict()
+        assert [reader["seed"] for reader in state["readers"].values()] == [0, 1, 2, 3]
+        opened.load_state_dict(state)
+        assert opened.state_dict() == state
+
+
+def test_last_epochs(loader):
+    state = loader.state_dict()
+    for epoch in (2**62 + 1, 2**63 - 1, 2**63, 10**5000):
+        with pytest.raises(flow.InvalidArgumentError, match="malformed: epoch"):
+            loader.load_state_dict({**state, "epoch": epoch})
+    for begin in (iter, flow.DataLoader.repeat):
+        loader.load_state_dict({**state, "epoch": 2**62 - 1, "position": 4})
+        batches = begin(loader)
+        next(batches)
+        if begin is iter:
+            assert list(batches) == []
+        last = loader.state_dict()
+        assert (last["epoch"], last["position"]) == (2**62, 0)
+        loader.load_state_dict(last)
+        assert loader.state_dict() == last
+        with pytest.raises(flow.InvalidArgumentError, match="no epoch behind"):
+            begin(loader)
+        assert loader.state_dict() == last
+
+
 @pytest.mark.parametrize("stop", range(11))
 def test_resume(loader, stop):
     expected = sum((epoch_of_number(number) for number in range(3)), [])
@@ -679,7 +855,13 @@ def change(**values):
     "damage, says",
     [
         (lambda state: None, "NoneType"),
-        (lambda state: {}, "version None"),
+        (lambda state: {}, r"no version; give what DataLoader.state_dict\(\) returned"),
+        (change(version=True), "version True"),
+        (change(version=1.0), "version 1.0"),
+        (change(version=np.array([1, 1])), "version array"),
+        (change(epoch=np.array([1, 1])), "epoch = array"),
+        (change(position="0" * 10**6), "position = '000"),
+        (change(readers={3: {}}), "3 in readers"),
         (change(version=2), "version 2"),
         (change(epoch=-1), "epoch = -1"),
         (change(epoch=1.0), "epoch = 1.0"),
@@ -690,6 +872,8 @@ def change(**values):
         (change(readers=[]), "readers = \\[\\]"),
         (change(readers={"MiniReader_0": 1}), "must be a dict"),
         (change(readers={"MiniReader_0": {"spec": {}}}), "seed = None"),
+        (change(readers={"MiniReader_0": {"spec": {"a": np.zeros(2)}}}), "spec.a = array"),
+        (change(readers={"MiniReader_0": {"spec": {3: "4"}}}), "the key 3"),
     ],
 )
 def test_damaged_state_is_refused(loader, damage, says):
@@ -774,6 +958,47 @@ def test_interrupt_ends_a_wait(monkeypatch, loader):
     assert len(list(iterator)) == 5
 
 
+def test_interrupt_ends_an_open(monkeypatch):
+    """What is opened for nobody is released when it is open."""
+    real, may_open = opening_module.lib, threading.Event()
+
+    class Library:
+        def __getattr__(self, name):
+            return getattr(real, name)
+
+        def pfd_loader_open(self, *arguments):
+            may_open.wait()
+            return real.pfd_loader_open(*arguments)
+
+        def pfd_loader_release(self, loader):
+            released.append(loader)
+            real.pfd_loader_release(loader)
+
+    released = []
+    blob = rows()
+    monkeypatch.setattr(opening_module, "lib", Library())
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt) as kept:
+        flow.DataLoader(blob)
+    assert not released and kept
+    may_open.set()
+    deadline = time.monotonic() + 10
+    while not released and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(released) == 1
+
+
+def test_open_where_no_thread_can_be_started(monkeypatch):
+    def refuse(_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with make_loader() as opened:
+        assert len(list(opened)) == 5
+    with pytest.raises(flow.FileError, match="/no/such"):
+        flow.DataLoader(flow.MiniReader("/no/such"))
+
+
 def test_interrupts_are_never_swallowed():
     """Wherever in the loop they come: the finalizers of arrays run no Python code."""
     code = f"""
@@ -818,6 +1043,53 @@ def test_interrupt_loses_no_batch(monkeypatch, loader):
     assert loader.state_dict()["position"] == 2
     assert slots_held(loader) == 2
     assert epoch_of([*found, *iterator]) == expected
+
+
+def test_next_is_not_entered_again(monkeypatch, loader):
+    """A signal handler that takes batches while next() is at it: one slot has one owner."""
+    expected = epoch_of_number(0)
+    real, told = loader_module._next, []
+
+    def handler(iterator):
+        state = loader.state_dict()
+        for call in (
+            lambda: next(iterator),
+            lambda: iter(loader),
+            loader.repeat,
+            lambda: loader.load_state_dict(state),
+        ):
+            with pytest.raises(flow.UnsupportedError, match="inside next") as caught:
+                call()
+            told.append(isinstance(caught.value, RuntimeError))
+        assert state["position"] == len(found) % 5 and loader.stats()["slots_held"] >= len(found)
+
+    def signalled(*arguments):
+        handler(iterator)
+        status = real(*arguments)
+        handler(iterator)
+        return status
+
+    iterator, found = iter(loader), []
+    monkeypatch.setattr(loader_module, "_next", signalled)
+    for batch in iterator:
+        found.append(batch)
+    assert epoch_of(found) == expected and told == [True] * (2 * 4 * 6)
+    assert slots_held(loader) == 5
+    del batch
+    found.clear()
+    gc.collect()
+    assert slots_held(loader) == 0
+    monkeypatch.undo()
+    assert len(list(loader)) == 5
+
+
+def test_end_stays_the_end_beside_later_iterators(loader):
+    first, second = iter(loader), None
+    list(first)
+    second = iter(loader)
+    assert list(first) == []
+    list(second)
+    assert list(first) == list(second) == []
 
 
 def test_forked_child_is_refused(loader):

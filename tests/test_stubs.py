@@ -30,6 +30,9 @@ for column in flow.DataLoader(x, num_threads=2).repeat():
 by_name: dict[str, npt.NDArray[Any]] = next(iter(flow.DataLoader({"x": x})))
 flow.MiniReader("data", batch_sise=4)  # an error
 flow.MiniDecoder("data")  # an error
+flow.MiniReader("data", 4)  # an error
+flow.Affine(x, 2.0)  # an error
+flow.DataLoader(x, zip="longest")  # an error
 wrong: int = flow.Affine(x)  # an error
 """
 

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "io/line_index.h"
+#include "io/line_numbers.h"
 #include "io/newline_scan.h"
 
 #include <inttypes.h>
@@ -16,6 +17,7 @@ typedef struct lines {
     const pfd_newline_scan *scan;
     const pfd_file *files; /* borrowed */
     pfd_line_index index;
+    pfd_line_numbers *numbers; /* owned */
 } lines;
 
 /* ---- Finding records ------------------------------------------------------------------------- */
@@ -157,13 +159,14 @@ static void describe(const pfd_dataset *base, const pfd_record *record, pfd_erro
     if (record->file < 0 || record->file >= self->index.num_files) return;
     const pfd_file *file = &self->files[record->file];
     if (record->offset < 0 || record->offset > file->size) return;
-    err->line = 1 + self->scan->count(file->data, record->offset);
+    err->line = pfd_line_numbers_of(self->numbers, record->file, record->offset);
 }
 
 static void close_lines(pfd_dataset *base)
 {
     lines *self = (void *)base;
     pfd_line_index_free(&self->index);
+    pfd_line_numbers_free(self->numbers);
     free(self);
 }
 
@@ -184,7 +187,10 @@ pfd_status pfd_lines_open(const pfd_file *files, int64_t num_files, pfd_dataset 
     self->base.methods = &methods;
     self->scan = pfd_newline_scan_best();
     self->files = files;
-    pfd_status status = pfd_line_index_build(&self->index, files, num_files, self->scan, err);
+    self->numbers = pfd_line_numbers_create(files, num_files, self->scan);
+    pfd_status status =
+        self->numbers ? pfd_line_index_build(&self->index, files, num_files, self->scan, err)
+                      : pfd_fail_memory(err, num_files, "line numbers");
     if (status != PFD_OK) {
         close_lines(&self->base);
         return status;
