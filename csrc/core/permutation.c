@@ -91,7 +91,7 @@ TARGET_AVX2 INLINE __m256i pass_avx2(const pfd_permutation *permutation, __m256i
     const __m128i shift = _mm_cvtsi32_si128((int)bits);
     const __m128i hash_shift = _mm_cvtsi32_si128((int)(32 - bits));
     const __m256i left = _mm256_set1_epi64x((int64_t)permutation->left);
-    const __m256i mask = _mm256_set1_epi64x((INT64_C(1) << bits) - 1);
+    const __m256i mask = _mm256_set1_epi64x((1LL << bits) - 1);
     __m256i l = _mm256_srl_epi64(i, shift), r = _mm256_and_si256(i, mask);
 #pragma GCC unroll 8
     for (int round = 0; round < PFD_PERMUTATION_ROUNDS; round += 2) {
