@@ -24,20 +24,22 @@ typedef struct pfd_line_index {
     pfd_line_group *groups; /* mapped */
 } pfd_line_index;
 
-/* Where to look for a record: `skip` records behind a place in a file.  Where `size` is not 0, skip
- * is 0, and `size` is that of the line, newline included; where `is_plain` as well, no CR is in it.
- */
+/* Where to look for a record: `skip` records behind a place in a file. */
 typedef struct pfd_line_start {
-    int64_t offset, skip, size;
-    int32_t file, is_plain;
+    int64_t file, offset, skip;
 } pfd_line_start;
 
 pfd_status pfd_line_index_build(pfd_line_index *index, const pfd_file *files, int64_t num_files,
                                 const pfd_newline_scan *scan, pfd_error *err);
 void pfd_line_index_free(pfd_line_index *index); /* accepts a zeroed one */
 
-/* Positions are in [0, num_records).  The text there is fetched into the cache. */
-void pfd_line_index_find(const pfd_line_index *index, const int64_t *positions, int64_t n,
-                         pfd_line_start *starts);
+/* Positions are in [0, num_records). */
+pfd_line_start pfd_line_index_find(const pfd_line_index *index, int64_t position);
 int64_t pfd_line_index_file_of(const pfd_line_index *index, int64_t position);
+
+/* Makes the records at n positions, as far as the index knows where they end, without touching
+ * their text: that is fetched into the cache meanwhile.  Returns how many it does not know; their
+ * size is -1. */
+int64_t pfd_line_index_look_up(const pfd_line_index *index, const int64_t *positions, int64_t n,
+                               pfd_record *out);
 #endif

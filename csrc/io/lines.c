@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { records_at_once = 1024 };
+enum { lines_at_once = 256 };
 
 typedef struct lines {
     pfd_dataset base;
@@ -50,14 +50,14 @@ static inline int make_record(const lines *self, int64_t file, int64_t begin, in
 static int64_t read_run(const lines *self, pfd_line_start from, int64_t position, int64_t n,
                         pfd_record *out)
 {
-    uint32_t newlines[records_at_once + PFD_SPLIT_SLACK];
+    uint32_t newlines[lines_at_once + PFD_SPLIT_SLACK];
     const pfd_file *file = &self->files[from.file];
     const int64_t most_bytes = INT64_C(1) << 30;
     int64_t done = 0, at = from.offset;
     if (from.skip > 0) at += self->scan->skip(file->data + at, file->size - at, &from.skip);
     while (done < n && at < file->size) {
         int64_t size = file->size - at < most_bytes ? file->size - at : most_bytes;
-        int64_t wanted = n - done < records_at_once ? n - done : records_at_once;
+        int64_t wanted = n - done < lines_at_once ? n - done : lines_at_once;
         int64_t got = self->scan->split(file->data + at, size, wanted, newlines), first = at;
         for (int64_t i = 0; i < got; i++) {
             int64_t end = first + newlines[i];
@@ -74,24 +74,15 @@ static int64_t read_run(const lines *self, pfd_line_start from, int64_t position
     return done;
 }
 
-/* n <= records_at_once positions that do not follow each other.  Most text is not touched: it may
- * still be on its way from memory. */
+/* Positions that do not follow each other.  Returns how many were found. */
 static int64_t read_singles(const lines *self, const int64_t *positions, int64_t n, pfd_record *out)
 {
-    pfd_line_start starts[records_at_once];
-    pfd_line_index_find(&self->index, positions, n, starts);
-    for (int64_t i = 0; i < n; i++) {
-        const pfd_line_start *from = &starts[i];
-        out[i] = (pfd_record){.data = self->files[from->file].data + from->offset,
-                              .size = from->size - 1,
-                              .offset = from->offset,
-                              .ordinal = positions[i],
-                              .file = from->file};
-    }
-    for (int64_t i = 0; i < n; i++) {
-        const pfd_line_start *from = &starts[i];
-        if (from->size == 0 && !read_run(self, *from, positions[i], 1, &out[i])) return i;
-        if (!from->is_plain && from->size > 0) out[i].size -= out[i].data[out[i].size - 1] == '\r';
+    int64_t left = pfd_line_index_look_up(&self->index, positions, n, out);
+    for (int64_t i = 0; left > 0 && i < n; i++) {
+        if (out[i].size >= 0) continue;
+        pfd_line_start from = pfd_line_index_find(&self->index, positions[i]);
+        if (!read_run(self, from, positions[i], 1, &out[i])) return i;
+        left--;
     }
     return n;
 }
@@ -130,7 +121,7 @@ static int64_t run_length(const int64_t *positions, int64_t n)
 static int64_t count_singles(const int64_t *positions, int64_t n)
 {
     int64_t i = 1;
-    while (i < n && i < records_at_once && positions[i] != positions[i - 1] + 1) i++;
+    while (i < n && positions[i] != positions[i - 1] + 1) i++;
     return i < n && positions[i] == positions[i - 1] + 1 ? i - 1 : i;
 }
 
@@ -146,8 +137,7 @@ static pfd_status at(const pfd_dataset *base, int64_t epoch, const int64_t *posi
     for (int64_t i = 0; i < n;) {
         int64_t position = positions[i], wanted = run_length(positions + i, n - i), got;
         if (wanted > 1) {
-            pfd_line_start from;
-            pfd_line_index_find(&self->index, &position, 1, &from);
+            pfd_line_start from = pfd_line_index_find(&self->index, position);
             int64_t left = self->index.files[from.file + 1].first_record - position;
             if (wanted > left) wanted = left;
             got = read_run(self, from, position, wanted, out + i);

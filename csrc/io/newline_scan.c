@@ -80,23 +80,6 @@ static int64_t split_plain(const uint8_t *text, int64_t size, int64_t most, uint
     return n;
 }
 
-static void find_plain(pfd_line_place *places, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        pfd_line_place *place = &places[i];
-        int64_t skip = place->skip;
-        place->begin = 0;
-        place->end = -1;
-        if (place->size < PFD_LINE_WINDOW) continue;
-        for (int64_t at = 0; at < PFD_LINE_WINDOW && place->end < 0; at++) {
-            if (place->text[at] != '\n') continue;
-            if (skip == 0) place->end = at;
-            if (skip == 1) place->begin = at + 1;
-            skip--;
-        }
-    }
-}
-
 /* ---- The same on masks ----------------------------------------------------------------------- */
 
 /* What is left at the end of a text, made a whole block by blanks. */
@@ -191,33 +174,8 @@ INLINE int64_t split_by_masks(masks_fn masks_of, const uint8_t *text, int64_t si
     return n < most ? n : most;
 }
 
-/* The place of newline n among those of two blocks, -1 when they have fewer. */
-INLINE int64_t nth_of_two(nth_fn nth, const uint64_t newlines[2], int64_t n)
-{
-    int64_t in_first = __builtin_popcountll(newlines[0]);
-    int64_t second = n >= in_first;
-    uint64_t bits = second ? newlines[1] : newlines[0];
-    n -= second ? in_first : 0;
-    return n < __builtin_popcountll(bits) ? block_size * second + nth(bits, n) : -1;
-}
-
-INLINE void find_by_masks(masks_fn masks_of, nth_fn nth, pfd_line_place *places, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        pfd_line_place *place = &places[i];
-        place->begin = 0;
-        place->end = -1;
-        if (place->size < PFD_LINE_WINDOW) continue;
-        const uint64_t newlines[2] = {masks_of(place->text).newlines,
-                                      masks_of(place->text + block_size).newlines};
-        int64_t before = nth_of_two(nth, newlines, place->skip - (place->skip > 0));
-        place->begin = place->skip > 0 ? before + 1 : 0;
-        place->end = nth_of_two(nth, newlines, place->skip);
-    }
-}
-
-/* One variant: the functions above for one way to make masks. */
-#define VARIANT(name, target, masks_of, nth)                                                       \
+/* The functions above for one way to make masks. */
+#define COUNT_VARIANT(name, target, masks_of, nth)                                                 \
     target static int64_t skip_##name(const uint8_t *text, int64_t size, int64_t *records)         \
     {                                                                                              \
         return skip_by_masks(masks_of, nth, text, size, records);                                  \
@@ -225,11 +183,8 @@ INLINE void find_by_masks(masks_fn masks_of, nth_fn nth, pfd_line_place *places,
     target static int64_t count_##name(const uint8_t *text, int64_t size)                          \
     {                                                                                              \
         return count_by_masks(masks_of, text, size);                                               \
-    }                                                                                              \
-    target static void find_##name(pfd_line_place *places, int64_t n)                              \
-    {                                                                                              \
-        find_by_masks(masks_of, nth, places, n);                                                   \
     }
+
 #define LIST_VARIANT(name, target, masks_of, nth)                                                  \
     target static int64_t mark_##name(const uint8_t *text, int64_t size, int64_t step,             \
                                       pfd_line_marker *marker, uint32_t *marks)                    \
@@ -272,8 +227,8 @@ INLINE block_masks masks_words(const uint8_t *block)
         for (int j = 0; j < 8; j++) word |= (uint64_t)block[8 * i + j] << (8 * j);
         uint64_t newline = equal_bytes(word, '\n');
         uint64_t carriage_return = equal_bytes(word, '\r');
-        uint64_t other = newline | equal_bytes(word, ' ') | equal_bytes(word, '\t') |
-                         carriage_return;
+        uint64_t other =
+            newline | equal_bytes(word, ' ') | equal_bytes(word, '\t') | carriage_return;
         masks.returns |= gather(carriage_return) << (8 * i);
         masks.newlines |= gather(newline) << (8 * i);
         masks.content |= gather(other) << (8 * i);
@@ -282,7 +237,7 @@ INLINE block_masks masks_words(const uint8_t *block)
     return masks;
 }
 
-VARIANT(words, , masks_words, nth_bit)
+COUNT_VARIANT(words, , masks_words, nth_bit)
 LIST_VARIANT(words, , masks_words, nth_bit)
 
 #if defined(__x86_64__)
@@ -296,8 +251,8 @@ INLINE block_masks masks_sse2(const uint8_t *block)
         __m128i space = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
         __m128i tab = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'));
         __m128i carriage_return = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r'));
-        __m128i other = _mm_or_si128(_mm_or_si128(newline, space),
-                                     _mm_or_si128(tab, carriage_return));
+        __m128i other =
+            _mm_or_si128(_mm_or_si128(newline, space), _mm_or_si128(tab, carriage_return));
         masks.returns |= (uint64_t)(uint32_t)_mm_movemask_epi8(carriage_return) << (16 * i);
         masks.newlines |= (uint64_t)(uint32_t)_mm_movemask_epi8(newline) << (16 * i);
         masks.content |= (uint64_t)(uint32_t)_mm_movemask_epi8(other) << (16 * i);
@@ -306,7 +261,7 @@ INLINE block_masks masks_sse2(const uint8_t *block)
     return masks;
 }
 
-VARIANT(sse2, , masks_sse2, nth_bit)
+COUNT_VARIANT(sse2, , masks_sse2, nth_bit)
 LIST_VARIANT(sse2, , masks_sse2, nth_bit)
 
 /* A byte that is no content is found by one look-up under its low four bits: the table has it
@@ -336,7 +291,7 @@ TARGET_AVX2 INLINE int64_t nth_bit_bmi2(uint64_t bits, int64_t n)
     return (int64_t)_tzcnt_u64(_pdep_u64(UINT64_C(1) << n, bits));
 }
 
-VARIANT(avx2, TARGET_AVX2, masks_avx2, nth_bit_bmi2)
+COUNT_VARIANT(avx2, TARGET_AVX2, masks_avx2, nth_bit_bmi2)
 LIST_VARIANT(avx2, TARGET_AVX2, masks_avx2, nth_bit_bmi2)
 
 #define PLACES(n)                                                                                  \
@@ -356,7 +311,7 @@ TARGET_AVX512 INLINE block_masks masks_avx512(const uint8_t *block)
     return masks;
 }
 
-VARIANT(avx512, TARGET_AVX512, masks_avx512, nth_bit_bmi2)
+COUNT_VARIANT(avx512, TARGET_AVX512, masks_avx512, nth_bit_bmi2)
 
 /* Writes base + the place of each set bit, sixteen at a time: how many there are seldom decides a
  * branch.  Up to 64 are written, whatever the number. */
@@ -410,15 +365,12 @@ TARGET_AVX512 static int64_t split_avx512(const uint8_t *text, int64_t size, int
 }
 #endif
 
-#define SCAN(name) {#name, skip_##name, count_##name, mark_##name, split_##name, find_##name}
+#define SCAN(name) {#name, skip_##name, count_##name, mark_##name, split_##name}
 
 static const pfd_newline_scan scans[] = {
-    SCAN(plain),
-    SCAN(words),
+    SCAN(plain), SCAN(words),
 #if defined(__x86_64__)
-    SCAN(sse2),
-    SCAN(avx2),
-    SCAN(avx512),
+    SCAN(sse2),  SCAN(avx2),  SCAN(avx512),
 #endif
 };
 

@@ -17,14 +17,6 @@ typedef struct pfd_line_marker {
 } pfd_line_marker;
 
 #define PFD_SPLIT_SLACK 80  /* places that mark() and split() may write beyond those they return */
-#define PFD_LINE_WINDOW 128 /* bytes in which find() looks for a line */
-
-typedef struct pfd_line_place {
-    const uint8_t *text; /* the start of a line */
-    int64_t size;        /* of the text from there on */
-    int64_t skip;        /* lines to pass */
-    int64_t begin, end;  /* found: the line, without its newline, from `text` on */
-} pfd_line_place;
 
 typedef struct pfd_newline_scan {
     const char *name;
@@ -46,10 +38,6 @@ typedef struct pfd_newline_scan {
     /* The places of the first newlines, at most `most` and as many as there are: returns how many.
      * size < 2^31, and newlines has room for most + PFD_SPLIT_SLACK. */
     int64_t (*split)(const uint8_t *text, int64_t size, int64_t most, uint32_t *newlines);
-
-    /* Finds the lines of n places.  end is -1 for those that do not end in the window, or whose
-     * text is smaller than the window. */
-    void (*find)(pfd_line_place *places, int64_t n);
 } pfd_newline_scan;
 
 /* The fastest one that this processor can run. */

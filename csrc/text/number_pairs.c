@@ -2,14 +2,11 @@
  * eight numbers at once, without a branch that depends on the text. */
 #include "text/number_pairs.h"
 #include "core/simd.h"
+#include "text/pair_notes.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
 #define TARGET_AVX512                                                                              \
     __attribute__((target("avx512bw,avx512vl,avx512dq,avx512vbmi2,bmi,bmi2,popcnt,fma")))
-#endif
-
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE PFD_INLINE
 
 static uint64_t leave_all(const pfd_record *records, int64_t n, double *rows)
 {
@@ -19,23 +16,6 @@ static uint64_t leave_all(const pfd_record *records, int64_t n, double *rows)
 }
 
 #if defined(__x86_64__)
-enum { most_scale = 22 }; /* 10^22 is the last power of ten that is an exact double */
-
-/* The powers of ten and their reciprocals, each rounded to nearest. */
-_Alignas(64) static const
-    double powers[24] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                         1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1};
-_Alignas(64) static const double reciprocals[24] = {
-    1e-0,  1e-1,  1e-2,  1e-3,  1e-4,  1e-5,  1e-6,  1e-7,  1e-8,  1e-9,  1e-10, 1e-11,
-    1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22, 1};
-
-/* What is known of some records besides their digits. */
-typedef struct pair_notes {
-    uint16_t scales[PFD_PAIRS_AT_ONCE]; /* a byte for each number: the digits behind its point, and
-                                           128 for a minus sign */
-    uint64_t odd[PFD_PAIRS_AT_ONCE];    /* not 0: the record is to be left */
-} pair_notes;
-
 /* A mask in a general register, and only there: else GCC fetches it anew for every use. */
 TARGET_AVX512 INLINE uint64_t bits_of(__mmask64 mask)
 {
@@ -45,36 +25,27 @@ TARGET_AVX512 INLINE uint64_t bits_of(__mmask64 mask)
 }
 
 /* The digits of a record's two numbers, each ending one half of the vector, zeros before them. */
-TARGET_AVX512 INLINE __m512i align_digits(const pfd_record *record, pair_notes *notes, int64_t i)
+TARGET_AVX512 INLINE __m512i align_digits(const pfd_record *record, pfd_pair_notes *notes,
+                                          int64_t i)
 {
     uint64_t size = (uint64_t)record->size, offset = (uintptr_t)record->data % 64;
     /* What lies in one cache line is loaded with that line and no other: a load that goes on into
      * the next one waits for it, also where the mask leaves it out. */
     offset &= 0 - (uint64_t)(offset + size <= 64);
-    uint64_t last_place = offset + size - 1;
     uint64_t inside = _bzhi_u64(UINT64_MAX, (unsigned)size) << offset;
     __m512i text = _mm512_maskz_loadu_epi8(_cvtu64_mask64(inside), record->data - offset);
     __m512i values = _mm512_sub_epi8(text, _mm512_set1_epi8('0'));
     __mmask64 are_digits = _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9));
-    uint64_t digits = bits_of(are_digits);
-    uint64_t comma = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(',')));
-    uint64_t points = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('.')));
-    uint64_t minus = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('-')));
-
-    uint64_t first = comma - 1; /* the bytes of the first number, and what comes before */
-    uint64_t points1 = points & first, points2 = points & ~first;
-    uint64_t digits1 = (uint64_t)_mm_popcnt_u64(digits & first);
-    uint64_t digits2 = (uint64_t)_mm_popcnt_u64(digits & ~first);
-    uint64_t scale1 = _tzcnt_u64(comma) - 1 - _tzcnt_u64(points1 | comma >> 1);
-    uint64_t scale2 = last_place - _tzcnt_u64(points2 | UINT64_C(1) << (last_place & 63));
-    notes->scales[i] = (uint16_t)(scale1 | (uint64_t)((minus & first) != 0) << 7 | scale2 << 8 |
-                                  (uint64_t)((minus & ~first) != 0) << 15);
-    notes->odd[i] = (inside ^ (digits | comma | points | minus)) | _blsr_u64(comma) |
-                    _blsr_u64(points1) | _blsr_u64(points2) |
-                    (minus & ~(_blsi_u64(inside) | comma << 1)) |
-                    ((digits1 - 1) | (digits2 - 1)) >> 5 | (size - 1) >> 6;
-
-    uint64_t places = (uint64_t)(UINT32_MAX << (-digits1 & 31)) | UINT64_MAX << (-digits2 & 63);
+    const pfd_pair_masks masks = {
+        .inside = inside,
+        .digits = bits_of(are_digits),
+        .comma = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(','))),
+        .points = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('.'))),
+        .minus = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('-'))),
+    };
+    pfd_pair_place place = pfd_note_pair(&masks, size, offset + size - 1, notes, i);
+    uint64_t places =
+        (uint64_t)(UINT32_MAX << (-place.digits[0] & 31)) | UINT64_MAX << (-place.digits[1] & 63);
     return _mm512_maskz_expand_epi8(places, _mm512_maskz_compress_epi8(are_digits, values));
 }
 
@@ -105,12 +76,12 @@ TARGET_AVX512 INLINE __m512d divide(__m512i mantissa, __m512i scale, __mmask8 *d
 {
     __mmask8 large = _mm512_cmpge_epu64_mask(scale, _mm512_set1_epi64(16));
     __m512d power =
-        _mm512_permutex2var_pd(_mm512_load_pd(powers), scale, _mm512_load_pd(powers + 8));
-    __m512d reciprocal =
-        _mm512_permutex2var_pd(_mm512_load_pd(reciprocals), scale, _mm512_load_pd(reciprocals + 8));
-    power = _mm512_mask_permutexvar_pd(power, large, scale, _mm512_load_pd(powers + 16));
+        _mm512_permutex2var_pd(_mm512_load_pd(pfd_powers), scale, _mm512_load_pd(pfd_powers + 8));
+    __m512d reciprocal = _mm512_permutex2var_pd(_mm512_load_pd(pfd_reciprocals), scale,
+                                                _mm512_load_pd(pfd_reciprocals + 8));
+    power = _mm512_mask_permutexvar_pd(power, large, scale, _mm512_load_pd(pfd_powers + 16));
     reciprocal =
-        _mm512_mask_permutexvar_pd(reciprocal, large, scale, _mm512_load_pd(reciprocals + 16));
+        _mm512_mask_permutexvar_pd(reciprocal, large, scale, _mm512_load_pd(pfd_reciprocals + 16));
 
     __m512d high = _mm512_cvtepu64_pd(mantissa);
     __m512d low = _mm512_cvtepi64_pd(_mm512_sub_epi64(mantissa, _mm512_cvttpd_epu64(high)));
@@ -131,8 +102,8 @@ INLINE uint64_t records_of(uint64_t numbers)
 }
 
 /* The values of four records from what join_records() made of them. */
-TARGET_AVX512 INLINE uint64_t convert(const __m512i fours[4], const pair_notes *notes, int64_t i,
-                                      __mmask8 wanted, double *rows)
+TARGET_AVX512 INLINE uint64_t convert(const __m512i fours[4], const pfd_pair_notes *notes,
+                                      int64_t i, __mmask8 wanted, double *rows)
 {
     const __m512i joined[2] = {join_records(fours[0], fours[1]), join_records(fours[2], fours[3])};
     const __m512i uppers = _mm512_setr_epi64(0, 4, 1, 5, 8, 12, 9, 13);
@@ -148,7 +119,7 @@ TARGET_AVX512 INLINE uint64_t convert(const __m512i fours[4], const pair_notes *
     __m512i sign = _mm512_slli_epi64(_mm512_srli_epi64(signs, 7), 63);
     value = _mm512_castsi512_pd(_mm512_or_si512(_mm512_castpd_si512(value), sign));
     doubtful |= _mm512_cmpge_epu64_mask(upper, _mm512_set1_epi64(1000)); /* mantissa over 10^19 */
-    doubtful |= _mm512_cmpgt_epu64_mask(scale, _mm512_set1_epi64(most_scale));
+    doubtful |= _mm512_cmpgt_epu64_mask(scale, _mm512_set1_epi64(PFD_MOST_SCALE));
     _mm512_mask_storeu_pd(rows + 2 * i, wanted, value);
     __m256i odd = _mm256_loadu_si256((const void *)&notes->odd[i]);
     return records_of(doubtful) | _mm256_test_epi64_mask(odd, odd);
@@ -157,7 +128,7 @@ TARGET_AVX512 INLINE uint64_t convert(const __m512i fours[4], const pair_notes *
 TARGET_AVX512 static uint64_t parse_avx512(const pfd_record *records, int64_t n, double *rows)
 {
     __m512i fours[PFD_PAIRS_AT_ONCE];
-    pair_notes notes;
+    pfd_pair_notes notes;
     uint64_t left = 0;
     for (int64_t i = 0; i < n; i++) fours[i] = join_digits(align_digits(&records[i], &notes, i));
     for (int64_t i = 0; i < n; i += 4) {
@@ -172,6 +143,7 @@ pfd_pairs_fn pfd_pairs_at(int32_t simd_level)
 {
 #if defined(__x86_64__)
     if (simd_level >= PFD_SIMD_AVX512) return parse_avx512;
+    if (simd_level == PFD_SIMD_AVX2) return pfd_pairs_avx2;
 #endif
     (void)simd_level;
     return leave_all;

@@ -16,4 +16,8 @@ pfd_pairs_fn pfd_pairs_best(void);
 
 /* The way for a level of core/simd.h. */
 pfd_pairs_fn pfd_pairs_at(int32_t simd_level);
+
+#if defined(__x86_64__)
+uint64_t pfd_pairs_avx2(const pfd_record *records, int64_t n, double *rows);
+#endif
 #endif

@@ -1,6 +1,7 @@
 /* What wide vectors compute, on every level that this processor has, against the plain ways. */
 #include "core/permutation.h"
 #include "core/simd.h"
+#include "io/newline_scan.h"
 #include "text/number_pairs.h"
 #include "text/parse_double.h"
 
@@ -59,17 +60,28 @@ static int write_number(char *out)
     double sign = draw(4) ? 1 : -1;
     double unit = (double)draw(UINT64_C(1) << 53 >> 6) * 0x1p-47 + (double)draw(64) * 0x1p-53;
     switch (draw(12)) {
-    case 0: return sprintf(out, "%.*f", (int)draw(4), sign * (double)draw(100000) / 1000);
-    case 1: return sprintf(out, "%d", (int)draw(1000000) - 500000);
-    case 2: return sprintf(out, "%.*f", (int)draw(24), sign * unit);
-    case 3: return sprintf(out, "%.17g", sign * unit * 1e-3);
-    case 4: return sprintf(out, "%.*f", (int)draw(30), sign * unit * 1e6);
-    case 5: return write_random_bits(out);
-    case 6: return sprintf(out, "%llu", (unsigned long long)(state >> draw(30)));
-    case 7: return sprintf(out, "%.*f", (int)draw(4), 9007199254740992.0 + (double)draw(99));
-    case 8: return sprintf(out, "%s.%s", draw(2) ? "" : "-12", draw(2) ? "5" : "");
-    case 9: return sprintf(out, "%s0%s", draw(2) ? "-" : "", draw(2) ? ".000" : "");
-    default: return sprintf(out, "%.*g", (int)(1 + draw(17)), sign * unit * 10);
+    case 0:
+        return sprintf(out, "%.*f", (int)draw(4), sign * (double)draw(100000) / 1000);
+    case 1:
+        return sprintf(out, "%d", (int)draw(1000000) - 500000);
+    case 2:
+        return sprintf(out, "%.*f", (int)draw(24), sign * unit);
+    case 3:
+        return sprintf(out, "%.17g", sign * unit * 1e-3);
+    case 4:
+        return sprintf(out, "%.*f", (int)draw(30), sign * unit * 1e6);
+    case 5:
+        return write_random_bits(out);
+    case 6:
+        return sprintf(out, "%llu", (unsigned long long)(state >> draw(30)));
+    case 7:
+        return sprintf(out, "%.*f", (int)draw(4), 9007199254740992.0 + (double)draw(99));
+    case 8:
+        return sprintf(out, "%s.%s", draw(2) ? "" : "-12", draw(2) ? "5" : "");
+    case 9:
+        return sprintf(out, "%s0%s", draw(2) ? "-" : "", draw(2) ? ".000" : "");
+    default:
+        return sprintf(out, "%.*g", (int)(1 + draw(17)), sign * unit * 10);
     }
 }
 
@@ -81,8 +93,10 @@ static const char *random_record(char *out)
     size += write_number(out + size);
     if (draw(10) == 0) { /* damaged, or unusual */
         int at = (int)draw((uint64_t)size);
-        if (draw(2)) out[at] = strange[draw(sizeof strange - 1)];
-        else memmove(out + at, out + at + 1, (size_t)(size-- - at));
+        if (draw(2))
+            out[at] = strange[draw(sizeof strange - 1)];
+        else
+            memmove(out + at, out + at + 1, (size_t)(size-- - at));
     }
     out[size] = '\0';
     return out + size;
@@ -131,7 +145,7 @@ static void test_pairs(int32_t level, int rounds)
     }
     (void)printf("level %d took %.1f %% of the pairs\n", (int)level,
                  100.0 * (double)taken / (double)all);
-    CHECK(taken == 0 || 2 * taken > all);
+    CHECK(level == PFD_SIMD_PLAIN ? taken == 0 : 2 * taken > all);
     munmap(pages[0] - page_size, (size_t)(3 * page_size));
     munmap(pages[1] - page_size, (size_t)(3 * page_size));
 }
@@ -160,11 +174,50 @@ static void test_permutations(void)
     }
 }
 
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
+/* mark() and split() of all variants, over pieces of a text; skip() and count() are in test_io.c.
+ */
+static void test_lists(void)
+{
+    enum { most = 3000 };
+    static const char letters[] = "\n\n\r \t1,x12345678";
+    static uint32_t expected[most + PFD_SPLIT_SLACK], found[most + PFD_SPLIT_SLACK];
+    const pfd_newline_scan *plain = pfd_newline_scan_at(0), *scan;
+    for (int round = 0; round < 2000; round++) {
+        int64_t size = (int64_t)draw(round % 2 ? most : 150), step = INT64_C(1) << draw(4);
+        int64_t wanted = (int64_t)draw(200), left = 1 + (int64_t)draw((uint64_t)step);
+        char *text = malloc((size_t)size + 1);
+        if (!text) abort();
+        for (int64_t i = 0; i < size; i++)
+            text[i] = letters[draw(round % 3 ? sizeof letters - 1 : 9)];
+        const uint8_t *bytes = (const uint8_t *)text;
+        uint64_t content = draw(2);
+        int64_t n = plain->split(bytes, size, wanted, expected);
+        for (int32_t i = 1; (scan = pfd_newline_scan_at(i)); i++) {
+            CHECK(scan->split(bytes, size, wanted, found) == n);
+            CHECK(!memcmp(found, expected, (size_t)n * sizeof *found));
+        }
+        pfd_line_marker before = {.content = content, .left = left}, marker = before;
+        n = plain->mark(bytes, size, step, &marker, expected);
+        for (int32_t i = 1; (scan = pfd_newline_scan_at(i)); i++) {
+            pfd_line_marker other = before;
+            CHECK(scan->mark(bytes, size, step, &other, found) == n);
+            CHECK(!memcmp(found, expected, (size_t)n * sizeof *found));
+            CHECK(other.content == marker.content && other.left == marker.left);
+            CHECK(other.blank_lines == marker.blank_lines);
+            CHECK((other.returns > 0) == (marker.returns > 0));
+        }
+        free(text);
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 4000;
     for (int32_t level = 0; level <= pfd_simd_of_cpu(); level++) test_pairs(level, rounds);
     test_permutations();
+    test_lists();
     (void)printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }
