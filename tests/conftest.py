@@ -20,7 +20,14 @@ SANITIZED = "LD_PRELOAD" in os.environ
 MARKERS = {
     "build": (
         "compiles C or installs the package; left out of the sanitizer runs",
-        {"test_abi", "test_add_op", "test_attrs", "test_readme", "test_stream_readers"},
+        {
+            "test_abi",
+            "test_add_op",
+            "test_attrs",
+            "test_careless_ops",
+            "test_readme",
+            "test_stream_readers",
+        },
     ),
     "threads": (
         "exercises the threads of a loader; what ThreadSanitizer watches",

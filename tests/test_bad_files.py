@@ -388,3 +388,13 @@ def test_arrays_live_on_when_files_go(tmp_path: Path) -> None:
         (batch,) = loader
         os.truncate(tmp_path / "part-000", 0)
     assert np.array_equal(batch, rows(0, 8))
+
+
+def test_a_relative_folder_holds_when_the_process_changes_its_own(tmp_path, monkeypatch):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "part-0").write_text("1,2\n3,4\n")
+    monkeypatch.chdir(tmp_path)
+    with flow.DataLoader(flow.MiniReader("data", batch_size=2)) as loader:
+        monkeypatch.chdir("/")
+        for _ in range(2):
+            assert [batch.tolist() for batch in loader] == [[[1, 2], [3, 4]]]
