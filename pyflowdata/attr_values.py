@@ -91,6 +91,7 @@ class _Filler:
         return self.keep[-1]
 
     def fill(self, slot: CData, name: str, value: Plain) -> None:
+        """Writes a value into a `pfd_attr_value`, which borrows from this object."""
         what = f"attr '{name}'"
         if isinstance(value, bool):
             slot.kind, slot.i = lib.PFD_VALUE_BOOL, value
@@ -106,6 +107,7 @@ class _Filler:
     def fill_list(
         self, slot: CData, what: str, values: list[int] | list[float] | list[str]
     ) -> None:
+        """Writes a list into a `pfd_attr_value`; an empty one fits any list attr."""
         if values and isinstance(values[0], str):
             elements = ffi.new("char *[]", [self.string(str(value), what) for value in values])
             slot.kind = lib.PFD_VALUE_LIST_STRING

@@ -27,15 +27,15 @@ NUM_RECORDS = 23
 
 
 @pytest.fixture(scope="session")
-def test_ops_library(tmp_path_factory):
+def ops_library(tmp_path_factory):
     tree = tmp_path_factory.mktemp("test_ops") / "tree"
     return build_scratch_tree(tree, sorted((HERE / "ops").glob("*.c")))
 
 
 @pytest.fixture(scope="module")
-def environment(test_ops_library):
+def environment(ops_library):
     path = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
-    return {"PYFLOWDATA_LIBRARY": str(test_ops_library), "PYTHONPATH": path.rstrip(os.pathsep)}
+    return {"PYFLOWDATA_LIBRARY": str(ops_library), "PYTHONPATH": path.rstrip(os.pathsep)}
 
 
 @pytest.fixture(scope="module")
