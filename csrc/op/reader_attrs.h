@@ -10,8 +10,11 @@ typedef struct pfd_reader_attrs {
     int32_t batch_size;
     const char *last_batch;    /* short|drop|pad|wrap */
     int32_t random_shuffle;
+    const char *shuffle; /* auto|none|global|window|buffer; see pfd_reader_attrs_shuffle() */
     int32_t shuffle_after_epoch;
     int32_t shuffle_buffer_size;
+    int32_t shuffle_block_size; /* records in a block of shuffle=window */
+    int32_t shuffle_window;     /* blocks in a window */
     int64_t seed;              /* -1: open */
     const char *order_key;     /* "": the reader's name */
     int32_t group_buffer_size; /* records that wait for their group's batch, at most */
@@ -25,8 +28,18 @@ extern const pfd_attr pfd_reader_attr_table[];
 extern const uint32_t pfd_reader_attr_count;
 
 /* What the table cannot say: batch_size divides by world_size (the error offers the nearest sizes),
- * rank < world_size, data_part_num is not 0 ... */
+ * rank < world_size, no shuffle="none" with random_shuffle=true ... */
 pfd_status pfd_reader_attrs_check(const pfd_reader_attrs *attrs, pfd_error *err);
+
+#define PFD_SHUFFLE_NONE 0
+#define PFD_SHUFFLE_GLOBAL 1
+#define PFD_SHUFFLE_WINDOW 2
+#define PFD_SHUFFLE_BUFFER 3
+
+/* Which shuffle the attrs `shuffle` and random_shuffle ask for, for a source that has an index or
+ * can only be read in sequence; PFD_UNSUPPORTED where that one needs an index. */
+pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t random_access,
+                                    int32_t *shuffle, pfd_error *err);
 
 /* The outputs that the host fills itself: "mask" (bool scalar per row) and "id" (int64 (2,):
  * file index and ordinal). */
