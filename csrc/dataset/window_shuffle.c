@@ -172,16 +172,18 @@ static int64_t find_places(const window *at, const int64_t *in, int64_t count, i
 void pfd_window_order_map(const pfd_window_order *order, const int64_t *in, int64_t count,
                           int64_t *out)
 {
-    static _Thread_local known_window known;
+    static _Thread_local known_window of_thread;
+    known_window *known = &of_thread;
+    __asm__("" : "+r"(known)); /* or its address is asked for again for every record */
     for (int64_t done = 0; done < count;) {
-        if (!is_in(&known, order, in[done])) enter(&known, order, in[done]);
-        int64_t run = find_places(&known.at, in + done, count - done, out + done);
-        known.served += run;
-        if (!known.has_blocks && known.at.num_slots <= most_known_blocks &&
-            known.served >= known.at.num_slots)
-            find_blocks(&known, order);
-        pfd_permute(&known.records, out + done, run, out + done);
-        place_to_ordinal(&known, order, out + done, run);
+        if (!is_in(known, order, in[done])) enter(known, order, in[done]);
+        int64_t run = find_places(&known->at, in + done, count - done, out + done);
+        known->served += run;
+        if (!known->has_blocks && known->at.num_slots <= most_known_blocks &&
+            known->served >= known->at.num_slots)
+            find_blocks(known, order);
+        pfd_permute(&known->records, out + done, run, out + done);
+        place_to_ordinal(known, order, out + done, run);
         done += run;
     }
 }
