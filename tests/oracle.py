@@ -22,10 +22,17 @@ SANITIZED = "san" in os.environ.get("PYFLOWDATA_LIBRARY", "")
 
 LAST_BATCH = ("short", "drop", "pad", "wrap")
 WORLD_SIZES = (1, 2, 3, 4, 5, 8)
-MODES: dict[str, dict[str, bool]] = {
+MODES: dict[str, dict[str, Any]] = {
     "in order": {"random_shuffle": False},
     "one order": {"random_shuffle": True, "shuffle_after_epoch": False},
     "new orders": {"random_shuffle": True, "shuffle_after_epoch": True},
+    "in windows": {
+        "shuffle": "window",
+        "shuffle_block_size": 4,
+        "shuffle_window": 3,
+        "shuffle_after_epoch": True,
+    },
+    "from a buffer": {"shuffle": "buffer", "shuffle_buffer_size": 9, "shuffle_after_epoch": True},
 }
 
 
