@@ -242,7 +242,8 @@ def test_only_a_buffer_shuffles_a_stream(there, folder):
     _, (state, *_) = there(
         read_with_states, "StreamReader", folder, 1, random_shuffle=True, **attrs
     )
-    assert [there(read_from, state, 6, "StreamReader", folder, shuffle="buffer", **attrs)] == by_attr
+    resumed = there(read_from, state, 6, "StreamReader", folder, shuffle="buffer", **attrs)
+    assert [resumed] == by_attr
     assert "shuffle" not in state["readers"]["StreamReader_0"]["spec"]
     for shuffle in ("global", "window"):
         kind, message = there(refusal, "StreamReader", folder, shuffle=shuffle)

@@ -143,8 +143,7 @@ TARGET_AVX512 INLINE __m512i pass_avx512(const pfd_permutation *permutation, __m
         __m512i product = _mm512_mul_epu32(hash_avx512(r, permutation->keys[round]), left);
         l = _mm512_add_epi64(l, _mm512_srli_epi64(product, 32));
         l = _mm512_min_epu32(l, _mm512_sub_epi32(l, left));
-        __m512i added =
-            _mm512_srl_epi64(hash_avx512(l, permutation->keys[round + 1]), hash_shift);
+        __m512i added = _mm512_srl_epi64(hash_avx512(l, permutation->keys[round + 1]), hash_shift);
         r = _mm512_and_si512(_mm512_add_epi64(r, added), mask);
     }
     return _mm512_or_si512(_mm512_sll_epi64(l, shift), r);

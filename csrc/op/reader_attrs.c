@@ -99,12 +99,12 @@ static pfd_status check_shuffle(const pfd_reader_attrs *attrs, pfd_error *err)
                         "order; leave one of the two out");
     int64_t records = (int64_t)attrs->shuffle_block_size * attrs->shuffle_window;
     if (!strcmp(attrs->shuffle, "window") && records > PFD_MOST_WINDOW_RECORDS)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'shuffle_window' = %" PRId32 " blocks of shuffle_block_size = %" PRId32
-                        " are windows of %" PRId64 " records; the most is %" PRId64
-                        ": lower one of the two, or use shuffle='global'",
-                        attrs->shuffle_window, attrs->shuffle_block_size, records,
-                        PFD_MOST_WINDOW_RECORDS);
+        return pfd_fail(
+            err, PFD_INVALID_ARGUMENT,
+            "attr 'shuffle_window' = %" PRId32 " blocks of shuffle_block_size = %" PRId32
+            " are windows of %" PRId64 " records; the most is %" PRId64
+            ": lower one of the two, or use shuffle='global'",
+            attrs->shuffle_window, attrs->shuffle_block_size, records, PFD_MOST_WINDOW_RECORDS);
     return PFD_OK;
 }
 
