@@ -102,7 +102,7 @@ def test_a_missing_attr_is_explained():
         ),
         ({"last_batch": ""}, "attr 'last_batch' = ''; it must be one of short, drop, pad, wrap"),
         ({"on_error": "ignore"}, "it must be one of raise, skip, pad"),
-        ({"batch_size": 5, "rank": 0, "world_size": 2}, "world_size = 2: the nearest sizes are 4 and 6"),
+        ({"batch_size": 5, "rank": 0, "world_size": 2}, "= 2: the nearest sizes are 4 and 6"),
         ({"batch_size": 1, "rank": 0, "world_size": 3}, "world_size = 3: the smallest size is 3"),
         ({"batch_size": 4, "world_size": 4, "rank": 4}, "attr 'rank' = 4; it must be in [0, 3]"),
         ({"rank": -2}, "attr 'rank' = -2; it must be in [-1, "),
