@@ -442,6 +442,26 @@ def test_a_state_knows_nothing_of_the_world(monkeypatch):
     assert states[0] == states[1] == states[2]
 
 
+def test_an_elastic_restart_goes_on_with_new_ranks(monkeypatch):
+    """From rank 1 of 2 to all of 3: what is left of the epoch comes once."""
+
+    def opened(rank, size):
+        monkeypatch.setenv("RANK", str(rank))
+        monkeypatch.setenv("WORLD_SIZE", str(size))
+        _, ids = flow.MiniReader(DATA, batch_size=6, random_shuffle=True, seed=1, with_id=True)
+        return flow.DataLoader(ids)
+
+    whole = [batch[:, 1].tolist() for batch in opened(0, 1)]
+    before = opened(1, 2)
+    assert next(iter(before))[:, 1].tolist() == whole[0][3:]
+    parts = []
+    for rank in range(3):
+        after = opened(rank, 3)
+        after.load_state_dict(before.state_dict())
+        parts.append([batch[:, 1].tolist() for batch in after])
+    assert [sum(step, []) for step in zip(*parts, strict=True)] == whole[1:]
+
+
 # ---- The log ------------------------------------------------------------------------------------
 
 
