@@ -1,4 +1,4 @@
-/* The bytes of a file: views of its mapping, or read into the scratch; and reading ahead. */
+/* The bytes of a file: views of its mapping, or read into the scratch. */
 #include "core/error.h"
 #include "core/scratch.h"
 #include "io/input_files.h"
@@ -10,8 +10,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { ahead_bytes = 8 * 1024 * 1024 };
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
@@ -82,8 +80,6 @@ pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd
     return PFD_OK;
 }
 
-/* ---- Reading ahead --------------------------------------------------------------------------- */
-
 /* Advice that is not taken costs time, not correctness. */
 void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size)
 {
@@ -97,16 +93,4 @@ void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size)
     } else if (opened->fd >= 0) {
         (void)posix_fadvise(opened->fd, offset, size, POSIX_FADV_WILLNEED);
     }
-}
-
-void pfd_file_read_ahead(const pfd_file *file, int64_t offset, int64_t size)
-{
-    pfd_input_file *opened = (pfd_input_file *)(uintptr_t)file;
-    int64_t ahead = atomic_load_explicit(&opened->ahead, memory_order_relaxed);
-    int64_t end = offset + size;
-    /* Within the first half of what was asked for there is time; far away, a new place begins. */
-    if (end <= ahead - ahead_bytes / 2 && end > ahead - 4 * (int64_t)ahead_bytes) return;
-    int64_t from = end <= ahead && end > ahead - 4 * (int64_t)ahead_bytes ? ahead : end;
-    if (!atomic_compare_exchange_strong(&opened->ahead, &ahead, from + ahead_bytes)) return;
-    pfd_file_will_need(file, from, ahead_bytes);
 }

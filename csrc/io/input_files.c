@@ -29,8 +29,8 @@ struct pfd_input_files {
     pfd_input_file *files;
     const pfd_file **list; /* the same, for ops */
     file_state *states;
-    int64_t bytes, fds;       /* of all files; kept open */
-    int32_t access;           /* MAP or READ from here on */
+    int64_t bytes, fds; /* of all files; kept open */
+    int32_t access;     /* MAP or READ from here on */
     uint64_t fingerprint;
     _Atomic int64_t bytes_read;
     _Atomic int64_t fault; /* 1 + index of a file in which a SIGBUS struck; 0: none */
@@ -337,4 +337,27 @@ int32_t pfd_input_files_are_mapped(const pfd_input_files *files)
 int64_t pfd_input_files_bytes_read(const pfd_input_files *files)
 {
     return atomic_load_explicit(&files->bytes_read, memory_order_relaxed);
+}
+
+/* ---- Reading ahead --------------------------------------------------------------------------- */
+
+/* Moves the mark up to which a file was asked for; how many bytes from *from on are to be asked for
+ * now, 0: there is time. */
+static int64_t advance(pfd_input_file *opened, int64_t offset, int64_t *from)
+{
+    const int64_t step = 8 * 1024 * 1024;
+    int64_t ahead = atomic_load_explicit(&opened->ahead, memory_order_relaxed);
+    int32_t is_near = offset <= ahead && offset > ahead - 4 * step; /* else a new place begins */
+    if (is_near && (offset <= ahead - step / 2 || ahead >= opened->file.size)) return 0;
+    *from = is_near ? ahead : offset;
+    return atomic_compare_exchange_strong(&opened->ahead, &ahead, *from + step) ? step : 0;
+}
+
+void pfd_input_files_read_ahead(const pfd_input_files *files, int64_t file, int64_t offset)
+{
+    int64_t from, bytes = advance(&files->files[file], offset, &from);
+    for (; bytes > 0 && file < files->size; file++, from = 0) {
+        pfd_file_will_need(files->list[file], from, bytes);
+        bytes -= files->files[file].file.size - from;
+    }
 }
