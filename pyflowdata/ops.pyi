@@ -21,6 +21,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -32,8 +33,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[False] = False,
@@ -54,6 +55,9 @@ def MiniReader(
         part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
         part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
             is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
         batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
             be divisible by world_size.
         last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
@@ -81,9 +85,11 @@ def MiniReader(
             same for readers that shall stay paired; empty takes the reader's name.
         group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
             their group, in readers that make batches of one group each.
-        rank (int, default 0, at least 0): Which part of every batch this process gets, counted from
-            0.
-        world_size (int, default 1, at least 1): Number of ranks that share every batch.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
         on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
             raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
             delivers a row of zeros whose mask is False.
@@ -115,6 +121,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -126,8 +133,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[False] = False,
@@ -141,6 +148,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -152,8 +160,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[True],
@@ -167,6 +175,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -178,8 +187,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[True],
@@ -193,6 +202,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -204,8 +214,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: bool = False,

@@ -261,7 +261,6 @@ static pfd_status window_shuffle_at(const pfd_dataset *ds, int64_t epoch, const 
 }
 
 static const pfd_dataset_methods window_shuffle_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
     .name = "WindowShuffle",
     .close = window_shuffle_close,
     .size = window_shuffle_size,
