@@ -86,7 +86,7 @@ def test_warnings_follow_the_shuffle_that_is_in_use(table, recwarn):
     assert not recwarn.list
     with pytest.warns(UserWarning, match="shuffle_after_epoch=True has no effect"):
         orders(table(100), name="not shuffled at all", shuffle="none")
-    ranks = dict(batch_size=4, world_size=2, shuffle="window", name="without a seed")
+    ranks = dict(batch_size=4, rank=0, world_size=2, shuffle="window", name="without a seed")
     with pytest.warns(UserWarning, match="Give a seed"):
         open_loader(table(100), **ranks).close()
 

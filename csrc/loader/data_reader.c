@@ -154,7 +154,8 @@ static int32_t decides_order(const pfd_data_reader *reader, const char *attr)
 /* What random_shuffle comes to, which `shuffle` may have decided. */
 static int32_t append_random_shuffle(char **text, size_t *used, const pfd_data_reader *reader)
 {
-    const char *line = reader->shuffle ? "random_shuffle=true\n" : "random_shuffle=false\n";
+    int32_t shuffles = reader->shuffle != PFD_SHUFFLE_NONE;
+    const char *line = shuffles ? "random_shuffle=true\n" : "random_shuffle=false\n";
     char *grown = realloc(*text, *used + strlen(line) + 1);
     if (!grown) return 0;
     *text = grown;

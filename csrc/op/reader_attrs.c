@@ -5,7 +5,6 @@
 #include "dataset/dataset.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #define ROW(field, type, default_value, min, max, choices, doc)                                    \
     PFD_ATTR_ROW(pfd_reader_attrs, field, type, default_value, min, max, choices, doc)
@@ -25,7 +24,7 @@ const pfd_attr pfd_reader_attr_table[] = {
         "takes the next epoch's first records."),
     FLAG(random_shuffle, "Whether the order is random, with every record once in an epoch; which "
                          "random order, is said by the attr shuffle."),
-    ROW(shuffle, PFD_ATTR_STRING, "auto", 0, 0, "auto|none|global|window|buffer",
+    ROW(shuffle, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|none|global|window|buffer",
         "Which records can come next: global shuffles all of them, window those of some blocks of "
         "the files, buffer the shuffle_buffer_size next ones of the files; none is the files' own "
         "order; auto is none without random_shuffle, and with it global, or buffer where the "
@@ -96,12 +95,12 @@ static pfd_status fail_indivisible(const pfd_reader_attrs *attrs, pfd_error *err
 
 static pfd_status check_shuffle(const pfd_reader_attrs *attrs, pfd_error *err)
 {
-    if (attrs->random_shuffle && !strcmp(attrs->shuffle, "none"))
+    if (attrs->random_shuffle && attrs->shuffle == PFD_SHUFFLE_NONE)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "attr 'shuffle' = 'none', but random_shuffle = true asks for a random "
                         "order; leave one of the two out");
     int64_t records = (int64_t)attrs->shuffle_block_size * attrs->shuffle_window;
-    if (!strcmp(attrs->shuffle, "window") && records > PFD_MOST_WINDOW_RECORDS)
+    if (attrs->shuffle == PFD_SHUFFLE_WINDOW && records > PFD_MOST_WINDOW_RECORDS)
         return pfd_fail(
             err, PFD_INVALID_ARGUMENT,
             "attr 'shuffle_window' = %" PRId32 " blocks of shuffle_block_size = %" PRId32
@@ -147,18 +146,15 @@ pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err)
 pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t random_access,
                                     int32_t *shuffle, pfd_error *err)
 {
-    const char *asked = attrs->shuffle;
-    if (!strcmp(asked, "none") || (!strcmp(asked, "auto") && !attrs->random_shuffle)) {
-        *shuffle = PFD_SHUFFLE_NONE;
-        return PFD_OK;
-    }
-    if (!strcmp(asked, "auto")) asked = random_access ? "global" : "buffer";
-    *shuffle = !strcmp(asked, "global")   ? PFD_SHUFFLE_GLOBAL
-               : !strcmp(asked, "window") ? PFD_SHUFFLE_WINDOW
+    *shuffle = attrs->shuffle;
+    if (*shuffle == PFD_SHUFFLE_AUTO)
+        *shuffle = !attrs->random_shuffle ? PFD_SHUFFLE_NONE
+                   : random_access        ? PFD_SHUFFLE_GLOBAL
                                           : PFD_SHUFFLE_BUFFER;
-    if (random_access || *shuffle == PFD_SHUFFLE_BUFFER) return PFD_OK;
+    int32_t needs_index = *shuffle == PFD_SHUFFLE_GLOBAL || *shuffle == PFD_SHUFFLE_WINDOW;
+    if (random_access || !needs_index) return PFD_OK;
     return pfd_fail(err, PFD_UNSUPPORTED,
                     "attr 'shuffle' = '%s'; this source can only be read in sequence, and there "
                     "only a buffer can shuffle: use 'buffer' or 'auto'",
-                    asked);
+                    *shuffle == PFD_SHUFFLE_GLOBAL ? "global" : "window");
 }

@@ -6,11 +6,18 @@
 #define PFD_OP_READER_ATTRS_H
 #include "pyflowdata/op.h"
 
+/* In the order of the attr's choices. */
+#define PFD_SHUFFLE_AUTO 0
+#define PFD_SHUFFLE_NONE 1
+#define PFD_SHUFFLE_GLOBAL 2
+#define PFD_SHUFFLE_WINDOW 3
+#define PFD_SHUFFLE_BUFFER 4
+
 typedef struct pfd_reader_attrs {
     int32_t batch_size;
     const char *last_batch;    /* short|drop|pad|wrap */
     int32_t random_shuffle;
-    const char *shuffle; /* auto|none|global|window|buffer; see pfd_reader_attrs_shuffle() */
+    int32_t shuffle; /* PFD_SHUFFLE_*; see pfd_reader_attrs_shuffle() */
     int32_t shuffle_after_epoch;
     int32_t shuffle_buffer_size;
     int32_t shuffle_block_size; /* records in a block of shuffle=window */
@@ -33,13 +40,8 @@ extern const uint32_t pfd_reader_attr_count;
  * attrs of a shuffle that contradict each other. */
 pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err);
 
-#define PFD_SHUFFLE_NONE 0
-#define PFD_SHUFFLE_GLOBAL 1
-#define PFD_SHUFFLE_WINDOW 2
-#define PFD_SHUFFLE_BUFFER 3
-
-/* Which shuffle the attrs `shuffle` and random_shuffle ask for, for a source that has an index or
- * can only be read in sequence; PFD_UNSUPPORTED where that one needs an index. */
+/* Which shuffle, never auto, the attrs `shuffle` and random_shuffle ask for, for a source that has an
+ * index or can only be read in sequence; PFD_UNSUPPORTED where that one needs an index. */
 pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t random_access,
                                     int32_t *shuffle, pfd_error *err);
 
