@@ -40,8 +40,8 @@ extern const uint32_t pfd_reader_attr_count;
  * attrs of a shuffle that contradict each other. */
 pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err);
 
-/* Which shuffle, never auto, the attrs `shuffle` and random_shuffle ask for, for a source that has an
- * index or can only be read in sequence; PFD_UNSUPPORTED where that one needs an index. */
+/* Which shuffle, never auto, the attrs `shuffle` and random_shuffle ask for, of a source with an
+ * index or of one that can only be read in sequence: PFD_UNSUPPORTED where an index is needed. */
 pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t random_access,
                                     int32_t *shuffle, pfd_error *err);
 
