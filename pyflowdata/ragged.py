@@ -173,7 +173,7 @@ class Ragged:
             others[axis] = largest[axis]
             mask &= is_real.reshape(len(self), *others)
         # Both go through the elements row after row, each row in C order.
-        dense[mask] = self.values.reshape(-1, *dense.shape[mask.ndim :])
+        dense[mask] = self.values.reshape(np.count_nonzero(mask), *dense.shape[mask.ndim :])
         return dense, mask
 
     def to_list(self) -> list[Any]:
