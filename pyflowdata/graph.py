@@ -105,13 +105,14 @@ class Blob:
 
     Attributes:
         name: "<name of the node, or of its op>/<output>".
-        shape: Logical shape, of all ranks together; the batch dimension comes first.
+        shape: Logical shape, of all ranks together; the batch dimension comes first.  A dimension
+            that varies from row to row is None, and the blob is ragged.
         dtype: NumPy dtype of the elements.
         node: What computes it.
     """
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[int | None, ...]
     dtype: np.dtype[np.generic]
     node: Node
     index: int
@@ -119,7 +120,13 @@ class Blob:
     @property
     def batch_size(self) -> int:
         """Records in a batch, of all ranks together."""
+        assert self.shape[0] is not None
         return self.shape[0]
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether rows differ in shape: batches are then `Ragged`, else NumPy arrays."""
+        return None in self.shape
 
     @property
     def sbp(self) -> str:
@@ -141,7 +148,7 @@ def _make_blob(node: Node, index: int) -> Blob:
     check(lib.pfd_blob_type(blob, row, batch_size, err), err)
     return Blob(
         name=f"{node.name or node.op.name}/{node.op.outputs[index].name}",
-        shape=(batch_size[0], *(row.shape[i] for i in range(row.ndim))),
+        shape=(batch_size[0], *(None if n < 0 else n for n in row.shape[0 : row.ndim])),
         dtype=np.dtype(text(lib.pfd_dtype_name(row.dtype))),
         node=node,
         index=index,
