@@ -27,6 +27,7 @@ from .graph import Blob
 from .loader import DataLoader
 from .op_builder import user_op_builder
 from .ops import *  # noqa: F403
+from .plugins import Plugin, load_library, load_plugins_of_environment
 
 __all__ = [
     "Blob",
@@ -38,11 +39,14 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "OutOfMemoryError",
+    "Plugin",
     "UnsupportedError",
     "include_dir",
+    "load_library",
     "ops",
     "user_op_builder",
 ]
-__all__ += ops.__all__
-
 __version__ = version()
+
+load_plugins_of_environment()
+__all__ += ops.__all__
