@@ -13,8 +13,10 @@ The ops are functions of this module, made from the C library's registry: `help(
 
 from . import ops
 from ._native import include_dir, version
+from .compiler import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .errors import (
     CancelledError,
+    CompileError,
     CorruptDataError,
     Error,
     FileError,
@@ -32,6 +34,7 @@ from .plugins import Plugin, load_library, load_plugins_of_environment
 __all__ = [
     "Blob",
     "CancelledError",
+    "CompileError",
     "CorruptDataError",
     "DataLoader",
     "Error",
@@ -46,7 +49,7 @@ __all__ = [
     "ops",
     "user_op_builder",
 ]
+__all__ += ops.__all__
 __version__ = version()
 
 load_plugins_of_environment()
-__all__ += ops.__all__
