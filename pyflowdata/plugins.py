@@ -90,7 +90,9 @@ def _publish(name: str) -> Callable[..., Any]:
         taken = vars(package).get(name)
         if taken is None or taken is vars(ops).get(name):
             setattr(package, name, function)
-            package.__all__ += [name] if name not in package.__all__ else []
+            exported: list[str] = vars(package)["__all__"]
+            if name not in exported:
+                exported.append(name)
         else:
             warnings.warn(
                 f"pyflowdata.{name} is not the op of the plugin, but what it was before; the op is "
