@@ -312,15 +312,12 @@ class DataLoader(Generic[BatchT]):
             )
 
     def _check_not_inside(self) -> None:
-        """A function that C runs for a batch must not wait for who waits for that batch."""
-        if threading.get_ident() not in inside:
-            return
-        if not self._taking.acquire(blocking=False):
+        """A function that C runs for a batch must not wait for that batch, nor for who does."""
+        if threading.get_ident() in inside and not _is_owned(self._taking):
             raise UnsupportedError(
-                "a function of register_decoder uses a DataLoader whose turn another thread has; "
-                "it would wait for itself if that is the loader which runs it"
+                "a function of register_decoder takes batches or the state of a DataLoader; it "
+                "would wait for itself if that is the loader which runs it"
             )
-        self._taking.release()
 
     def _check_life(self) -> None:
         if self._life == _CLOSED:
@@ -368,6 +365,11 @@ class DataLoader(Generic[BatchT]):
         self._taking = threading.RLock()
         self._is_busy = False
         self._life = _FORKED
+
+
+def _is_owned(lock: Any) -> bool:
+    """Whether this thread has the RLock, as further out where a signal handler runs."""
+    return bool(lock._is_owned())
 
 
 def _check_epoch(epoch: int) -> None:

@@ -95,6 +95,11 @@ def _of_cfunc(
 def _of_dispatcher(
     function: Any, inputs: Mapping[str, Any] | None, outputs: Mapping[str, Any], per: str
 ) -> tuple[Described, CData]:
+    if function.targetoptions.get("parallel"):
+        raise InvalidArgumentError(
+            "the numba function has parallel=True; threads of the loader run it side by side "
+            "already, and numba's own must not be started by several at once: leave it out"
+        )
     python = function.py_func
     parameters = list(inspect.signature(python).parameters.values())
     plain = [one.name for one in parameters if one.default is one.empty]
@@ -220,19 +225,19 @@ def _text(template: str, name: str) -> Any:
 
 def _says(function: Any, described: Described, outputs: Sequence[RowType], per: str) -> bool:
     """Compiles the function, and tells whether it returns a number."""
-    arguments: list[Any] = []
     extra = 1 if per == "batch" else 0
-    for declared in [*(described.types[name] for name in described.inputs), None, *outputs]:
-        if declared is None:  # outputs are arrays, also where a row is a number
-            extra_of_scalars = 1
-            continue
+
+    def argument(declared: RowType, *, is_output: bool) -> Any:
         ndim = len(declared.shape) + extra
-        if len(arguments) >= len(described.inputs) and not ndim:
-            ndim = extra_of_scalars
+        if is_output:  # an array to write into, also where a row is a number
+            ndim = max(ndim, 1)
         scalar = numba.from_dtype(declared.dtype)
-        arguments.append(numba_types.Array(scalar, ndim, "C") if ndim else scalar)
-    for attr in described.attrs:
-        arguments.append({bool: numba_types.boolean, int: numba_types.int64, float: numba_types.float64}[attr.kind])
+        return numba_types.Array(scalar, ndim, "C") if ndim else scalar
+
+    arguments = [argument(described.types[name], is_output=False) for name in described.inputs]
+    arguments += [argument(declared, is_output=True) for declared in outputs]
+    scalars = {bool: numba_types.boolean, int: numba_types.int64, float: numba_types.float64}
+    arguments += [scalars[attr.kind] for attr in described.attrs]
     function.compile(tuple(arguments))
     returned = function.overloads[tuple(arguments)].signature.return_type
     if returned == numba_types.none:

@@ -101,6 +101,20 @@ class Mismatch(InternalError):
 # ---- Outputs ------------------------------------------------------------------------------------
 
 
+_WIDER = {"b": "biuf", "i": "iuf", "f": "f"}  # kinds of dtype that numbers of Python may become
+
+
+def _are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
+    """Whether these are numbers of Python, which have no dtype, that the dtype can hold."""
+    if not isinstance(found, (bool, int, float, list, tuple)):
+        return False
+    if array.size == 0:
+        return True
+    if dtype.kind not in _WIDER.get(array.dtype.kind, ""):
+        return False
+    return dtype.kind == "f" or np.array_equal(array.astype(dtype), array)
+
+
 def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) -> Array:
     """What a function returned for an output, as an array of its dtype and a fitting shape.
 
@@ -124,10 +138,7 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
             array = np.asarray(found)
         except ValueError as failure:
             raise Mismatch(f"the output '{name}' is no array: {failure}") from None
-        is_number = isinstance(found, (bool, int, float, list, tuple))
-        is_fit = array.dtype == dtype or (
-            is_number and (array.size == 0 or np.can_cast(array.dtype, dtype, "same_kind"))
-        )
+        is_fit = array.dtype == dtype or _are_numbers_of(found, array, dtype)
     if not is_fit:
         raise Mismatch(
             f"the output '{name}' has dtype {array.dtype}, and {dtype} is declared: return "
