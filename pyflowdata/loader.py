@@ -120,7 +120,7 @@ class DataLoader(Generic[BatchT]):
         """
         self._form: Callable[[list[Array]], BatchT]
         wanted, self._form = arrange(blobs)
-        self._names = tuple(blob.name for blob in wanted)
+        self._blobs = tuple(wanted)
         self._life = _OPEN
         self._taking = threading.RLock()  # held by who takes batches or moves the loader
         self._is_busy = False  # its holder is inside a call that must not be entered again
@@ -250,6 +250,11 @@ class DataLoader(Generic[BatchT]):
         return True
 
     @property
+    def blobs(self) -> tuple[Blob, ...]:
+        """The blobs whose arrays make a batch, in their order: names, shapes and dtypes."""
+        return self._blobs
+
+    @property
     def epoch(self) -> int:
         """The epoch that was begun last; before any, the one that the first iter() begins."""
         return self._epoch if self._begun is None else self._begun
@@ -289,7 +294,7 @@ class DataLoader(Generic[BatchT]):
             f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
             f"prefetch={self._info.prefetch}" + ("" if self._life == _OPEN else f", {self._life}")
         )
-        return f"DataLoader({', '.join(self._names)}; {'; '.join(parts)})"
+        return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
 
     # ---- Life ---------------------------------------------------------------------------------
 
@@ -353,13 +358,14 @@ def _check_epoch(epoch: int) -> None:
 class _Batches(Iterator[BatchT]):
     """One epoch of a loader, or all of them."""
 
-    __slots__ = ("_endless", "_loader", "_number", "_over")
+    __slots__ = ("_endless", "_loader", "_number", "_over", "_resumes")
 
     def __init__(self, loader: DataLoader[BatchT], number: int, endless: bool) -> None:
         self._loader = loader
         self._number = number
         self._endless = endless
         self._over = False
+        self._resumes = loader._position > 0  # until something came from there
 
     def __next__(self) -> BatchT:
         loader = self._loader
@@ -385,11 +391,12 @@ class _Batches(Iterator[BatchT]):
                     arrays, epoch, step = loader._arrays.take()
                     batch = loader._form(arrays)
                     loader._epoch, loader._position = epoch, step + 1
-                    loader._must_seek = False
+                    loader._must_seek = self._resumes = False
                     return batch
                 if status < 0:
                     failure = loader._failure(status)
-                    loader._must_seek = False  # the library passes over it or tries again
+                    # The library passes over the batch or tries again.
+                    loader._must_seek = self._resumes = False
                     raise failure
                 if status == _END:
                     self._end_epoch(is_second=ended)
@@ -412,14 +419,17 @@ class _Batches(Iterator[BatchT]):
 
     def _end_epoch(self, *, is_second: bool) -> None:
         loader = self._loader
-        if is_second:
+        if is_second and self._endless:
             raise InvalidArgumentError(
                 "repeat() of an epoch without batches would never end; is last_batch='drop' with "
                 "fewer records than batch_size meant?"
             )
-        if self._endless:
+        # A state behind the last batch of a stream, which had yet to find its end, means the next
+        # epoch, as one of a reader that can be counted does.
+        goes_on, self._resumes = self._endless or self._resumes, False
+        if goes_on:
             _check_epoch(loader._epoch + 1)
-        loader._epoch, loader._position, self._over = loader._epoch + 1, 0, not self._endless
+        loader._epoch, loader._position, self._over = loader._epoch + 1, 0, not goes_on
         if self._over:
             raise StopIteration
         loader._begun = loader._epoch
