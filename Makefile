@@ -56,6 +56,9 @@ $(BUILD)/flags: always
 IN_VENV := .venv/bin/python
 .venv/train: requirements.txt
 .venv/test: requirements-test.txt .venv/train
+.venv/torch: requirements-torch.txt .venv/test
+.venv/lightning: requirements-lightning.txt .venv/torch
+.venv/accelerate: requirements-accelerate.txt .venv/torch
 .venv/%:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
@@ -69,11 +72,20 @@ train: all .venv/train
 
 # Runs the C tests, then pytest; $(1): variables and a launcher in front, $(2): pytest arguments.
 RUN_C = for t in $(C_TESTS); do echo "$$t"; $(1) $$t || exit 1; done
-PYTEST = $(IN_VENV) -m pytest -q
+PYTEST = $(IN_VENV) -m pytest -q -rs
 
 test: all c-tests .venv/test
 	@$(call RUN_C,)
 	$(PYTEST) $(ARGS)
+
+# Installs torch, Lightning and accelerate into .venv; without them `make test` skips these tests.
+test-torch: all .venv/lightning .venv/accelerate
+	$(PYTEST) tests/test_torch.py tests/test_lightning.py tests/test_accelerate.py \
+	    tests/test_examples.py $(ARGS)
+
+# Processes that are killed and resumed with other world sizes; make soak CYCLES=20 for a short one.
+soak: all .venv/train
+	$(IN_VENV) tests/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 
 check: all .venv/test
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
@@ -122,6 +134,8 @@ help:
 	@echo 'make          the shared library: build/release and pyflowdata/libpyflowdata.so'
 	@echo 'make train    trains the example model on data/ (first makes .venv with numpy and cffi)'
 	@echo 'make test     all tests (first adds the test tools to .venv)'
+	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'
+	@echo 'make soak     kills and resumes 200 times, with 1, 4, 2 and 3 processes'
 	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
 	@echo 'make asan     the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
@@ -130,6 +144,6 @@ help:
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests train test check stubs asan tsan run-asan run-tsan bench \
+.PHONY: all objects c-tests train test test-torch soak check stubs asan tsan run-asan run-tsan bench \
         bench-smoke dist clean help always
 .DELETE_ON_ERROR:

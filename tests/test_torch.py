@@ -25,10 +25,12 @@ def folder(tmp_path):
     return write_parts(tmp_path / "parts", lines(0, 11), lines(11, RECORDS))
 
 
+ATTRS = dict(batch_size=4, random_shuffle=True, shuffle_after_epoch=True)
+
+
 def make_loader(folder, *, form=tuple, seed=3, rank=0, world_size=1, **options):
-    attrs = dict(random_shuffle=True, shuffle_after_epoch=True, seed=seed, name="numbers")
     numbers, ids = flow.MiniReader(
-        folder, batch_size=4, rank=rank, world_size=world_size, with_id=True, **attrs
+        folder, name="numbers", seed=seed, rank=rank, world_size=world_size, with_id=True, **ATTRS
     )
     blobs = {"ids": ids, "numbers": numbers} if form is dict else (ids, numbers)
     return flow.DataLoader(blobs, **{"num_threads": 2, **options})
@@ -47,7 +49,7 @@ class FakeStream:
     def run_up_to(self, event):
         while event in self.queue:
             started = self.queue.pop(0)
-            if started is not event:
+            if isinstance(started, tuple):
                 target, source = started
                 target.copy_(source)
 
@@ -382,6 +384,20 @@ def test_a_newer_iterator_ends_the_older_one(folder, open_torch):
             next(last)
 
 
+def test_an_iterator_that_was_not_used_begins_no_epoch(folder, open_torch):
+    whole = expected(folder, 2)
+    with open_torch(folder) as loader:
+        for _ in range(3):
+            iter(loader)
+        assert loader.epoch == 0
+        assert [as_list(batch) for batch in itertools.islice(loader, 3)] == whole[:3]
+        for _ in range(3):
+            iter(loader)
+        assert loader.epoch == 1
+        assert [as_list(batch) for batch in loader] == whole[STEPS:]
+        assert loader.state_dict()["epoch"] == 2
+
+
 def test_iter_and_repeat_take_turns(folder, open_torch):
     whole = expected(folder, 4)
     with open_torch(folder) as loader:
@@ -399,15 +415,14 @@ def test_iter_and_repeat_take_turns(folder, open_torch):
 def test_a_state_of_any_rank_goes_on_any_rank(folder, open_torch):
     whole = expected(folder, 1)
     states = []
-    for rank in range(3):
-        with open_torch(folder, rank=rank, world_size=3) as loader:
-            list(itertools.islice(loader, 2 + 1))
+    for rank in range(4):
+        with open_torch(folder, rank=rank, world_size=4) as loader:
+            list(itertools.islice(loader, 3))
             states.append(loader.state_dict())
-    assert states[0] == states[1] == states[2]
+    assert all(state == states[0] for state in states)
     parts = []
     for rank in range(2):
-        options = dict(rank=rank, world_size=2)
-        with resumed(open_torch, folder, states[2 - rank], **options) as loader:
+        with resumed(open_torch, folder, states[3 - rank], rank=rank, world_size=2) as loader:
             parts.append([as_list(batch) for batch in loader])
     assert [a + b for a, b in zip(*parts, strict=True)] == whole[3:]
 
@@ -428,36 +443,55 @@ def test_torch_load_takes_a_state_as_mere_weights(folder, tmp_path, open_torch):
         assert [as_list(batch) for batch in loader] == expected(folder, 1)[5:]
 
 
+def batches_of(loader, count):
+    batches = itertools.islice(loader.repeat(), count)
+    return [[tensor.tolist() for tensor in batch] for batch in batches]
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is")
 @pytest.mark.parametrize("steps", [0, 5, STEPS, STEPS + 1])
-@pytest.mark.parametrize("many_readers", [False, True])
-def test_distributed_checkpoint(folder, tmp_path, open_torch, steps, many_readers):
+@pytest.mark.parametrize("num_readers", [1, 10])  # described in words, and by hashes
+def test_distributed_checkpoint(folder, tmp_path, open_torch, steps, num_readers):
     """It takes the state apart into its values, and on loading puts them into the present one."""
     dcp = pytest.importorskip("torch.distributed.checkpoint", reason="torch is built without it")
     from torch.distributed.checkpoint.stateful import Stateful
 
     def opened(seed):
-        if not many_readers:
+        if num_readers == 1:
             return open_torch(folder, seed=seed)
-        attrs = dict(batch_size=4, random_shuffle=True, shuffle_after_epoch=True, seed=seed)
-        readers = [flow.MiniReader(folder, **attrs) for _ in range(10)]  # described by hashes
+        readers = [flow.MiniReader(folder, seed=seed, **ATTRS) for _ in range(num_readers)]
         return TorchLoader(flow.DataLoader(*readers))
-
-    def listed(batches):
-        return [[tensor.tolist() for tensor in batch] for batch in batches]
 
     with opened(3) as loader:
         assert isinstance(loader, Stateful) and isinstance(loader.loader, Stateful)
-        batches = loader.repeat()
-        listed(itertools.islice(batches, steps))
+        batches_of(loader, steps)
         app = {"loader": loader, "weights": torch.full((2,), 7.0)}
-        dcp.save(app, checkpoint_id=tmp_path / "checkpoint", no_dist=True)
-        rest = listed(itertools.islice(batches, 3 * STEPS))
+        dcp.save(app, checkpoint_id=tmp_path / "checkpoint")
+        rest = batches_of(loader, 3 * STEPS)
     with opened(4) as loader:  # the state brings its seed
-        listed(itertools.islice(loader, 2))
+        batches_of(loader, 2)
         app = {"loader": loader, "weights": torch.zeros(2)}
-        dcp.load(app, checkpoint_id=tmp_path / "checkpoint", no_dist=True)
+        dcp.load(app, checkpoint_id=tmp_path / "checkpoint")
         assert app["weights"].tolist() == [7, 7]
-        assert listed(itertools.islice(loader.repeat(), 3 * STEPS)) == rest
-    with flow.DataLoader(flow.MiniReader(folder, batch_size=8, name="numbers")) as other:
-        with pytest.raises(Exception, match="batch_size|others than in|readers"):
-            dcp.load({"loader": other}, checkpoint_id=tmp_path / "checkpoint", no_dist=True)
+        assert batches_of(loader, 3 * STEPS) == rest
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is")
+def test_distributed_checkpoint_of_another_loader(folder, tmp_path):
+    """DCP leaves out what the present state has not, and says itself what it does not find."""
+    dcp = pytest.importorskip("torch.distributed.checkpoint", reason="torch is built without it")
+    place = tmp_path / "checkpoint"
+
+    def opened(*names, **attrs):
+        return flow.DataLoader(
+            *[flow.MiniReader(folder, name=n, **{"batch_size": 4, **attrs}) for n in names]
+        )
+
+    with opened("a", "b") as loader:
+        dcp.save({"loader": loader}, checkpoint_id=place)
+    with opened("a", batch_size=8) as other, pytest.raises(flow.Error, match="batch_size"):
+        dcp.load({"loader": other}, checkpoint_id=place)
+    with opened("a") as other, pytest.raises(flow.Error, match="readers or attrs .* left out"):
+        dcp.load({"loader": other}, checkpoint_id=place)
+    with opened("a", "c") as other, pytest.raises(BaseException, match="Missing key.*readers[.]c"):
+        dcp.load({"loader": other}, checkpoint_id=place)

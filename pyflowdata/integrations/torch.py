@@ -112,11 +112,18 @@ class TorchLoader(Generic[BatchT]):
         self._copies = DeviceCopies(self.device) if self.device.type == "cuda" else None
         self._pins = bool(pin_memory) and torch.cuda.is_available()
         self._current: _Ahead | None = None  # the iterator that is a batch ahead of its user
+        self._begun_at: dict[str, Any] | None = None  # the state when it was made
 
     def __iter__(self) -> Iterator[BatchT]:
-        """Begins the epoch after the one begun last; after load_state_dict() continues there."""
-        if self._current is not None and self._current.epoch != self.loader.epoch:
-            self.load_state_dict(self.state_dict())  # what was made ahead is of the next epoch
+        """Begins the epoch after the one begun last; after load_state_dict() continues there.
+
+        An iterator from which nothing was taken begins no epoch: trainers make one to see whether
+        it can be made, and another one to use.
+        """
+        state = self.state_dict()
+        is_ahead = self._current is not None and self._current.epoch != self.loader.epoch
+        if is_ahead or state == self._begun_at:
+            self.load_state_dict(state)
         return self._begin(lambda: iter(self.loader))
 
     def repeat(self) -> Iterator[BatchT]:
@@ -127,9 +134,11 @@ class TorchLoader(Generic[BatchT]):
 
     def _begin(self, begin: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         if self._copies is None:
-            return map(self._on_host, begin())
-        self._current = _Ahead(self, self._copies, begin)
-        return self._current
+            batches: Iterator[Any] = map(self._on_host, begin())
+        else:
+            batches = self._current = _Ahead(self, self._copies, begin)
+        self._begun_at = self.state_dict()
+        return batches
 
     def _on_host(self, batch: Any) -> Any:
         tensors = _each(batch, torch.from_numpy)
