@@ -36,9 +36,7 @@ def open_loader(args: argparse.Namespace) -> TorchLoader[tuple[torch.Tensor, ...
         batch_size=args.batch_size,
         random_shuffle=True,
         shuffle_after_epoch=True,
-        seed=args.seed,
-        rank=dist.get_rank(),
-        world_size=dist.get_world_size(),
+        seed=args.seed,  # rank and world size are those of torch.distributed
     )
     x, y = flow.MiniDecoder(record)
     return TorchLoader(flow.DataLoader(x, y, num_threads=args.threads))

@@ -4,6 +4,9 @@ import contextlib
 import gc
 import itertools
 import json
+import re
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from pyflowdata.integrations.torch import TorchLoader
 
 from files import lines, rows, write_parts
 
+ROOT = Path(__file__).resolve().parent.parent
 RECORDS = 29
 STEPS = 8  # of 4 records each, the last of one
 
@@ -103,12 +107,24 @@ def device(monkeypatch):
     return FakeDevice(monkeypatch)
 
 
+def opener(kind, monkeypatch):
+    if kind == "device":
+        return FakeDevice(monkeypatch).open
+    if kind == "host":
+        return lambda folder, **options: TorchLoader(make_loader(folder, **options))
+    return make_loader
+
+
 @pytest.fixture(params=["host", "device"])
 def open_torch(request, monkeypatch):
-    """Opens a TorchLoader: plain, or one that copies ahead."""
-    if request.param == "device":
-        return FakeDevice(monkeypatch).open
-    return lambda folder, **options: TorchLoader(make_loader(folder, **options))
+    """Opens a TorchLoader: one that views the loader's memory, or one that copies ahead."""
+    return opener(request.param, monkeypatch)
+
+
+@pytest.fixture(params=["DataLoader", "host", "device"])
+def open_any(request, monkeypatch):
+    """Opens a DataLoader, or a TorchLoader over one."""
+    return opener(request.param, monkeypatch)
 
 
 def as_list(batch):
@@ -311,15 +327,15 @@ def test_an_error_comes_in_its_place(tmp_path, open_torch):
 # ---- The Stateful contract ----------------------------------------------------------------------
 
 
-def resumed(open_torch, folder, state, **options):
-    loader = open_torch(folder, **options)
+def resumed(open_any, folder, state, **options):
+    loader = open_any(folder, **options)
     loader.load_state_dict(json.loads(json.dumps(state)))
     return loader
 
 
-def test_state_in_the_loop_body_counts_what_was_delivered(folder, open_torch):
+def test_state_in_the_loop_body_counts_what_was_delivered(folder, open_any):
     whole = expected(folder, 3)
-    with open_torch(folder) as loader:
+    with open_any(folder) as loader:
         states = [loader.state_dict()]
         for _ in range(2):
             for _ in loader:
@@ -330,32 +346,32 @@ def test_state_in_the_loop_body_counts_what_was_delivered(folder, open_torch):
         assert states[0] == fresh
         assert states[1:] == [plain.state_dict() for _ in range(2) for _ in plain]
     for step, state in enumerate(states):
-        with resumed(open_torch, folder, state) as loader:
+        with resumed(open_any, folder, state) as loader:
             assert loader.epoch == step // STEPS
             got = [as_list(batch) for batch in loader]
             assert got == whole[step : (step // STEPS + 1) * STEPS] and got
             assert loader.epoch == step // STEPS
 
 
-def test_a_second_resume_in_the_same_epoch(folder, open_torch):
+def test_a_second_resume_in_the_same_epoch(folder, open_any):
     whole = expected(folder, 1)
     state, got = None, []
     for stop in (2, 3, 1):
-        with open_torch(folder) as loader:
+        with open_any(folder) as loader:
             if state is not None:
                 loader.load_state_dict(state)
             got += [as_list(batch) for batch in itertools.islice(loader, stop)]
             state = loader.state_dict()
-    with resumed(open_torch, folder, state) as loader:
+    with resumed(open_any, folder, state) as loader:
         assert got + [as_list(batch) for batch in loader] == whole
 
 
-def test_load_acts_on_the_next_iter_also_after_an_early_one(folder, open_torch):
+def test_load_acts_on_the_next_iter_also_after_an_early_one(folder, open_any):
     whole = expected(folder, 2)
-    with open_torch(folder) as loader:
+    with open_any(folder) as loader:
         list(itertools.islice(loader, 3))
         state = loader.state_dict()
-    with open_torch(folder) as loader:
+    with open_any(folder) as loader:
         early = iter(loader)
         next(early)
         loader.load_state_dict(state)
@@ -368,8 +384,8 @@ def test_load_acts_on_the_next_iter_also_after_an_early_one(folder, open_torch):
         assert [as_list(batch) for batch in loader] == whole[3:STEPS]
 
 
-def test_a_newer_iterator_ends_the_older_one(folder, open_torch):
-    with open_torch(folder) as loader:
+def test_a_newer_iterator_ends_the_older_one(folder, open_any):
+    with open_any(folder) as loader:
         older = iter(loader)
         next(older)
         newer = iter(loader)
@@ -398,9 +414,9 @@ def test_an_iterator_that_was_not_used_begins_no_epoch(folder, open_torch):
         assert loader.state_dict()["epoch"] == 2
 
 
-def test_iter_and_repeat_take_turns(folder, open_torch):
+def test_iter_and_repeat_take_turns(folder, open_any):
     whole = expected(folder, 4)
-    with open_torch(folder) as loader:
+    with open_any(folder) as loader:
         endless = loader.repeat()
         got = [as_list(next(endless)) for _ in range(STEPS)]
         assert loader.epoch == 0
@@ -412,17 +428,17 @@ def test_iter_and_repeat_take_turns(folder, open_torch):
         assert got == whole[2 * STEPS : 3 * STEPS + 3]
 
 
-def test_a_state_of_any_rank_goes_on_any_rank(folder, open_torch):
+def test_a_state_of_any_rank_goes_on_any_rank(folder, open_any):
     whole = expected(folder, 1)
     states = []
     for rank in range(4):
-        with open_torch(folder, rank=rank, world_size=4) as loader:
+        with open_any(folder, rank=rank, world_size=4) as loader:
             list(itertools.islice(loader, 3))
             states.append(loader.state_dict())
     assert all(state == states[0] for state in states)
     parts = []
     for rank in range(2):
-        with resumed(open_torch, folder, states[3 - rank], rank=rank, world_size=2) as loader:
+        with resumed(open_any, folder, states[3 - rank], rank=rank, world_size=2) as loader:
             parts.append([as_list(batch) for batch in loader])
     assert [a + b for a, b in zip(*parts, strict=True)] == whole[3:]
 
@@ -436,10 +452,10 @@ def state_after(folder, steps):
         return loader.state_dict()
 
 
-def test_torch_load_takes_a_state_as_mere_weights(folder, tmp_path, open_torch):
+def test_torch_load_takes_a_state_as_mere_weights(folder, tmp_path, open_any):
     torch.save({"model": torch.zeros(2), "loader": state_after(folder, 5)}, tmp_path / "file.pt")
     saved = torch.load(tmp_path / "file.pt", weights_only=True)
-    with resumed(open_torch, folder, saved["loader"]) as loader:
+    with resumed(open_any, folder, saved["loader"]) as loader:
         assert [as_list(batch) for batch in loader] == expected(folder, 1)[5:]
 
 
@@ -495,3 +511,17 @@ def test_distributed_checkpoint_of_another_loader(folder, tmp_path):
         dcp.load({"loader": other}, checkpoint_id=place)
     with opened("a", "c") as other, pytest.raises(BaseException, match="Missing key.*readers[.]c"):
         dcp.load({"loader": other}, checkpoint_id=place)
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is")
+def test_the_page_about_torch(tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "data", tmp_path / "data")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "torch.md").read_text()
+    names = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M):
+        exec(block, names)
+    assert names["x_batch"].shape == (6, 1) and names["x_batch"].dtype == torch.float64
+    assert names["loader"].state_dict()["epoch"] == 1
+    assert {"run.pt", "checkpoint"} <= {path.name for path in tmp_path.iterdir()}
+    names["loader"].close()
