@@ -92,7 +92,7 @@ check: all .venv/test
 	    { echo "check: no $$cc here, left out"; continue; }; \
 	    $(MAKE) --no-print-directory CC=$$cc FLAVOUR=check-$$cc objects >/dev/null || exit 1; done
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
-	    $$(find csrc pyflowdata tests -name '*.[ch]' -o -name '*.py') || \
+	    $$(find csrc pyflowdata tests examples -name '*.[ch]' -o -name '*.py') || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
 	$(IN_VENV) -m mypy --strict pyflowdata
 	$(PYTEST) tests/test_layering.py tests/test_abi.py tests/test_stubs.py

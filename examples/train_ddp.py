@@ -54,7 +54,7 @@ def mean_squared_error(
     """The loss to go back from, and that of the whole batch.
 
     The last batch of an epoch is short, and a rank may have fewer rows of it than another, or none.
-    So each rank divides by the rows of all; DDP takes the mean over the ranks, which is undone here.
+    So each rank divides by the rows of all; DDP's mean over the ranks is undone here.
     """
     error = (model(x) - y).square().sum()
     sums = torch.stack([error.detach(), torch.tensor(float(len(x)), dtype=torch.float64)])

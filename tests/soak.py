@@ -4,15 +4,15 @@ counts the logical batches that were lost or repeated.
     python tests/soak.py [--cycles 200] [--seed 0]
 
 A cycle is a run of 1, 4, 2 or 3 processes, one per rank.  They step together, as ranks do that
-average gradients.  Every few steps each rank saves a checkpoint: one file, made by a rename, that has
-the loader's state and the rows of the steps since the checkpoint before.  A checkpoint counts when
-all ranks have theirs.  At a random moment of a random step all processes get SIGKILL; the next cycle
-begins with the last checkpoint that counts, and what was delivered behind it is rolled back, as a
-trainer rolls back its model.
+average gradients.  Every few steps each rank saves a checkpoint: one file, made by a rename, that
+has the loader's state and the rows of the steps since the checkpoint before.  A checkpoint counts
+when all ranks have theirs.  At a random moment of a random step all processes get SIGKILL; the next
+cycle begins with the last checkpoint that counts, and what was delivered behind it is rolled back,
+as a trainer rolls back its model.
 
-So the ledger of what the model has learned from is exactly the rows in checkpoints that count.  It is
-held against a run of one process that nobody kills: the same logical batches, bit for bit, in the
-same order; each record once an epoch.
+So the ledger of what the model has learned from is exactly the rows in checkpoints that count.  It
+is held against a run of one process that nobody kills: the same logical batches, bit for bit, in
+the same order; each record once an epoch.
 """
 
 from __future__ import annotations
@@ -126,10 +126,10 @@ class Report:
 
     def __str__(self) -> str:
         return (
-            f"{self.cycles} runs killed and resumed in {self.seconds:.0f} s: {self.batches} logical "
-            f"batches of {self.batches / STEPS:.1f} epochs, {self.rolled_back} more rolled back, "
-            f"{self.torn} checkpoints half saved; {self.lost} lost, {self.repeated} repeated, "
-            f"{self.wrong} in the wrong place or other in a bit"
+            f"{self.cycles} runs killed and resumed in {self.seconds:.0f} s: {self.batches} "
+            f"logical batches of {self.batches / STEPS:.1f} epochs, {self.rolled_back} more rolled "
+            f"back, {self.torn} checkpoints half saved; {self.lost} lost, {self.repeated} "
+            f"repeated, {self.wrong} in the wrong place or other in a bit"
         )
 
 

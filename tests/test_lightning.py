@@ -124,6 +124,9 @@ def test_two_loaders_each_have_their_state(folder, tmp_path):
     def combined():
         return CombinedLoader([make_loader(folder, 1), make_loader(folder, 2)], "min_size")
 
+    def as_lists(made):
+        return [part.tolist() for part in made[0]]
+
     def states(loaders):
         return [loader.state_dict() for loader in loaders.flattened]
 
@@ -132,9 +135,8 @@ def test_two_loaders_each_have_their_state(folder, tmp_path):
         next(left)
     saved = left._state_dicts()
     assert saved == states(left) and len(saved) == 2
-    rest = [[part.tolist() for part in batch] for batch, _, _ in iter(lambda: next(left, None), None)]
-    assert len(rest) == STEPS - 3
+    rest = [as_lists(next(left)) for _ in range(STEPS - 3)]
     right = combined()
     next(iter(right))
     right._load_state_dicts(saved)
-    assert [[part.tolist() for part in batch] for batch, _, _ in right] == rest
+    assert [as_lists(made) for made in right] == rest

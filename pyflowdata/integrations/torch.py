@@ -191,7 +191,9 @@ def _find_device(device: Any) -> torch.device:
     try:
         found = torch.device("cpu" if device is None else device)
     except (RuntimeError, TypeError) as error:
-        raise InvalidArgumentError(f"device = {device!r} is none that torch knows: {error}") from None
+        raise InvalidArgumentError(
+            f"device = {device!r} is none that torch knows: {error}"
+        ) from None
     if found.type not in ("cpu", "cuda"):
         raise UnsupportedError(
             f"device = {device!r}; TorchLoader brings batches to 'cpu' or 'cuda': leave device out "
@@ -288,7 +290,7 @@ class DeviceCopies:
         return pinned.to(self._device, non_blocking=True)
 
     def receive(self, tensors: Any, copied: torch.cuda.Event) -> None:
-        """Makes the current stream wait for the copies, and the allocator know that it uses them."""
+        """Makes the current stream wait for the copies, and tells the allocator of its use."""
         stream = torch.cuda.current_stream(self._device)
         stream.wait_event(copied)
         _each(tensors, lambda tensor: tensor.record_stream(stream))
