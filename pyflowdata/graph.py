@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ._native import CData, check, encode, ffi, lib, new_error, text
-from .attr_values import attr_values
+from .attr_values import Plain, attr_values, plain_values
 from .errors import Error, InvalidArgumentError, shown
-from .registry import Op
+from .registry import Op, find_op
 
 
 class Node:
-    """One use of an op, checked, with its inputs.  Immutable."""
+    """One use of an op, checked, with its inputs.  Immutable.
 
-    __slots__ = ("__weakref__", "handle", "name", "op", "outputs")
+    It can be pickled, with all nodes behind it, and is checked again where it is unpickled: there
+    the op must be known, and paths are what they are there.
+    """
+
+    __slots__ = ("__weakref__", "handle", "inputs", "name", "op", "outputs", "values")
 
     def __init__(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
@@ -51,7 +56,8 @@ class Node:
             raise InvalidArgumentError(
                 f"name = {shown(name)} ({type(name).__name__}); it must be a str or None"
             )
-        slots, keep = attr_values(op, values)
+        plain = plain_values(op, values)
+        slots, keep = attr_values(plain)
         blobs = ffi.new("pfd_blob[]", len(inputs))
         for slot, blob in zip(blobs, inputs, strict=True):
             blob.fill(slot)
@@ -60,7 +66,7 @@ class Node:
             encode(op.name, "op name"),
             encode(name or "", "name"),
             slots,
-            len(values),
+            len(plain),
             blobs,
             len(inputs),
             out,
@@ -71,6 +77,17 @@ class Node:
         self.handle = ffi.gc(out[0], lib.pfd_node_release)
         self.op = op
         self.name = name or ""
+        self.inputs = tuple(inputs)
+        self.values: dict[str, Plain] = plain  # as given; the others have their defaults
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_node, (self.op.name, self.name, self.inputs, self.values)
+
+
+def _rebuild_node(
+    op: str, name: str, inputs: Sequence[Blob], values: Mapping[str, object]
+) -> Node:
+    return Node(find_op(op), name, inputs, values)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +121,9 @@ class Blob:
         """Writes itself into a `pfd_blob`, which does not keep the node alive."""
         slot.node, slot.output = self.node.handle, self.index
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _output, (self.node, self.index)
+
     def __repr__(self) -> str:
         return f"Blob({self.name!r}, shape={self.shape}, dtype={self.dtype}, sbp={self.sbp!r})"
 
@@ -120,6 +140,25 @@ def _make_blob(node: Node, index: int) -> Blob:
         node=node,
         index=index,
     )
+
+
+def _output(node: Node, index: int) -> Blob:
+    return next(blob for blob in node.outputs if blob.index == index)
+
+
+def with_reader_attrs(blobs: Sequence[Blob], attrs: Mapping[str, object]) -> list[Blob]:
+    """The same blobs of a graph whose readers have these attrs instead of their own ones."""
+    made: dict[Node, Node] = {}
+
+    def again(blob: Blob) -> Blob:
+        node = blob.node
+        if node not in made:
+            inputs = [again(one) for one in node.inputs]
+            values = {**node.values, **attrs} if node.op.is_reader else node.values
+            made[node] = Node(node.op, node.name, inputs, values)
+        return _output(made[node], blob.index)
+
+    return [again(blob) for blob in blobs]
 
 
 def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:
