@@ -146,6 +146,21 @@ def _output(node: Node, index: int) -> Blob:
     return next(blob for blob in node.outputs if blob.index == index)
 
 
+def reader_nodes(blobs: Sequence[Blob]) -> list[Node]:
+    """The readers behind some blobs, each once."""
+    found: dict[Node, None] = {}
+
+    def walk(node: Node) -> None:
+        if node.op.is_reader:
+            found[node] = None
+        for blob in node.inputs:
+            walk(blob.node)
+
+    for blob in blobs:
+        walk(blob.node)
+    return list(found)
+
+
 def with_reader_attrs(blobs: Sequence[Blob], attrs: Mapping[str, object]) -> list[Blob]:
     """The same blobs of a graph whose readers have these attrs instead of their own ones."""
     made: dict[Node, Node] = {}
