@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,19 +161,26 @@ def reader_nodes(blobs: Sequence[Blob]) -> list[Node]:
     return list(found)
 
 
-def with_reader_attrs(blobs: Sequence[Blob], attrs: Mapping[str, object]) -> list[Blob]:
-    """The same blobs of a graph whose readers have these attrs instead of their own ones."""
+def with_reader_attrs(
+    blobs: Sequence[Blob], attrs: Callable[[Node], Mapping[str, object]]
+) -> tuple[Blob, ...]:
+    """The same blobs of a graph whose readers have these attrs besides, or in place of, their own.
+
+    Args:
+        blobs: Of the graph as it is; it does not change.
+        attrs: What a reader shall have.
+    """
     made: dict[Node, Node] = {}
 
     def again(blob: Blob) -> Blob:
         node = blob.node
         if node not in made:
             inputs = [again(one) for one in node.inputs]
-            values = {**node.values, **attrs} if node.op.is_reader else node.values
+            values = {**node.values, **attrs(node)} if node.op.is_reader else node.values
             made[node] = Node(node.op, node.name, inputs, values)
         return _output(made[node], blob.index)
 
-    return [again(blob) for blob in blobs]
+    return tuple(again(blob) for blob in blobs)
 
 
 def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:
