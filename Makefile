@@ -32,7 +32,7 @@ c-tests: $(C_TESTS)
 
 $(LIBRARY): $(OBJECTS) $(MAP)
 	$(call DO,link) $(COMPILE) -shared -Wl,--version-script=$(MAP) $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS) \
-	    -o $@ $(OBJECTS) -lm
+	    -o $@ $(OBJECTS) -lm -ldl
 
 # Moved into place, so that a process which has the old library mapped keeps it.
 pyflowdata/libpyflowdata.so: $(LIBRARY)
@@ -43,7 +43,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call DO,compile) $(COMPILE) -MMD -MP -c -o $@ $<
 
 $(C_TESTS): %: %.o $(OBJECTS)
-	$(call DO,link) $(COMPILE) $(LDFLAGS) -o $@ $^ -lm
+	$(call DO,link) $(COMPILE) $(LDFLAGS) -o $@ $^ -lm -ldl
 
 # Rewritten when compiler or flags are others than last time: then everything is compiled anew.
 $(BUILD)/flags: always

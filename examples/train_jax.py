@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # a checkout works without being installed
 
 import pyflowdata as flow  # noqa: E402
-from pyflowdata.integrations.jax import DeviceLoader, rank_and_world_size  # noqa: E402
+from pyflowdata.integrations.jax import JaxLoader, rank_and_world_size  # noqa: E402
 
 HIDDEN = 32
 RATE = 0.003
@@ -36,7 +36,7 @@ RATE = 0.003
 Weights = dict[str, jax.Array]
 
 
-def open_loader(args: argparse.Namespace, sharding: NamedSharding) -> DeviceLoader:
+def open_loader(args: argparse.Namespace, sharding: NamedSharding) -> JaxLoader:
     """Batches (x, y) in float32, each epoch in another order; every process reads its rows."""
     rank, world_size = rank_and_world_size(sharding, args.batch_size)
     record = flow.MiniReader(
@@ -50,7 +50,7 @@ def open_loader(args: argparse.Namespace, sharding: NamedSharding) -> DeviceLoad
         world_size=world_size,
     )
     x, y = (flow.Affine(column, dtype="float32") for column in flow.MiniDecoder(record))
-    return DeviceLoader(flow.DataLoader(x, y), sharding)
+    return JaxLoader(flow.DataLoader(x, y), sharding)
 
 
 def first_weights(seed: int) -> dict[str, np.ndarray]:

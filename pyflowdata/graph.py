@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._native import CData, check, encode, ffi, lib, new_error, text
+from ._world import World, find_world, is_left_open
 from .attr_values import Plain, attr_values, plain_values
 from .errors import Error, InvalidArgumentError, shown
 from .registry import Op, find_op
@@ -17,11 +20,16 @@ from .registry import Op, find_op
 class Node:
     """One use of an op, checked, with its inputs.  Immutable.
 
-    It can be pickled, with all nodes behind it, and is checked again where it is unpickled: there
-    the op must be known, and paths are what they are there.
+    It can be pickled, with all nodes behind it, and is made again where it is unpickled: there the
+    op must be known, paths are what they are there, and so is a rank that was left open.
+
+    Attributes:
+        values: The attrs that were given.
+        worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
+            rank and world_size has what `world()` finds when its node is made.
     """
 
-    __slots__ = ("__weakref__", "handle", "inputs", "name", "op", "outputs", "values")
+    __slots__ = ("__weakref__", "handle", "inputs", "name", "op", "outputs", "values", "worlds")
 
     def __init__(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
@@ -37,27 +45,38 @@ class Node:
         Raises:
             InvalidArgumentError: Names the attr or input, what it is, and what is allowed.
         """
+        found: World | None = None
         try:
-            self._create(op, name, inputs, values)
+            self.values = used = plain_values(op, values)
+            if op.is_reader and is_left_open(used):
+                found = find_world()
+                used = {**used, "rank": found.rank, "world_size": found.world_size}
+            self._create(op, name, inputs, used)
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name
+            if found and re.search(r"\bworld_size'? = \d", failure.message):
+                failure.message += f" (world_size was found out: {found.source})"
             raise
+        self.worlds: tuple[World, ...] = (
+            (found or _given_world(used),)
+            if op.is_reader
+            else tuple(dict.fromkeys(world for blob in inputs for world in blob.node.worlds))
+        )
         self.outputs = tuple(
             _make_blob(self, index)
             for index, port in enumerate(op.outputs)
-            if is_present(op, port.name, values)
+            if is_present(op, port.name, used)
         )
 
     def _create(
-        self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
+        self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, Plain]
     ) -> None:
         if not isinstance(name, (str, type(None))):
             raise InvalidArgumentError(
                 f"name = {shown(name)} ({type(name).__name__}); it must be a str or None"
             )
-        plain = plain_values(op, values)
-        slots, keep = attr_values(plain)
+        slots, keep = attr_values(values)
         blobs = ffi.new("pfd_blob[]", len(inputs))
         for slot, blob in zip(blobs, inputs, strict=True):
             blob.fill(slot)
@@ -66,7 +85,7 @@ class Node:
             encode(op.name, "op name"),
             encode(name or "", "name"),
             slots,
-            len(plain),
+            len(values),
             blobs,
             len(inputs),
             out,
@@ -78,7 +97,6 @@ class Node:
         self.op = op
         self.name = name or ""
         self.inputs = tuple(inputs)
-        self.values: dict[str, Plain] = plain  # as given; the others have their defaults
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild_node, (self.op.name, self.name, self.inputs, self.values)
@@ -88,6 +106,12 @@ def _rebuild_node(
     op: str, name: str, inputs: Sequence[Blob], values: Mapping[str, object]
 ) -> Node:
     return Node(find_op(op), name, inputs, values)
+
+
+def _given_world(values: Mapping[str, Any]) -> World:
+    """Of attrs that C has accepted."""
+    rank, world_size = (operator.index(values[name]) for name in ("rank", "world_size"))
+    return World(rank, world_size, "as given")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -29,8 +29,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[False] = False,
@@ -70,9 +70,11 @@ def MiniReader(
             same for readers that shall stay paired; empty takes the reader's name.
         group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
             their group, in readers that make batches of one group each.
-        rank (int, default 0, at least 0): Which part of every batch this process gets, counted from
-            0.
-        world_size (int, default 1, at least 1): Number of ranks that share every batch.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
         on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
             raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
             delivers a row of zeros whose mask is False.
@@ -112,8 +114,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[False] = False,
@@ -135,8 +137,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[True],
@@ -158,8 +160,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[True],
@@ -181,8 +183,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: bool = False,

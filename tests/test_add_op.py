@@ -39,8 +39,8 @@ static pfd_status difference_compute(const pfd_compute_args *args, pfd_error *er
 {
     (void)err;
     const difference *attr = args->attrs;
-    const double *in = (const double *)args->inputs[0].data;
-    double *out = (double *)args->outputs[0].data;
+    const double *in = (const double *)args->inputs[0]->data;
+    double *out = (double *)args->outputs[0]->data;
     for (int64_t row = 0; row < args->num_rows; row++)
         out[row] = attr->factor * (in[2 * row + 1] - in[2 * row]);
     return PFD_OK;

@@ -33,7 +33,7 @@ def library(tmp_path_factory):
     ("fault", "says"),
     [
         ("open", "open() returned status -2 and reported: nothing"),
-        ("nothing", "open() returned no dataset"),
+        ("nothing", "open() returned no source"),
         ("compute", "compute() returned status -2 and reported: nothing"),
         ("end", "compute() returned status 1"),
         ("forgotten", "compute() returned status 0 and reported: a failure that is not returned"),

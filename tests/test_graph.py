@@ -61,6 +61,16 @@ def test_another_process_reads_the_pickle(tmp_path):
     assert done.stdout.strip() == str(rows(0, 7)[:, 1].tolist()), done.stderr
 
 
+def test_a_rank_that_was_left_open_is_found_where_it_is_unpickled(monkeypatch):
+    left_open = [flow.MiniReader("data", batch_size=4, **attrs) for attrs in ({}, {"rank": -1})]
+    given = flow.MiniReader("data", batch_size=4, rank=0, world_size=2)
+    pickled = pickle.dumps([*left_open, given])
+    monkeypatch.setenv("RANK", "3")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    found = [blob.node.worlds[0] for blob in pickle.loads(pickled)]
+    assert [(world.rank, world.world_size) for world in found] == [(3, 4), (3, 4), (0, 2)]
+
+
 def test_values_are_the_node_s_own():
     folders = {"scale": np.float64(3), "dtype": np.dtype("float32")}
     (record,) = flow.MiniReader("data", batch_size=2, with_mask=True)[:1]

@@ -22,7 +22,7 @@ jax.config.update("jax_num_cpu_devices", 2)
 
 from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
 
-from pyflowdata.integrations.jax import DeviceLoader, rank_and_world_size  # noqa: E402
+from pyflowdata.integrations.jax import JaxLoader, rank_and_world_size  # noqa: E402
 
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -64,7 +64,7 @@ def test_batches_have_the_form_and_values_of_the_loader(folder, sharded):
     x, y = flow.MiniDecoder(blob)
     sharding = over("data") if sharded else None
     for blobs in [(blob,), (x, y), ({"y": y, "x": x, "all": blob},)]:
-        with flow.DataLoader(*blobs) as plain, DeviceLoader(
+        with flow.DataLoader(*blobs) as plain, JaxLoader(
             flow.DataLoader(*blobs), sharding
         ) as loader:
             assert len(loader) == len(plain) == 15
@@ -83,7 +83,7 @@ def test_batches_have_the_form_and_values_of_the_loader(folder, sharded):
 
 def test_a_device_can_be_chosen(folder):
     device = jax.devices()[1]
-    with DeviceLoader(flow.DataLoader(floats(folder)), device) as loader:
+    with JaxLoader(flow.DataLoader(floats(folder)), device) as loader:
         assert next(iter(loader)).devices() == {device}
 
 
@@ -95,7 +95,7 @@ def test_a_device_can_be_chosen(folder):
 def test_arrays_keep_their_values_as_long_as_they_are_held(folder, sharded, batch_size):
     blob = floats(folder, batch_size=batch_size, last_batch="drop")
     host = flow.DataLoader(blob, prefetch=2)
-    with DeviceLoader(host, over("data") if sharded else None) as loader:
+    with JaxLoader(host, over("data") if sharded else None) as loader:
         held = list(itertools.islice(loader.repeat(), 80))
         pass_over(loader.repeat(), 80)
         steps = len(loader)
@@ -110,7 +110,7 @@ def test_arrays_keep_their_values_as_long_as_they_are_held(folder, sharded, batc
 
 def test_a_part_of_an_array_keeps_it(folder):
     host = flow.DataLoader(floats(folder, batch_size=100))
-    with DeviceLoader(host, over("data")) as loader:
+    with JaxLoader(host, over("data")) as loader:
         parts = [batch.addressable_shards[1].data for batch in loader]
         gc.collect()
         for _ in range(20):
@@ -127,7 +127,7 @@ def test_memory_comes_back_in_a_long_run(folder):
         slot = loader.stats()["slot_bytes"] // loader.stats()["slots"]
     host = flow.DataLoader(blob, prefetch=1, memory_budget=8 * slot)
     total = jax.jit(lambda sum, batch: sum + batch[:, 0].sum())
-    with DeviceLoader(host) as loader:
+    with JaxLoader(host) as loader:
         found = 0.0
         for batch in itertools.islice(loader.repeat(), 500):
             found = total(found, batch)
@@ -137,7 +137,7 @@ def test_memory_comes_back_in_a_long_run(folder):
 
 def test_donated_batches_do_not_reach_the_loader(folder):
     double = jax.jit(lambda batch: 2 * batch, donate_argnums=0)
-    with DeviceLoader(flow.DataLoader(floats(folder, batch_size=100))) as loader:
+    with JaxLoader(flow.DataLoader(floats(folder, batch_size=100))) as loader:
         doubled = [double(batch) for epoch in range(4) for batch in loader]
     for number, batch in enumerate(doubled):
         begin = number % 3 * 100
@@ -152,13 +152,13 @@ def test_64_bits_are_an_error_unless_something_was_chosen(folder):
     for blob, narrow in [(numbers, "float32"), (ids, "int32")]:
         text = rf"{blob.name}' is {blob.dtype}, .* jax_enable_x64 .* get {narrow}"
         with flow.DataLoader(blob) as loader, pytest.raises(flow.InvalidArgumentError, match=text):
-            DeviceLoader(loader)
+            JaxLoader(loader)
 
 
 def test_64_bits_are_kept_where_jax_has_them(tmp_path, x64):
     folder = write_parts(tmp_path / "in", b"0.1,1e300\n-7,0.30000000000000004\n")
     numbers, ids = flow.MiniReader(folder, batch_size=2, with_id=True)
-    with DeviceLoader(flow.DataLoader(numbers, ids)) as loader:
+    with JaxLoader(flow.DataLoader(numbers, ids)) as loader:
         number, record = next(iter(loader))
     assert (number.dtype, record.dtype) == ("float64", "int64")
     assert np.asarray(number).tolist() == [[0.1, 1e300], [-7, 0.30000000000000004]]
@@ -167,7 +167,7 @@ def test_64_bits_are_kept_where_jax_has_them(tmp_path, x64):
 def test_narrow_rounds_what_fits_and_refuses_the_rest(tmp_path):
     folder = write_parts(tmp_path / "in", b"0.1,nan\n-7,inf\n1,2\n3,-1e39\n5,6\n")
     numbers, ids = flow.MiniReader(folder, batch_size=2, with_id=True)
-    with DeviceLoader(flow.DataLoader(numbers, ids), narrow=True) as loader:
+    with JaxLoader(flow.DataLoader(numbers, ids), narrow=True) as loader:
         batches = iter(loader)
         number, record = next(batches)
         expected = np.array([[0.1, np.nan], [-7, np.inf]], np.float32)
@@ -179,7 +179,7 @@ def test_narrow_rounds_what_fits_and_refuses_the_rest(tmp_path):
 
 
 def test_a_setting_that_changes_is_noticed(folder, x64):
-    with DeviceLoader(flow.DataLoader(flow.MiniReader(folder, batch_size=4))) as loader:
+    with JaxLoader(flow.DataLoader(flow.MiniReader(folder, batch_size=4))) as loader:
         jax.config.update("jax_enable_x64", False)
         with pytest.raises(flow.UnsupportedError, match="jax_enable_x64 was changed"):
             next(iter(loader))
@@ -204,7 +204,7 @@ def test_the_state_is_that_of_the_delivered_batches(folder):
         plain.seek(0, epoch=0)
         for _ in itertools.islice(plain.repeat(), 10):
             states.append(plain.state_dict())
-    with DeviceLoader(shuffled(folder)) as loader:
+    with JaxLoader(shuffled(folder)) as loader:
         found = []
         for batch in itertools.islice(loader.repeat(), 10):
             found.append(np.asarray(batch).tolist())
@@ -222,7 +222,7 @@ def test_the_state_is_that_of_the_delivered_batches(folder):
 def test_repeat_goes_on_where_another_iterator_stopped(folder):
     with shuffled(folder) as plain:
         truth = values(itertools.islice(plain.repeat(), 12))
-    with DeviceLoader(shuffled(folder)) as loader:
+    with JaxLoader(shuffled(folder)) as loader:
         found = values(itertools.islice(loader.repeat(), 3))
         found += values(itertools.islice(loader.repeat(), 4))
         assert found + values(itertools.islice(loader.repeat(), 5)) == truth
@@ -230,7 +230,7 @@ def test_repeat_goes_on_where_another_iterator_stopped(folder):
 
 @pytest.mark.parametrize("taken", range(1, 8))
 def test_a_new_epoch_is_that_after_the_last_delivered_batch(folder, taken):
-    with shuffled(folder) as plain, DeviceLoader(shuffled(folder)) as loader:
+    with shuffled(folder) as plain, JaxLoader(shuffled(folder)) as loader:
         for one in (plain, loader):
             pass_over(one.repeat(), taken)
         assert loader.epoch == plain.epoch
@@ -240,7 +240,7 @@ def test_a_new_epoch_is_that_after_the_last_delivered_batch(folder, taken):
 
 
 def test_older_iterators_are_over(folder):
-    with DeviceLoader(shuffled(folder)) as loader:
+    with JaxLoader(shuffled(folder)) as loader:
         older = iter(loader)
         next(older)
         newer = iter(loader)
@@ -264,7 +264,7 @@ def test_older_iterators_are_over(folder):
 
 def test_an_error_comes_in_its_turn(tmp_path):
     folder = write_parts(tmp_path / "in", lines(0, 4) + b"4,x\n" + lines(5, 10))
-    with DeviceLoader(flow.DataLoader(floats(folder, batch_size=2))) as loader:
+    with JaxLoader(flow.DataLoader(floats(folder, batch_size=2))) as loader:
         batches = iter(loader)
         assert [np.asarray(next(batches))[0, 0] for _ in range(2)] == [0, 2]
         state = loader.state_dict()
@@ -277,7 +277,7 @@ def test_an_error_comes_in_its_turn(tmp_path):
 def test_an_interrupt_loses_no_batch(folder, monkeypatch):
     with shuffled(folder) as plain:
         truth = values(plain)
-    with DeviceLoader(shuffled(folder)) as loader:
+    with JaxLoader(shuffled(folder)) as loader:
         batches = iter(loader)
         found = values([next(batches)])
 
@@ -306,7 +306,7 @@ def test_rows_of_one_process():
 def test_rows_and_columns_can_be_spread(folder):
     for shape in [(1, 2), (2, 1)]:
         sharding = over("data", "model", shape=shape)
-        with DeviceLoader(flow.DataLoader(floats(folder, batch_size=100)), sharding) as loader:
+        with JaxLoader(flow.DataLoader(floats(folder, batch_size=100)), sharding) as loader:
             for number, batch in enumerate(loader):
                 assert batch.sharding == sharding
                 begin = 100 * number
@@ -317,17 +317,17 @@ def test_a_rank_that_is_not_that_of_the_sharding_is_an_error(folder):
     blob = floats(folder, rank=1, world_size=2)
     text = "rank 1 of 2 reads rows 8 to 15 of 16, .* need rows 0 to 15"
     with flow.DataLoader(blob) as loader, pytest.raises(flow.InvalidArgumentError, match=text):
-        DeviceLoader(loader, over("data"))
-    with DeviceLoader(flow.DataLoader(blob)) as loader:  # arrays of this process alone
+        JaxLoader(loader, over("data"))
+    with JaxLoader(flow.DataLoader(blob)) as loader:  # arrays of this process alone
         np.testing.assert_array_equal(np.asarray(next(iter(loader))), rows(8, 16))
 
 
 def test_a_short_last_batch_must_spread(folder):
     with flow.DataLoader(floats(folder, batch_size=14)) as loader:  # 300 = 21 * 14 + 6
-        DeviceLoader(loader, over("data"))
+        JaxLoader(loader, over("data"))
     first_part = {"data_part_num": 1, "part_name_suffix_length": 3}  # 130 = 8 * 16 + 2 rows
     blob = floats(folder, batch_size=16, **first_part)
-    with DeviceLoader(flow.DataLoader(blob), over("data")) as loader:
+    with JaxLoader(flow.DataLoader(blob), over("data")) as loader:
         assert [len(batch) for batch in loader] == [16] * 8 + [2]
 
 
@@ -336,16 +336,16 @@ def test_a_last_batch_that_cannot_be_spread_is_refused_at_once(tmp_path):
     text = "last batch of an epoch has 1 rows, .* last_batch='pad', 'wrap' or 'drop'"
     with flow.DataLoader(floats(folder, batch_size=4)) as loader:
         with pytest.raises(flow.InvalidArgumentError, match=text):
-            DeviceLoader(loader, over("data"))
+            JaxLoader(loader, over("data"))
     blob = floats(folder, batch_size=4, last_batch="wrap")
-    with DeviceLoader(flow.DataLoader(blob), over("data")) as loader:
+    with JaxLoader(flow.DataLoader(blob), over("data")) as loader:
         assert [len(batch) for batch in loader] == [4, 4, 4]
 
 
 def test_rows_that_were_skipped_are_noticed(tmp_path):
     folder = write_parts(tmp_path / "in", lines(0, 5) + b"bad\n" + lines(6, 12))
     blob = floats(folder, batch_size=4, on_error="skip")
-    with DeviceLoader(flow.DataLoader(blob), over("data")) as loader:
+    with JaxLoader(flow.DataLoader(blob), over("data")) as loader:
         batches = iter(loader)
         next(batches)
         with pytest.raises(flow.InvalidArgumentError, match="has 3 rows in this batch"):
@@ -355,7 +355,7 @@ def test_rows_that_were_skipped_are_noticed(tmp_path):
 
 def test_what_is_no_loader_is_refused():
     with pytest.raises(flow.InvalidArgumentError, match="a list was given"):
-        DeviceLoader([np.zeros(3)])
+        JaxLoader([np.zeros(3)])
 
 
 # ---- Several processes --------------------------------------------------------------------------
@@ -366,7 +366,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 import pyflowdata as flow
-from pyflowdata.integrations.jax import DeviceLoader, rank_and_world_size
+from pyflowdata.integrations.jax import JaxLoader, rank_and_world_size
 
 folder, coordinator, process = sys.argv[1:]
 process = int(process)
@@ -389,6 +389,7 @@ def loader(**attrs):
 
 # Who reads what.
 ranks = {"rank": process, "world_size": 2}
+whole = {"rank": 0, "world_size": 1}
 assert rank_and_world_size(over, 8) == (process, 2)
 backwards = NamedSharding(Mesh(devices[::-1], ("data",)), PartitionSpec("data"))
 assert rank_and_world_size(backwards, 8) == (1 - process, 2)
@@ -396,20 +397,20 @@ model = Mesh(devices.reshape(2, 2).T, ("data", "model"))  # each half of the row
 assert rank_and_world_size(NamedSharding(model, PartitionSpec("data")), 8) == (0, 1)
 mixed = NamedSharding(Mesh(devices[[0, 2, 1, 3]], ("data",)), PartitionSpec("data"))
 refused("order the mesh by process", rank_and_world_size, mixed, 8)
-refused("give the reader the rank and world_size", DeviceLoader, loader(), over)
-refused("give the reader the rank and world_size", DeviceLoader, loader(**ranks), backwards)
+refused("give the reader the rank and world_size", JaxLoader, loader(**whole), over)
+refused("give the reader the rank and world_size", JaxLoader, loader(**ranks), backwards)
 
 # No process may be left waiting at the end of an epoch.
-refused("a short last batch; take 'pad'", DeviceLoader, loader(**ranks, last_batch="short"), over)
-refused("on_error='skip' leaves rows", DeviceLoader, loader(**ranks, on_error="skip"), over)
+refused("a short last batch; take 'pad'", JaxLoader, loader(**ranks, last_batch="short"), over)
+refused("on_error='skip' leaves rows", JaxLoader, loader(**ranks, on_error="skip"), over)
 for fine in ({"last_batch": "drop"}, {"last_batch": "short", "batch_size": 4}):
-    DeviceLoader(loader(**ranks, **fine), over).close()
+    JaxLoader(loader(**ranks, **fine), over).close()
 
 # Every device has its rows of the whole batch.
 values = np.stack([np.arange(300), 10 * np.arange(300)], axis=1)
 total = jax.jit(lambda batch: batch[:, 0].sum())
-with DeviceLoader(loader(**ranks, random_shuffle=True, seed=2), over) as mine:
-    with loader(random_shuffle=True, seed=2) as alone:
+with JaxLoader(loader(random_shuffle=True, seed=2), over) as mine:  # its rank is found out
+    with loader(**whole, random_shuffle=True, seed=2) as alone:
         state = None
         for step, (batch, truth) in enumerate(zip(mine, alone, strict=True)):
             assert batch.shape == truth.shape == (8, 2)

@@ -169,7 +169,15 @@ def test_what_ray_does_itself_is_refused(folder):
     with pytest.raises(flow.InvalidArgumentError, match=r"MiniReader: random_shuffle = True; Ray"):
         flow_ray.datasource(flow.MiniReader(folder, random_shuffle=True))
     with pytest.raises(flow.InvalidArgumentError, match=r"MiniReader: world_size = 2; Ray"):
-        flow_ray.datasource(flow.MiniReader(folder, batch_size=2, world_size=2))
+        flow_ray.datasource(flow.MiniReader(folder, batch_size=2, rank=0, world_size=2))
+
+
+def test_a_rank_that_was_found_out_has_no_effect(folder, monkeypatch):
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    tasks = flow_ray.datasource(flow.MiniReader(folder, batch_size=4)).get_read_tasks(2)
+    found = np.concatenate([block for task in tasks for block in blocks(task)])
+    np.testing.assert_array_equal(found, rows(0, NUM_RECORDS))
 
 
 class ReadTaskOf29:
@@ -339,3 +347,30 @@ def test_an_error_keeps_its_place_on_the_way(cluster, tmp_path):
     write_parts(tmp_path / "in", lines(0, 5), lines(5, 7))
     with pytest.raises(flow.FileError, match="every node must see the same files"):
         dataset.take_all()
+
+
+@pytest.mark.slow
+def test_workers_of_ray_train_have_their_ranks(folder, cluster, tmp_path):
+    """Each reads its part directly, without Ray Data; rank and world size are found out."""
+    reason = "ray[train] is not here: pip install -r requirements-ray.txt"
+    trainers = pytest.importorskip(
+        "ray.train.v2.api.data_parallel_trainer", reason=reason, exc_type=ImportError
+    )
+    results = str(tmp_path)
+
+    def train():
+        with flow.DataLoader(flow.MiniReader(folder, batch_size=8, last_batch="drop")) as loader:
+            assert loader.readers[0].world_size == 2 and "Ray Train" in repr(loader), repr(loader)
+            np.save(f"{results}/rank-{loader.readers[0].rank}.npy", np.stack(list(loader)))
+
+    trainer = trainers.DataParallelTrainer(
+        train,
+        scaling_config=ray.train.ScalingConfig(num_workers=2, resources_per_worker={"CPU": 0.5}),
+        run_config=ray.train.RunConfig(storage_path=results, name="run"),
+    )
+    trainer.fit()
+    halves = [np.load(tmp_path / f"rank-{rank}.npy") for rank in range(2)]
+    assert halves[0].shape == (125, 4, 2)
+    np.testing.assert_array_equal(
+        np.concatenate(halves, axis=1).reshape(-1, 2), rows(0, NUM_RECORDS)
+    )

@@ -96,3 +96,15 @@ pfd_status pfd_fail_file(pfd_error *err, const char *path, const char *format, .
     va_end(args);
     return PFD_IO;
 }
+
+pfd_status pfd_fail_at(pfd_error *err, const pfd_file *file, int64_t byte, pfd_status status,
+                       const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)fail(err, status, format, args);
+    va_end(args);
+    pfd_error_set_file(err, file->path);
+    err->byte = byte;
+    return status;
+}

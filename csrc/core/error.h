@@ -34,6 +34,10 @@ void pfd_error_set_file(pfd_error *err, const char *path);
 pfd_status pfd_fail_file(pfd_error *err, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A place in a file of a reader. */
+pfd_status pfd_fail_at(pfd_error *err, const pfd_file *file, int64_t byte, pfd_status status,
+                       const char *format, ...) __attribute__((format(printf, 5, 6)));
+
 #define PFD_TRY(call)                                                                              \
     do {                                                                                           \
         pfd_status try_status_ = (call);                                                           \

@@ -15,6 +15,7 @@ struct pfd_scratch {
     block *newest; /* what is handed out comes from this one */
     int64_t used;  /* of the newest */
     int64_t held;  /* of all */
+    const _Atomic int32_t *cancel; /* borrowed; may be NULL */
 };
 
 pfd_scratch *pfd_scratch_create(void)
@@ -78,6 +79,16 @@ void pfd_scratch_reset(pfd_scratch *scratch)
         (void)add_block(scratch, held); /* without memory the next alloc tries again */
     }
     scratch->used = 0;
+}
+
+void pfd_scratch_set_cancel(pfd_scratch *scratch, const _Atomic int32_t *cancel)
+{
+    scratch->cancel = cancel;
+}
+
+int32_t pfd_scratch_is_cancelled(const pfd_scratch *scratch)
+{
+    return scratch->cancel && atomic_load_explicit(scratch->cancel, memory_order_relaxed);
 }
 
 int64_t pfd_scratch_bytes(const pfd_scratch *scratch)

@@ -186,7 +186,6 @@ static pfd_status batch_seek(pfd_dataset *ds, int64_t epoch, int64_t position, p
 /* ---- Both ------------------------------------------------------------------------------------ */
 
 static const pfd_dataset_methods batch_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
     .name = "Batch",
     .close = batch_close,
     .size = batch_size_of_epoch,
@@ -196,7 +195,6 @@ static const pfd_dataset_methods batch_methods = {
 };
 
 static const pfd_dataset_methods batch_stream_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
     .name = "Batch",
     .close = batch_close,
     .next = batch_next,

@@ -63,7 +63,6 @@ static pfd_status cancellation_next(pfd_dataset *ds, int64_t max, pfd_scratch *s
 }
 
 static const pfd_dataset_methods cancellation_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
     .name = "Cancellation",
     .close = cancellation_close,
     .size = cancellation_size,
@@ -71,7 +70,6 @@ static const pfd_dataset_methods cancellation_methods = {
 };
 
 static const pfd_dataset_methods cancellation_stream_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
     .name = "Cancellation",
     .close = cancellation_close,
     .next = cancellation_next,

@@ -2,7 +2,7 @@
  *
  * OWNERSHIP  pfd_X_wrap(&ds, ...) replaces *ds by a decorator that owns it.  If it fails, *ds is
  *            unchanged and still the caller's.  Closing the outermost closes the chain.
- * THREADS    As pfd_dataset_methods in op.h.
+ * THREADS    As of a pfd_source in op.h: at() on many threads, the rest on one at a time.
  * ERRORS     After a failure of next() or seek() a seek() comes before the following next(), to the
  *            batch behind the failed one: decorators do not mend their cursors themselves.
  *
@@ -18,10 +18,53 @@
 #include "pyflowdata/op.h"
 #include <stdatomic.h>
 
+typedef struct pfd_dataset pfd_dataset;
+
+/* A dataset is random-access (size and at) or a stream (next and seek). */
+typedef struct pfd_dataset_methods {
+    const char *name;
+
+    /* Frees self and inner; accepts a half-open dataset. */
+    void (*close)(pfd_dataset *self);
+
+    /* Random access.  at() describes the records at n positions of an epoch, in any order and with
+     * repeats; out[i] is the one at positions[i].  It is a pure function of (epoch, position), and
+     * any number of threads may be in it.  err->row is the index into positions that failed. */
+    int64_t (*size)(const pfd_dataset *self);
+    pfd_status (*at)(const pfd_dataset *self, int64_t epoch, const int64_t *positions, int64_t n,
+                     pfd_scratch *scratch, pfd_record *out, pfd_error *err);
+
+    /* Stream, as in pfd_source_methods.  A dataset that forms batches yields exactly one batch per
+     * next() (possibly with 0 rows for this rank), and its positions count batches. */
+    pfd_status (*next)(pfd_dataset *self, int64_t max, pfd_scratch *scratch, pfd_record *out,
+                       int64_t *n, pfd_error *err);
+    pfd_status (*seek)(pfd_dataset *self, int64_t epoch, int64_t position, pfd_error *err);
+
+    /* Optional: fills err->line from file, offset and byte of a record that failed. */
+    void (*describe)(const pfd_dataset *self, const pfd_record *record, pfd_error *err);
+
+    /* Random-access datasets that form batches: how many an epoch has, and the positions
+     * [*begin, *end) of at() that batch `step` consists of. */
+    int64_t (*num_batches)(const pfd_dataset *self);
+    void (*batch)(const pfd_dataset *self, int64_t step, int64_t *begin, int64_t *end);
+} pfd_dataset_methods;
+
+/* First member of every dataset's own struct. */
+struct pfd_dataset {
+    const pfd_dataset_methods *methods;
+    pfd_dataset *inner; /* owned; NULL for a source */
+    int64_t epoch;      /* cursor over random-access datasets */
+    int64_t position;
+};
+
 #define PFD_LAST_BATCH_SHORT 0
 #define PFD_LAST_BATCH_DROP 1
 #define PFD_LAST_BATCH_PAD 2
 #define PFD_LAST_BATCH_WRAP 3
+
+/* source.c.  The source that an op opened as a dataset, which owns it: also after a failure it is
+ * closed.  PFD_INTERNAL names the method that is missing or faulty. */
+pfd_status pfd_source_to_dataset(const pfd_source *source, pfd_dataset **out, pfd_error *err);
 
 /* Has size() and at(). */
 int32_t pfd_dataset_is_random_access(const pfd_dataset *ds);

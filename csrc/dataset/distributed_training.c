@@ -85,7 +85,6 @@ static pfd_status distributed_training_seek(pfd_dataset *ds, int64_t epoch, int6
 /* ---- Both ------------------------------------------------------------------------------------ */
 
 static const pfd_dataset_methods distributed_training_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
     .name = "DistributedTraining",
     .close = distributed_training_close,
     .size = distributed_training_size,
@@ -95,7 +94,6 @@ static const pfd_dataset_methods distributed_training_methods = {
 };
 
 static const pfd_dataset_methods distributed_training_stream_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
     .name = "DistributedTraining",
     .close = distributed_training_close,
     .next = distributed_training_next,

@@ -262,7 +262,6 @@ static pfd_status group_batch_seek(pfd_dataset *ds, int64_t epoch, int64_t posit
 }
 
 static const pfd_dataset_methods group_batch_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
     .name = "GroupBatch",
     .close = group_batch_close,
     .next = group_batch_next,

@@ -53,7 +53,6 @@ static pfd_status random_shuffle_at(const pfd_dataset *ds, int64_t epoch, const 
 }
 
 static const pfd_dataset_methods random_shuffle_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
     .name = "RandomShuffle",
     .close = random_shuffle_close,
     .size = random_shuffle_size,

@@ -137,7 +137,6 @@ static pfd_status shuffle_buffer_seek(pfd_dataset *ds, int64_t epoch, int64_t po
 }
 
 static const pfd_dataset_methods shuffle_buffer_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
     .name = "RandomShuffle",
     .close = shuffle_buffer_close,
     .next = shuffle_buffer_next,

@@ -72,13 +72,13 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     (void)err;
     const affine_attrs *attrs = args->attrs;
-    const pfd_tensor *in = &args->inputs[0];
+    const pfd_tensor *in = args->inputs[0];
     int64_t n = args->num_rows;
     for (int32_t i = 0; i < in->type.ndim; i++) n *= in->type.shape[i];
     if (attrs->dtype == PFD_FLOAT32) {
-        apply_float32(attrs, in->type.dtype, in->data, args->outputs[0].data, n);
+        apply_float32(attrs, in->type.dtype, in->data, args->outputs[0]->data, n);
     } else {
-        apply_float64(attrs, in->type.dtype, in->data, args->outputs[0].data, n);
+        apply_float64(attrs, in->type.dtype, in->data, args->outputs[0]->data, n);
     }
     return PFD_OK;
 }

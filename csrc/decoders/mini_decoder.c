@@ -23,9 +23,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     (void)err;
-    const uint8_t *in = args->inputs[0].data;
-    uint8_t *x = args->outputs[0].data, *y = args->outputs[1].data;
-    if (args->inputs[0].type.dtype == PFD_FLOAT64) {
+    const uint8_t *in = args->inputs[0]->data;
+    uint8_t *x = args->outputs[0]->data, *y = args->outputs[1]->data;
+    if (args->inputs[0]->type.dtype == PFD_FLOAT64) {
         for (int64_t i = 0; i < args->num_rows; i++) {
             memcpy(x + 8 * i, in + 16 * i, 8);
             memcpy(y + 8 * i, in + 16 * i + 8, 8);

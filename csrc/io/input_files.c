@@ -17,7 +17,7 @@
 
 /* What the file was at open. */
 typedef struct file_state {
-    char *absolute;              /* path that holds when the working folder changes; owned */
+    char *absolute;             /* path that holds when the working folder changes; owned */
     pfd_guarded_region *region; /* NULL: not mapped */
     dev_t device;
     ino_t inode;
@@ -25,12 +25,13 @@ typedef struct file_state {
 } file_state;
 
 struct pfd_input_files {
-    int64_t size;             /* opened so far */
-    pfd_file *files;
+    int64_t size; /* opened so far */
+    pfd_input_file *files;
+    const pfd_file **list; /* the same, for ops */
     file_state *states;
     int64_t bytes;
     uint64_t fingerprint;
-    _Atomic int64_t fault;    /* 1 + index of a file in which a SIGBUS struck; 0: none */
+    _Atomic int64_t fault; /* 1 + index of a file in which a SIGBUS struck; 0: none */
 };
 
 /* ---- Open ------------------------------------------------------------------------------------ */
@@ -71,13 +72,14 @@ static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, const char 
     if (fstat(fd, &st) != 0) return fail_open(err, path, errno);
     if (!S_ISREG(st.st_mode)) return fail_kind(err, path, st.st_mode);
     if ((uint64_t)st.st_size > SIZE_MAX / 2) return fail_map(err, path, EFBIG);
-    pfd_file *file = &self->files[i];
+    pfd_input_file *opened = &self->files[i];
+    pfd_file *file = &opened->file;
     file_state *state = &self->states[i];
     state->device = st.st_dev;
     state->inode = st.st_ino;
     state->modified = st.st_mtim;
     file->size = st.st_size;
-    file->data = (const uint8_t *)"";
+    opened->data = (const uint8_t *)"";
     self->bytes += file->size;
     if (file->size == 0) return PFD_OK;
     void *data = mmap(NULL, (size_t)file->size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -87,7 +89,7 @@ static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, const char 
         munmap(data, (size_t)file->size);
         return pfd_fail_memory(err, 64, "guarding a file");
     }
-    file->data = data;
+    opened->data = data;
     return PFD_OK;
 }
 
@@ -104,10 +106,13 @@ static char *absolute_path(const char *path)
 static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *err)
 {
     int64_t i = self->size;
-    self->files[i].path = strdup(path);
+    char *copy = strdup(path);
+    self->files[i].file =
+        (pfd_file){.struct_size = sizeof(pfd_file), .index = (int32_t)i, .path = copy};
+    self->list[i] = &self->files[i].file;
     self->states[i].absolute = absolute_path(path);
     self->size++;
-    if (!self->files[i].path || !self->states[i].absolute)
+    if (!copy || !self->states[i].absolute)
         return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
     /* O_NONBLOCK: opening a FIFO would wait for its writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -122,18 +127,19 @@ enum { sample_size = 4096, samples_between = 6 };
 
 static uint64_t fingerprint_of(uint64_t hash, const pfd_file *file)
 {
+    const uint8_t *data = pfd_file_data(file);
     const char *slash = strrchr(file->path, '/');
     const char *name = slash ? slash + 1 : file->path;
     hash = pfd_hash_bytes(hash, name, (int64_t)strlen(name));
     hash = pfd_hash_word(hash, (uint64_t)file->size);
     if (file->size <= (samples_between + 2) * sample_size) {
-        return pfd_hash_bytes(hash, file->data, file->size);
+        return pfd_hash_bytes(hash, data, file->size);
     }
     int64_t last = file->size - sample_size, step = last / (samples_between + 1);
     for (int64_t i = 0; i <= samples_between; i++) {
-        hash = pfd_hash_bytes(hash, file->data + i * step, sample_size);
+        hash = pfd_hash_bytes(hash, data + i * step, sample_size);
     }
-    return pfd_hash_bytes(hash, file->data + last, sample_size);
+    return pfd_hash_bytes(hash, data + last, sample_size);
 }
 
 /* ---- The interface --------------------------------------------------------------------------- */
@@ -145,14 +151,15 @@ pfd_status pfd_input_files_open(char *const *paths, int64_t n, pfd_input_files *
     pfd_input_files *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "the table of files");
     self->files = calloc(count, sizeof *self->files);
+    self->list = calloc(count, sizeof *self->list);
     self->states = calloc(count, sizeof *self->states);
     pfd_status status = PFD_OK;
-    if (!self->files || !self->states) {
+    if (!self->files || !self->list || !self->states) {
         status = pfd_fail_memory(err, n * (int64_t)sizeof *self->states, "the table of files");
     }
     for (int64_t i = 0; i < n && status == PFD_OK; i++) status = open_file(self, paths[i], err);
     for (int64_t i = 0; i < n && status == PFD_OK; i++) {
-        self->fingerprint = fingerprint_of(self->fingerprint, &self->files[i]);
+        self->fingerprint = fingerprint_of(self->fingerprint, self->list[i]);
     }
     if (status == PFD_OK) status = pfd_input_files_check(self, err);
     if (status != PFD_OK) {
@@ -167,23 +174,41 @@ void pfd_input_files_close(pfd_input_files *files)
 {
     if (!files) return;
     for (int64_t i = 0; i < files->size; i++) {
-        pfd_file *file = &files->files[i];
+        pfd_input_file *opened = &files->files[i];
         if (files->states[i].region) {
             pfd_sigbus_guard_remove(files->states[i].region);
-            munmap((void *)(uintptr_t)file->data, (size_t)file->size);
+            munmap((void *)(uintptr_t)opened->data, (size_t)opened->file.size);
         }
-        free((void *)(uintptr_t)file->path);
+        free((void *)(uintptr_t)opened->file.path);
         free(files->states[i].absolute);
     }
     free(files->files);
+    free(files->list);
     free(files->states);
     free(files);
 }
 
-const pfd_file *pfd_input_files_list(const pfd_input_files *files, int64_t *n)
+const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_t *n)
 {
     *n = files->size;
-    return files->files;
+    return files->list;
+}
+
+pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
+                         const uint8_t **data, pfd_error *err)
+{
+    (void)scratch;
+    if (offset < 0 || size < 0 || offset > INT64_MAX - size)
+        return pfd_fail(err, PFD_INTERNAL,
+                        "read of %" PRId64 " bytes at %" PRId64 "; neither may be negative", size,
+                        offset);
+    if (offset + size > file->size)
+        return pfd_fail_at(err, file, offset, PFD_CORRUPT_DATA,
+                           "the file ends at byte %" PRId64 ", and %" PRId64
+                           " bytes are expected from here: %" PRId64 " are missing",
+                           file->size, size, offset + size - file->size);
+    *data = pfd_file_data(file) + offset;
+    return PFD_OK;
 }
 
 /* ---- Changes while open ---------------------------------------------------------------------- */
@@ -218,7 +243,7 @@ pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err)
 {
     int64_t fault = atomic_load_explicit(&files->fault, memory_order_acquire);
     if (fault == 0) return PFD_OK;
-    const pfd_file *file = &files->files[fault - 1];
+    const pfd_file *file = files->list[fault - 1];
     PFD_TRY(check_file(file, &files->states[fault - 1], err));
     return pfd_fail_file(err, file->path,
                          "a page of the file could not be read: the file was cut short while open, "
@@ -229,7 +254,7 @@ pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *e
 {
     PFD_TRY(pfd_sigbus_guard_install(err)); /* Python's faulthandler may have taken its place */
     for (int64_t i = 0; i < files->size; i++) {
-        PFD_TRY(check_file(&files->files[i], &files->states[i], err));
+        PFD_TRY(check_file(files->list[i], &files->states[i], err));
     }
     return pfd_input_files_check(files, err);
 }

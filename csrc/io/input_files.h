@@ -15,12 +15,27 @@
 
 typedef struct pfd_input_files pfd_input_files;
 
+/* What an op sees of a file, and its bytes. */
+typedef struct pfd_input_file {
+    pfd_file file;
+    const uint8_t *data;
+} pfd_input_file;
+
+static inline const uint8_t *pfd_file_data(const pfd_file *file)
+{
+    return ((const pfd_input_file *)(const void *)file)->data;
+}
+
+/* host->read(). */
+pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
+                         const uint8_t **data, pfd_error *err);
+
 /* Opens all paths (copied).  PFD_IO names the path and the reason. */
 pfd_status pfd_input_files_open(char *const *paths, int64_t n, pfd_input_files **out,
                                 pfd_error *err);
 void pfd_input_files_close(pfd_input_files *files); /* accepts NULL */
 
-const pfd_file *pfd_input_files_list(const pfd_input_files *files, int64_t *n);
+const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_t *n);
 
 /* Cheap, for every batch: PFD_IO once a SIGBUS struck in one of these files. */
 pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err);

@@ -40,7 +40,7 @@ enum {
 /* ---- Building -------------------------------------------------------------------------------- */
 
 /* Strides of a width hold four times the mean line. */
-static void choose_strides(pfd_line_index *index, const pfd_file *files,
+static void choose_strides(pfd_line_index *index, const pfd_text_file *files,
                            const pfd_newline_scan *scan)
 {
     int64_t bytes = 0, lines = 1;
@@ -128,7 +128,7 @@ static void flag(pfd_line_index *index, int64_t first_group, uint64_t flags)
 }
 
 /* Counts and marks the records of a file. */
-static pfd_status add_file(builder *self, const pfd_file *file, pfd_error *err)
+static pfd_status add_file(builder *self, const pfd_text_file *file, pfd_error *err)
 {
     uint32_t marks[bytes_per_scan / 2 + PFD_SPLIT_SLACK];
     pfd_line_index *index = self->index;
@@ -156,8 +156,8 @@ static pfd_status add_file(builder *self, const pfd_file *file, pfd_error *err)
     return PFD_OK;
 }
 
-pfd_status pfd_line_index_build(pfd_line_index *index, const pfd_file *files, int64_t num_files,
-                                const pfd_newline_scan *scan, pfd_error *err)
+pfd_status pfd_line_index_build(pfd_line_index *index, const pfd_text_file *files,
+                                int64_t num_files, const pfd_newline_scan *scan, pfd_error *err)
 {
     *index = (pfd_line_index){.texts = files, .num_files = num_files};
     size_t places = (size_t)num_files + 1;
@@ -172,7 +172,7 @@ pfd_status pfd_line_index_build(pfd_line_index *index, const pfd_file *files, in
     for (; self.file <= num_files; self.file++) {
         index->files[self.file] = (pfd_line_file){self.records, bytes};
         if (self.file == num_files) break;
-        const pfd_file *file = &files[self.file];
+        const pfd_text_file *file = &files[self.file];
         PFD_TRY(add_file(&self, file, err));
         bytes += file->size + (file->size > 0 && file->data[file->size - 1] != '\n');
     }

@@ -15,7 +15,7 @@ typedef struct pfd_line_file {
 typedef struct pfd_line_group pfd_line_group;
 
 typedef struct pfd_line_index {
-    const pfd_file *texts; /* borrowed */
+    const pfd_text_file *texts; /* borrowed */
     int64_t num_files, num_records;
     pfd_line_file *files; /* num_files + 1: the last one holds the totals */
     int shift;            /* a stride is that of 2^shift records */
@@ -29,8 +29,8 @@ typedef struct pfd_line_start {
     int64_t file, offset, skip;
 } pfd_line_start;
 
-pfd_status pfd_line_index_build(pfd_line_index *index, const pfd_file *files, int64_t num_files,
-                                const pfd_newline_scan *scan, pfd_error *err);
+pfd_status pfd_line_index_build(pfd_line_index *index, const pfd_text_file *files,
+                                int64_t num_files, const pfd_newline_scan *scan, pfd_error *err);
 void pfd_line_index_free(pfd_line_index *index); /* accepts a zeroed one */
 
 /* Positions are in [0, num_records). */

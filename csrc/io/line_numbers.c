@@ -13,13 +13,13 @@ typedef struct counted {
 
 struct pfd_line_numbers {
     pthread_mutex_t lock; /* for `files` */
-    const pfd_file *texts;
+    const pfd_text_file *texts;
     const pfd_newline_scan *scan;
     int64_t num_files;
     counted files[];
 };
 
-pfd_line_numbers *pfd_line_numbers_create(const pfd_file *files, int64_t num_files,
+pfd_line_numbers *pfd_line_numbers_create(const pfd_text_file *files, int64_t num_files,
                                           const pfd_newline_scan *scan)
 {
     pfd_line_numbers *numbers =

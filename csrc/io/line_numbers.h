@@ -13,7 +13,7 @@
 
 typedef struct pfd_line_numbers pfd_line_numbers;
 
-pfd_line_numbers *pfd_line_numbers_create(const pfd_file *files, int64_t num_files,
+pfd_line_numbers *pfd_line_numbers_create(const pfd_text_file *files, int64_t num_files,
                                           const pfd_newline_scan *scan); /* NULL: out of memory */
 void pfd_line_numbers_free(pfd_line_numbers *numbers);                   /* accepts NULL */
 

@@ -2,6 +2,7 @@
 #include "io/lines.h"
 
 #include "core/error.h"
+#include "io/input_files.h"
 #include "io/line_index.h"
 #include "io/line_numbers.h"
 #include "io/newline_scan.h"
@@ -13,17 +14,16 @@
 enum { lines_at_once = 256 };
 
 typedef struct lines {
-    pfd_dataset base;
     const pfd_newline_scan *scan;
-    const pfd_file *files; /* borrowed */
+    pfd_text_file *files; /* owned; their texts are borrowed */
     pfd_line_index index;
     pfd_line_numbers *numbers; /* owned */
 } lines;
 
 /* ---- Finding records ------------------------------------------------------------------------- */
-static int64_t num_records(const pfd_dataset *base)
+static int64_t num_records(void *source)
 {
-    const lines *self = (const void *)base;
+    const lines *self = source;
     return self->index.num_records;
 }
 
@@ -51,7 +51,7 @@ static int64_t read_run(const lines *self, pfd_line_start from, int64_t position
                         pfd_record *out)
 {
     uint32_t newlines[lines_at_once + PFD_SPLIT_SLACK];
-    const pfd_file *file = &self->files[from.file];
+    const pfd_text_file *file = &self->files[from.file];
     const int64_t most_bytes = INT64_C(1) << 30;
     int64_t done = 0, at = from.offset;
     if (from.skip > 0) at += self->scan->skip(file->data + at, file->size - at, &from.skip);
@@ -91,7 +91,7 @@ static int64_t read_singles(const lines *self, const int64_t *positions, int64_t
 static pfd_status fail_outside(const lines *self, const int64_t *positions, int64_t n,
                                pfd_error *err)
 {
-    int64_t i = 0, size = num_records(&self->base);
+    int64_t i = 0, size = self->index.num_records;
     while (i < n - 1 && positions[i] >= 0 && positions[i] < size) i++;
     pfd_fail(err, PFD_INTERNAL, "position = %" PRId64 " of lines; it must be in [0, %" PRId64 ")",
              positions[i], size);
@@ -125,12 +125,12 @@ static int64_t count_singles(const int64_t *positions, int64_t n)
     return i < n && positions[i] == positions[i - 1] + 1 ? i - 1 : i;
 }
 
-static pfd_status at(const pfd_dataset *base, int64_t epoch, const int64_t *positions, int64_t n,
-                     pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err)
 {
-    (void)epoch, (void)scratch;
-    const lines *self = (const void *)base;
-    uint64_t size = (uint64_t)num_records(base);
+    (void)scratch;
+    const lines *self = source;
+    uint64_t size = (uint64_t)self->index.num_records;
     int outside = 0;
     for (int64_t i = 0; i < n; i++) outside |= (uint64_t)positions[i] >= size;
     if (outside) return fail_outside(self, positions, n, err);
@@ -151,48 +151,57 @@ static pfd_status at(const pfd_dataset *base, int64_t epoch, const int64_t *posi
     return PFD_OK;
 }
 
-static void describe(const pfd_dataset *base, const pfd_record *record, pfd_error *err)
+static void describe(void *source, const pfd_record *record, pfd_error *err)
 {
-    const lines *self = (const void *)base;
+    const lines *self = source;
     if (record->file < 0 || record->file >= self->index.num_files) return;
-    const pfd_file *file = &self->files[record->file];
+    const pfd_text_file *file = &self->files[record->file];
     if (record->offset < 0 || record->offset > file->size) return;
     err->line = pfd_line_numbers_of(self->numbers, record->file, record->offset);
 }
 
-static void close_lines(pfd_dataset *base)
+static void close_lines(void *source)
 {
-    lines *self = (void *)base;
+    lines *self = source;
     pfd_line_index_free(&self->index);
     pfd_line_numbers_free(self->numbers);
+    free(self->files);
     free(self);
 }
 
-static const pfd_dataset_methods methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
-    .name = "lines",
+static const pfd_source_methods methods = {
+    .struct_size = sizeof(pfd_source_methods),
     .close = close_lines,
     .size = num_records,
     .at = at,
     .describe = describe,
 };
 
-pfd_status pfd_lines_open(const pfd_file *files, int64_t num_files, pfd_dataset **out,
-                          pfd_error *err)
+static pfd_status open_index(lines *self, const pfd_open_args *args, pfd_error *err)
+{
+    int64_t n = args->num_files;
+    self->scan = pfd_newline_scan_best();
+    self->files = calloc((size_t)n + 1, sizeof *self->files);
+    if (!self->files) return pfd_fail_memory(err, n, "the table of files");
+    for (int64_t i = 0; i < n; i++) {
+        const pfd_file *file = args->files[i];
+        self->files[i] = (pfd_text_file){file->path, pfd_file_data(file), file->size};
+    }
+    self->numbers = pfd_line_numbers_create(self->files, n, self->scan);
+    if (!self->numbers) return pfd_fail_memory(err, n, "line numbers");
+    return pfd_line_index_build(&self->index, self->files, n, self->scan, err);
+}
+
+pfd_status pfd_lines_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     lines *self = calloc(1, sizeof *self);
-    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a dataset of lines");
-    self->base.methods = &methods;
-    self->scan = pfd_newline_scan_best();
-    self->files = files;
-    self->numbers = pfd_line_numbers_create(files, num_files, self->scan);
-    pfd_status status = self->numbers
-                            ? pfd_line_index_build(&self->index, files, num_files, self->scan, err)
-                            : pfd_fail_memory(err, num_files, "line numbers");
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a source of lines");
+    pfd_status status = open_index(self, args, err);
     if (status != PFD_OK) {
-        close_lines(&self->base);
+        close_lines(self);
         return status;
     }
-    *out = &self->base;
+    out->methods = &methods;
+    out->self = self;
     return PFD_OK;
 }

@@ -3,12 +3,11 @@
  * The index holds the offset of every 64th or so line; at() walks the rest of the way.  Positions
  * that follow each other are walked as one run.
  * OWNERSHIP  Files are borrowed until close; records are views into them.
- * THREADS    As pfd_dataset_methods in op.h.
+ * THREADS    As of a pfd_source in op.h.
  */
 #ifndef PFD_IO_LINES_H
 #define PFD_IO_LINES_H
 #include "pyflowdata/op.h"
 
-pfd_status pfd_lines_open(const pfd_file *files, int64_t num_files, pfd_dataset **out,
-                          pfd_error *err);
+pfd_status pfd_lines_open(const pfd_open_args *args, pfd_source *out, pfd_error *err);
 #endif

@@ -8,6 +8,13 @@
 #define PFD_IO_NEWLINE_SCAN_H
 #include <stdint.h>
 
+/* A text file in memory; borrowed. */
+typedef struct pfd_text_file {
+    const char *path;
+    const uint8_t *data;
+    int64_t size;
+} pfd_text_file;
+
 /* Where a scan stands that marks records. */
 typedef struct pfd_line_marker {
     uint64_t content; /* 1: the line at hand has content */

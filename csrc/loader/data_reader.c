@@ -23,7 +23,9 @@ static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *g
     const pfd_op *op = reader->node->op->op;
     const void *attrs = pfd_attrs_struct(reader->node->attrs);
     pfd_error_init(err);
-    pfd_status status = op->group(pfd_host_table(), attrs, record, group, err);
+    pfd_group_args args = {
+        .struct_size = sizeof args, .host = pfd_host_table(), .attrs = attrs, .record = record};
+    pfd_status status = op->group(&args, group, err);
     status = pfd_check_returned(status, "group", err);
     if (status != PFD_OK) pfd_data_reader_locate(reader, record, err);
     return status;
@@ -188,10 +190,15 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
                           .host = pfd_host_table(),
                           .attrs = pfd_attrs_struct(reader->node->attrs)};
     if (reader->files) args.files = pfd_input_files_list(reader->files, &args.num_files);
+    pfd_source source = {.struct_size = sizeof source};
     pfd_error_init(err);
-    pfd_status status = reader->node->op->op->open(&args, &reader->chain, err);
+    args.scratch = pfd_scratch_create();
+    if (!args.scratch) return pfd_fail_memory(err, 0, "a scratch");
+    pfd_scratch_set_cancel(args.scratch, reader->cancel);
+    pfd_status status = reader->node->op->op->open(&args, &source, err);
+    pfd_scratch_free(args.scratch);
     PFD_TRY(pfd_check_returned(status, "open", err));
-    if (!reader->chain) return pfd_fail(err, PFD_INTERNAL, "open() returned no dataset");
+    PFD_TRY(pfd_source_to_dataset(&source, &reader->chain, err));
     reader->source = reader->chain;
     reader->num_records = -1;
     if (!pfd_dataset_is_random_access(reader->chain)) return PFD_OK;
@@ -255,9 +262,10 @@ void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *rec
     pfd_error_set_op(err, reader->node->op->op->name);
     if (!record) return;
     int64_t num_files = 0;
-    const pfd_file *files = reader->files ? pfd_input_files_list(reader->files, &num_files) : NULL;
+    const pfd_file *const *files =
+        reader->files ? pfd_input_files_list(reader->files, &num_files) : NULL;
     if (record->file >= 0 && record->file < num_files)
-        pfd_error_set_file(err, files[record->file].path);
+        pfd_error_set_file(err, files[record->file]->path);
     err->ordinal = record->ordinal;
     err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
     pfd_dataset_describe(reader->source, record, err);

@@ -2,12 +2,13 @@
  *
  * OWNERSHIP  The node is borrowed, and must outlive the reader; all else is the reader's.
  * THREADS    open, close and apply_seed: one thread, and nobody in the chain.  locate and
- *            check_disk: any thread.  The chain: as pfd_dataset_methods in op.h.
+ *            check_disk: any thread.  The chain: as in dataset/dataset.h.
  * ERRORS     Name the op, and where they are about a record its place.
  */
 #ifndef PFD_LOADER_DATA_READER_H
 #define PFD_LOADER_DATA_READER_H
 #include "core/scratch.h"
+#include "dataset/dataset.h"
 #include "io/input_files.h"
 #include "op/node.h"
 

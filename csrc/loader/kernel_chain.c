@@ -24,7 +24,7 @@ void pfd_worker_close(const pfd_plan *plan, pfd_worker *worker)
     free(worker->memory);
     free(worker->positions);
     free(worker->tensors);
-    free(worker->inputs);
+    free(worker->ports);
     pfd_scratch_free(worker->at_scratch);
     pfd_scratch_free(worker->scratch);
     *worker = (pfd_worker){0};
@@ -37,12 +37,16 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
     worker->records = calloc((size_t)plan->num_readers, sizeof *worker->records);
     worker->positions = malloc(rows * sizeof *worker->positions);
     worker->tensors = calloc(tensors, sizeof *worker->tensors);
-    worker->inputs = calloc(plan->most_inputs + 1, sizeof *worker->inputs);
+    worker->ports = calloc(plan->most_inputs + tensors, sizeof *worker->ports);
     worker->at_scratch = pfd_scratch_create();
     worker->scratch = pfd_scratch_create();
     if (!worker->memory || !worker->records || !worker->positions || !worker->tensors ||
-        !worker->inputs || !worker->at_scratch || !worker->scratch)
+        !worker->ports || !worker->at_scratch || !worker->scratch)
         return 0;
+    for (size_t i = 0; i < tensors; i++)
+        worker->ports[plan->most_inputs + i] = &worker->tensors[i];
+    pfd_scratch_set_cancel(worker->at_scratch, plan->cancel);
+    pfd_scratch_set_cancel(worker->scratch, plan->cancel);
     for (int32_t i = 0; i < plan->num_readers; i++) {
         worker->records[i] = calloc(rows, sizeof **worker->records);
         if (!worker->records[i]) return 0;
@@ -64,7 +68,10 @@ static void set_tensors(const range *at)
         uint8_t *data =
             tensor->in_slot ? at->slot->memory + at->begin * tensor->row_bytes : at->worker->memory;
         at->worker->tensors[i] = (pfd_tensor){
-            .data = data + tensor->offset, .row_bytes = tensor->row_bytes, .type = tensor->type};
+            .struct_size = sizeof(pfd_tensor),
+            .type = tensor->type,
+            .data = data + tensor->offset,
+            .row_bytes = tensor->row_bytes};
     }
 }
 
@@ -131,7 +138,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
     const pfd_node *node = op->node;
     pfd_worker *worker = at->worker;
     for (uint32_t i = 0; i < node->op->op->num_inputs; i++)
-        worker->inputs[i] = worker->tensors[op->inputs[i]];
+        worker->ports[i] = &worker->tensors[op->inputs[i]];
     const pfd_record *records = range_records(at, op->reader);
     const pfd_data_reader *reader = &at->plan->readers[op->reader];
     pfd_compute_args args = {
@@ -140,14 +147,13 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .attrs = pfd_attrs_struct(node->attrs),
         .num_rows = at->end - at->begin,
         .records = records,
-        .inputs = worker->inputs,
-        .outputs = worker->tensors + op->first_output,
+        .inputs = (const pfd_tensor *const *)worker->ports,
+        .outputs = worker->ports + at->plan->most_inputs + op->first_output,
         .scratch = worker->scratch,
         .random_key = random_key(at, op, reader),
     };
     pfd_error_init(err);
     pfd_status status = node->op->op->compute(&args, err);
-    pfd_scratch_reset(worker->scratch);
     status = pfd_check_returned(status, "compute", err);
     return status == PFD_OK ? PFD_OK : failed(at, op->reader, node->op->op->name, status, err);
 }
@@ -164,14 +170,16 @@ static void count_bytes(const range *at)
 
 static pfd_status run_ops(const range *at, pfd_error *err)
 {
+    pfd_status status = PFD_OK;
     set_tensors(at);
-    for (int32_t i = 0; i < at->plan->num_ops; i++) {
+    for (int32_t i = 0; i < at->plan->num_ops && status == PFD_OK; i++) {
         const pfd_plan_op *op = &at->plan->ops[i];
-        PFD_TRY(compute(at, op, err));
-        if (pfd_op_is_reader(op->node->op->op)) fill_reader_ports(at, op);
+        status = compute(at, op, err);
+        if (status == PFD_OK && pfd_op_is_reader(op->node->op->op)) fill_reader_ports(at, op);
     }
-    count_bytes(at);
-    return PFD_OK;
+    pfd_scratch_reset(at->worker->scratch);
+    if (status == PFD_OK) count_bytes(at);
+    return status;
 }
 
 /* Zeroes a row in all wanted blobs, except the id; with it the mask becomes false. */

@@ -216,6 +216,7 @@ pfd_status pfd_attr_parse_default(const pfd_attr *row, pfd_scratch *memory, pfd_
         out->kind = PFD_VALUE_FLOAT;
         return parse_float(text, end, &out->f) ? PFD_OK : fail_default(row, "a number", err);
     case PFD_ATTR_STRING:
+    case PFD_ATTR_CHOICE:
     case PFD_ATTR_DTYPE:
         out->kind = PFD_VALUE_STRING;
         out->s = text;

@@ -28,9 +28,10 @@ pfd_attr_type pfd_attr_type_of(int32_t type)
         [PFD_ATTR_LIST_INT64] = TYPE(pfd_list_int64, "list of integers"),
         [PFD_ATTR_LIST_FLOAT] = TYPE(pfd_list_float, "list of floats"),
         [PFD_ATTR_LIST_STRING] = TYPE(pfd_list_string, "list of strings"),
+        [PFD_ATTR_CHOICE] = TYPE(int32_t, "string"),
     };
 #undef TYPE
-    if (type < PFD_ATTR_BOOL || type > PFD_ATTR_LIST_STRING) return (pfd_attr_type){0};
+    if (type < PFD_ATTR_BOOL || type > PFD_ATTR_CHOICE) return (pfd_attr_type){0};
     return types[type];
 }
 
@@ -75,7 +76,8 @@ static pfd_status refuse_kind(const pfd_attr *row, const pfd_attr_value *value, 
     pfd_text_add_value(&short_value, value);
     pfd_text_add(&text, "attr '%s' = %s (%s); it must be ", row->name, shown, kind);
     const char *type = pfd_attr_type_of(row->type).name;
-    int32_t is_list = row->type >= PFD_ATTR_SHAPE, is_float = value->kind == PFD_VALUE_FLOAT;
+    int32_t is_list = row->type >= PFD_ATTR_SHAPE && row->type <= PFD_ATTR_LIST_STRING,
+            is_float = value->kind == PFD_VALUE_FLOAT;
     switch (row->type) {
     case PFD_ATTR_BOOL: pfd_text_add(&text, "a bool: use True or False"); break;
     case PFD_ATTR_DTYPE: pfd_text_add(&text, "the name of a dtype, like 'float32'"); break;
@@ -179,8 +181,9 @@ static pfd_status store_number(const pfd_attr *row, const pfd_attr_value *value,
 
 /* ---- Strings ---- */
 
+/* *choice: which of the row's choices it is, where it has some. */
 static pfd_status check_string(const pfd_attr *row, const pfd_attr_value *value, const char *string,
-                               int64_t element, pfd_error *err)
+                               int64_t element, int32_t *choice, pfd_error *err)
 {
     if (!string)
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr '%s' is given as a NULL string",
@@ -192,7 +195,10 @@ static pfd_status check_string(const pfd_attr *row, const pfd_attr_value *value,
     const char *names[PFD_MAX_CHOICES];
     int64_t n = pfd_split_choices(choices, buffer, names);
     for (int64_t i = 0; i < n; i++)
-        if (strcmp(string, names[i]) == 0) return PFD_OK;
+        if (strcmp(string, names[i]) == 0) {
+            *choice = (int32_t)i;
+            return PFD_OK;
+        }
     char data[900];
     pfd_text text = begin_refusal(row, value, element, data, sizeof data);
     pfd_text_add(&text, "one of ");
@@ -217,9 +223,10 @@ static pfd_status store_string(const pfd_attr *row, const pfd_attr_value *value,
                                pfd_scratch *memory, void *out, pfd_error *err)
 {
     if (value->kind != PFD_VALUE_STRING) return refuse_kind(row, value, err);
-    PFD_TRY(check_string(row, value, value->s, -1, err));
+    int32_t choice = 0;
+    PFD_TRY(check_string(row, value, value->s, -1, &choice, err));
     if (row->type == PFD_ATTR_STRING) return copy_string(value->s, memory, out, err);
-    *(int32_t *)out = pfd_dtype_parse(value->s);
+    *(int32_t *)out = row->type == PFD_ATTR_CHOICE ? choice : pfd_dtype_parse(value->s);
     return PFD_OK;
 }
 
@@ -256,7 +263,8 @@ static pfd_status store_strings(const pfd_attr *row, const pfd_attr_value *value
 {
     const char *const *given = value->list;
     for (int64_t i = 0; i < value->list_size; i++) {
-        PFD_TRY(check_string(row, value, given[i], i, err));
+        int32_t choice;
+        PFD_TRY(check_string(row, value, given[i], i, &choice, err));
         PFD_TRY(copy_string(given[i], memory, &copy[i], err));
     }
     return PFD_OK;
@@ -314,6 +322,7 @@ pfd_status pfd_attr_store(const pfd_attr *row, const pfd_attr_value *value, pfd_
     case PFD_ATTR_FLOAT32:
     case PFD_ATTR_FLOAT64: return store_number(row, value, out, err);
     case PFD_ATTR_STRING:
+    case PFD_ATTR_CHOICE:
     case PFD_ATTR_DTYPE: return store_string(row, value, memory, out, err);
     default: return store_list(row, value, memory, out, err);
     }

@@ -90,6 +90,11 @@ const void *pfd_attrs_struct(const pfd_attrs *attrs)
     return attrs->data;
 }
 
+void *pfd_attrs_unsettled(pfd_attrs *attrs)
+{
+    return attrs->data;
+}
+
 static void add_list(pfd_text *text, int32_t type, const void *field)
 {
     const pfd_list_int64 *ints = field;
@@ -106,6 +111,14 @@ static void add_list(pfd_text *text, int32_t type, const void *field)
     }
 }
 
+static void add_choice(pfd_text *text, const pfd_attr *row, int32_t choice)
+{
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES];
+    (void)pfd_split_choices(row->choices, buffer, names);
+    pfd_text_add(text, "%s", names[choice]);
+}
+
 void pfd_attrs_format(const pfd_attrs *attrs, const pfd_attr *row, char *out, size_t capacity)
 {
     const void *field = attrs->data + row->offset;
@@ -119,6 +132,7 @@ void pfd_attrs_format(const pfd_attrs *attrs, const pfd_attr *row, char *out, si
     case PFD_ATTR_FLOAT64: pfd_text_add_float(&text, *(const double *)field, 0); break;
     case PFD_ATTR_STRING: pfd_text_add_escaped(&text, *(const char *const *)field, "\\"); break;
     case PFD_ATTR_DTYPE: pfd_text_add(&text, "%s", pfd_dtype_name(*(const int32_t *)field)); break;
+    case PFD_ATTR_CHOICE: add_choice(&text, row, *(const int32_t *)field); break;
     default: add_list(&text, row->type, field);
     }
 }

@@ -52,9 +52,11 @@ static int32_t is_camel_case(const char *name)
 
 static const char *choices_fault(const pfd_attr *row)
 {
-    if (!row->choices) return NULL;
-    if (row->type != PFD_ATTR_STRING && row->type != PFD_ATTR_DTYPE &&
-        row->type != PFD_ATTR_LIST_STRING)
+    if (!row->choices)
+        return row->type == PFD_ATTR_CHOICE ? "choices are missing, which PFD_ATTR_CHOICE needs"
+                                            : NULL;
+    if (row->type != PFD_ATTR_STRING && row->type != PFD_ATTR_CHOICE &&
+        row->type != PFD_ATTR_DTYPE &&        row->type != PFD_ATTR_LIST_STRING)
         return "choices are for strings and dtypes only";
     char buffer[PFD_CHOICES_BYTES];
     const char *names[PFD_MAX_CHOICES];
@@ -70,7 +72,7 @@ static const char *limits_fault(const pfd_attr *row)
 {
     if (!(row->min <= row->max)) return "min must not be above max";
     int32_t is_string = row->type == PFD_ATTR_STRING || row->type == PFD_ATTR_DTYPE ||
-                        row->type == PFD_ATTR_LIST_STRING;
+                        row->type == PFD_ATTR_LIST_STRING || row->type == PFD_ATTR_CHOICE;
     if (is_string && row->min != row->max) return "min and max are for numbers only";
     return NULL;
 }
@@ -161,22 +163,34 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
     if (!op->open && op->group) return fault(err, op->name, "group", "is for readers only");
     if (!op->open && (op->flags & PFD_READS_FILES))
         return fault(err, op->name, "flags", "has PFD_READS_FILES, which is for readers only");
+    if (op->open && (op->flags & PFD_WHOLE_BATCH))
+        return fault(err, op->name, "flags", "has PFD_WHOLE_BATCH, which readers cannot have");
     return PFD_OK;
+}
+
+static pfd_status check_aliases(const pfd_op *op, pfd_error *err)
+{
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES];
+    int64_t n = op->aliases ? pfd_split_choices(op->aliases, buffer, names) : 0;
+    int32_t good = n >= 0;
+    for (int64_t i = 0; i < n && good; i++)
+        good = is_camel_case(names[i]) || is_snake_case(names[i]);
+    return good ? PFD_OK
+                : fault(err, op->name, "aliases",
+                        "must be names in CamelCase or lower_snake_case with | between");
 }
 
 pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
 {
-    if (op->struct_size != sizeof(pfd_op) || op->attr_size != sizeof(pfd_attr) ||
-        op->port_size != sizeof(pfd_port))
-        return fault(err, op->struct_size == sizeof(pfd_op) && op->name ? op->name : "?",
-                     "struct_size, attr_size or port_size",
-                     "is not that of this library: begin the descriptor with PFD_OP_SIZES");
     if (!is_camel_case(op->name))
         return fault(err, op->name ? op->name : "NULL", "name",
                      "must be in CamelCase, at most 63 letters");
     if (!is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
-    if (op->flags & ~PFD_READS_FILES) return fault(err, op->name, "flags", "has unknown bits");
+    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH))
+        return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
+    PFD_TRY(check_aliases(op, err));
     PFD_TRY(pfd_attr_table_check(op->name, op->attrs, op->num_attrs, op->attrs_struct_size, err));
     PFD_TRY(check_ports(op->name, "input", op->inputs, op->num_inputs, err));
     return check_ports(op->name, "output", op->outputs, op->num_outputs, err);

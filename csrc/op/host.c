@@ -1,6 +1,8 @@
 /* What the host gives to ops, and by what Python knows that it fits. */
 #include "core/error.h"
+#include "core/random.h"
 #include "core/scratch.h"
+#include "io/input_files.h"
 #include "io/lines.h"
 #include "op/registry.h"
 #include "op/version.h"
@@ -25,16 +27,26 @@ const char *pfd_version(void)
     return PFD_VERSION;
 }
 
+static uint64_t random_bits(uint64_t random_key, int64_t ordinal, int64_t draw)
+{
+    return pfd_random_bits(pfd_random_bits(random_key, (uint64_t)ordinal), (uint64_t)draw);
+}
+
 const pfd_host *pfd_host_table(void)
 {
     static const pfd_host host = {
         .struct_size = sizeof host,
-        .abi_version = ABI_VERSION,
+        .abi_major = PFD_ABI_MAJOR,
+        .abi_minor = PFD_ABI_MINOR,
         .fail = pfd_fail,
         .fail_row = pfd_fail_row,
+        .fail_file = pfd_fail_at,
         .alloc = pfd_scratch_alloc,
+        .is_cancelled = pfd_scratch_is_cancelled,
+        .read = pfd_file_read,
         .open_lines = pfd_lines_open,
         .parse_double = pfd_parse_double,
+        .random_bits = random_bits,
     };
     return &host;
 }

@@ -1,13 +1,16 @@
-/* All ops by name: built once from the list of built-in ops, and never freed. */
+/* All ops by name: the built-in ones and those of plugins; they stay as long as the process. */
 #include "op/registry.h"
 
 #include "core/error.h"
 #include "io/part_files.h"
 #include "op/attr_text.h"
+#include "op/attr_value.h"
 #include "op/descriptor.h"
 #include "op/nearest_name.h"
+#include "op/op_copy.h"
 #include "op/reader_attrs.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +18,11 @@
 enum { FOLDED_BYTES = 64 };
 
 static pthread_once_t built = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for what grows */
 static struct {
-    pfd_registered_op *ops;
+    const pfd_registered_op **ops;
     const char **names;
-    int64_t size;
+    int64_t size, capacity;
     pfd_error fault; /* PFD_OK: the registry is good */
 } registry;
 
@@ -63,6 +67,13 @@ static pfd_status make_public_op(const pfd_op *op, const pfd_op **out, pfd_error
     return PFD_OK;
 }
 
+static void free_public_op(pfd_op *public_op)
+{
+    free((pfd_attr *)(uintptr_t)public_op->attrs);
+    free((pfd_port *)(uintptr_t)public_op->outputs);
+    free(public_op);
+}
+
 static int32_t same_name(const char *a, const char *b)
 {
     char folded_a[FOLDED_BYTES], folded_b[FOLDED_BYTES];
@@ -70,19 +81,94 @@ static int32_t same_name(const char *a, const char *b)
            pfd_fold_name(b, folded_b, FOLDED_BYTES) > 0 && strcmp(folded_a, folded_b) == 0;
 }
 
-static pfd_status add_op(const pfd_op *op, pfd_error *err)
+static int32_t is_alias(const char *name, const char *aliases)
 {
-    PFD_TRY(pfd_descriptor_check(op, err));
-    for (int64_t i = 0; i < registry.size; i++)
-        if (same_name(op->name, registry.names[i]))
-            return pfd_fail(err, PFD_INTERNAL, "descriptor of op '%s': name is that of op '%s'",
-                            op->name, registry.names[i]);
-    const pfd_op *public_op = op;
-    if (pfd_op_is_reader(op)) PFD_TRY(make_public_op(op, &public_op, err));
-    registry.ops[registry.size] = (pfd_registered_op){.op = op, .public_op = public_op};
-    registry.names[registry.size] = op->name;
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES];
+    int64_t n = aliases ? pfd_split_choices(aliases, buffer, names) : 0;
+    for (int64_t i = 0; i < n; i++)
+        if (same_name(name, names[i])) return 1;
+    return 0;
+}
+
+/* The op that has one of these names already, in any spelling; NULL: none. */
+static const pfd_registered_op *find(const char *name)
+{
+    for (int64_t i = 0; i < registry.size; i++) {
+        const pfd_registered_op *known = registry.ops[i];
+        if (same_name(name, known->op->name) || is_alias(name, known->op->aliases)) return known;
+    }
+    return NULL;
+}
+
+static pfd_status check_free(const pfd_op *op, const char *name, pfd_error *err)
+{
+    const pfd_registered_op *known = find(name);
+    if (!known) return PFD_OK;
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "descriptor of op '%s': the name '%s' is that of op '%s' (%s)", op->name, name,
+                    known->op->name, known->origin);
+}
+
+static pfd_status check_names_free(const pfd_op *op, pfd_error *err)
+{
+    PFD_TRY(check_free(op, op->name, err));
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES];
+    int64_t n = op->aliases ? pfd_split_choices(op->aliases, buffer, names) : 0;
+    for (int64_t i = 0; i < n; i++) PFD_TRY(check_free(op, names[i], err));
+    return PFD_OK;
+}
+
+static pfd_status reserve(int64_t more, pfd_error *err)
+{
+    int64_t capacity = registry.size + more;
+    if (capacity <= registry.capacity) return PFD_OK;
+    size_t bytes = (size_t)capacity * sizeof(void *);
+    const pfd_registered_op **ops = realloc(registry.ops, bytes);
+    if (ops) registry.ops = ops;
+    const char **names = realloc(registry.names, bytes);
+    if (names) registry.names = names;
+    if (!ops || !names) return pfd_fail_memory(err, (int64_t)bytes, "the registry");
+    registry.capacity = capacity;
+    return PFD_OK;
+}
+
+static void free_op(pfd_registered_op *op)
+{
+    if (op->public_op != op->op) free_public_op((pfd_op *)(uintptr_t)op->public_op);
+    free((pfd_op *)(uintptr_t)op->op);
+    free(op);
+}
+
+/* The author's descriptor, copied, checked and made public. */
+static pfd_status register_op(const pfd_op *author, pfd_registered_op *op, pfd_error *err)
+{
+    pfd_op *copy;
+    PFD_TRY(pfd_op_copy(author, &copy, err));
+    op->op = op->public_op = copy;
+    PFD_TRY(pfd_descriptor_check(copy, err));
+    PFD_TRY(check_names_free(copy, err));
+    if (pfd_op_is_reader(copy)) PFD_TRY(make_public_op(copy, &op->public_op, err));
+    return pfd_descriptor_check_names(op->public_op, err);
+}
+
+static pfd_status add_op(const pfd_op *author, const char *origin, pfd_error *err)
+{
+    PFD_TRY(reserve(1, err));
+    pfd_registered_op *op = calloc(1, sizeof *op);
+    if (!op) return pfd_fail_memory(err, (int64_t)sizeof *op, "the registry");
+    op->author = author;
+    op->origin = origin;
+    pfd_status status = register_op(author, op, err);
+    if (status != PFD_OK) {
+        free_op(op);
+        return status;
+    }
+    registry.ops[registry.size] = op;
+    registry.names[registry.size] = op->op->name;
     registry.size++;
-    return pfd_descriptor_check_names(public_op, err);
+    return PFD_OK;
 }
 
 static pfd_status add_all(pfd_error *err)
@@ -91,12 +177,8 @@ static pfd_status add_all(pfd_error *err)
                                  sizeof(pfd_reader_attrs), err));
     PFD_TRY(pfd_attr_table_check("(every reader of files)", pfd_file_attr_table,
                                  pfd_file_attr_count, sizeof(pfd_file_attrs), err));
-    size_t n = 0;
-    while (pfd_builtin_ops[n]) n++;
-    registry.ops = calloc(n + 1, sizeof *registry.ops);
-    registry.names = calloc(n + 1, sizeof *registry.names);
-    if (!registry.ops || !registry.names) return pfd_fail_memory(err, 0, "the registry");
-    for (size_t i = 0; i < n; i++) PFD_TRY(add_op(pfd_builtin_ops[i], err));
+    for (size_t i = 0; pfd_builtin_ops[i]; i++)
+        PFD_TRY(add_op(pfd_builtin_ops[i], "built in", err));
     return PFD_OK;
 }
 
@@ -128,6 +210,41 @@ static void fail_unknown(const char *name, pfd_error *err)
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
+static int32_t has_op(const pfd_op *author)
+{
+    for (int64_t i = 0; i < registry.size; i++)
+        if (registry.ops[i]->author == author) return 1;
+    return 0;
+}
+
+/* All ops or none. */
+static pfd_status add_plugin(const pfd_plugin *plugin, const char *origin, pfd_error *err)
+{
+    if (has_op(plugin->ops[0])) return PFD_OK; /* loaded before */
+    int64_t before = registry.size;
+    for (uint32_t i = 0; i < plugin->num_ops; i++) {
+        pfd_status status = add_op(plugin->ops[i], origin, err);
+        if (status == PFD_OK) continue;
+        while (registry.size > before)
+            free_op((pfd_registered_op *)(uintptr_t)registry.ops[--registry.size]);
+        return status;
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, pfd_error *err)
+{
+    PFD_TRY(ensure_built(err));
+    char *kept = strdup(origin);
+    if (!kept) return pfd_fail_memory(err, (int64_t)strlen(origin), "the registry");
+    pthread_mutex_lock(&lock);
+    int64_t before = registry.size;
+    pfd_status status = add_plugin(plugin, kept, err);
+    if (registry.size == before) free(kept);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
 const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err)
 {
     if (ensure_built(err) != PFD_OK) return NULL;
@@ -135,10 +252,11 @@ const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err)
         (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "the name of the op is NULL");
         return NULL;
     }
-    for (int64_t i = 0; i < registry.size; i++)
-        if (same_name(name, registry.names[i])) return &registry.ops[i];
-    fail_unknown(name, err);
-    return NULL;
+    pthread_mutex_lock(&lock);
+    const pfd_registered_op *found = find(name);
+    if (!found) fail_unknown(name, err);
+    pthread_mutex_unlock(&lock);
+    return found;
 }
 
 pfd_status pfd_registry_check(pfd_error *err)
@@ -149,8 +267,21 @@ pfd_status pfd_registry_check(pfd_error *err)
 const pfd_op *pfd_op_at(int64_t i)
 {
     pfd_error err;
-    if (ensure_built(&err) != PFD_OK || i < 0 || i >= registry.size) return NULL;
-    return registry.ops[i].public_op;
+    if (ensure_built(&err) != PFD_OK) return NULL;
+    pthread_mutex_lock(&lock);
+    const pfd_op *op = i < 0 || i >= registry.size ? NULL : registry.ops[i]->public_op;
+    pthread_mutex_unlock(&lock);
+    return op;
+}
+
+const char *pfd_op_origin(int64_t i)
+{
+    pfd_error err;
+    if (ensure_built(&err) != PFD_OK) return NULL;
+    pthread_mutex_lock(&lock);
+    const char *origin = i < 0 || i >= registry.size ? NULL : registry.ops[i]->origin;
+    pthread_mutex_unlock(&lock);
+    return origin;
 }
 
 pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err)

@@ -12,13 +12,19 @@ extern const pfd_op *const pfd_builtin_ops[];
 
 /* An op and its public form (pfd_op_at): the same with the host's attrs and outputs added. */
 typedef struct pfd_registered_op {
-    const pfd_op *op;        /* the author's */
-    const pfd_op *public_op; /* the user's; for an op that is no reader, the same pointer */
+    const pfd_op *author;    /* as it was given */
+    const pfd_op *op;        /* the same, with all fields of this library */
+    const pfd_op *public_op; /* the user's; for an op that is no reader, the same pointer as op */
+    const char *origin;      /* "built in", or the path of the plugin */
 } pfd_registered_op;
 
 /* NULL and an error with the nearest names when there is none.  The registry is built at the first
  * call, under a lock; a faulty descriptor is PFD_INTERNAL and names op and field. */
 const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err);
+
+/* Adds all ops of a plugin, or none where one is faulty or has a name that is taken; a plugin that
+ * was added before is there already.  `origin` is copied. */
+pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, pfd_error *err);
 
 int32_t pfd_op_is_reader(const pfd_op *op);
 

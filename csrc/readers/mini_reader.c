@@ -92,14 +92,14 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status open_source(const pfd_open_args *args, pfd_dataset **out, pfd_error *err)
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
-    return args->host->open_lines(args->files, args->num_files, out, err);
+    return args->host->open_lines(args, out, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    double *rows = (void *)args->outputs[0].data;
+    double *rows = (void *)args->outputs[0]->data;
     pfd_pairs_fn parse_pairs = pfd_pairs_best();
     for (int64_t begin = 0; begin < args->num_rows; begin += PFD_PAIRS_AT_ONCE) {
         int64_t n = args->num_rows - begin;

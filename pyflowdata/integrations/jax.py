@@ -1,11 +1,11 @@
 """Batches as jax arrays: on one device, or sharded over the devices of all processes.
 
-    from pyflowdata.integrations.jax import DeviceLoader, rank_and_world_size
+    from pyflowdata.integrations.jax import JaxLoader, rank_and_world_size
 
     sharding = NamedSharding(mesh, PartitionSpec("data"))
     rank, world_size = rank_and_world_size(sharding, batch_size=256)
     x, y = ...                                    # of readers with this rank and world_size
-    with DeviceLoader(flow.DataLoader(x, y), sharding) as loader:
+    with JaxLoader(flow.DataLoader(x, y), sharding) as loader:
         for x_batch, y_batch in loader:           # jax arrays, each the whole batch of 256 rows
             ...
 """
@@ -30,12 +30,12 @@ from ..graph import Blob, reader_nodes
 from ..loader import DataLoader
 from ..state import Reader
 
-__all__ = ["DeviceLoader", "rank_and_world_size"]
+__all__ = ["JaxLoader", "rank_and_world_size"]
 
 _AHEAD = 1  # batches that are on their way to the devices while the one before is in use
 
 
-class DeviceLoader:
+class JaxLoader:
     """Moves the batches of a DataLoader to devices, one batch ahead of its use.
 
     A batch has the form that the DataLoader gives it, with jax arrays in place of NumPy arrays.
@@ -78,7 +78,7 @@ class DeviceLoader:
         """
         if not isinstance(loader, DataLoader):
             raise InvalidArgumentError(
-                f"a {type(loader).__name__} was given; a DeviceLoader takes a pyflowdata.DataLoader"
+                f"a {type(loader).__name__} was given; a JaxLoader takes a pyflowdata.DataLoader"
             )
         self.loader = loader
         self._sharding = sharding
@@ -88,7 +88,7 @@ class DeviceLoader:
             _check_sharding(loader, self._whole)
         self._taking = threading.RLock()
         self._is_busy = False  # its holder is inside a call that must not be entered again
-        self._batches: _DeviceBatches | None = None  # the iterator that may go on
+        self._batches: _JaxBatches | None = None  # the iterator that may go on
         self._state = loader.state_dict()
         self._epoch = loader.epoch
 
@@ -109,7 +109,7 @@ class DeviceLoader:
             return self._begin(self.loader.repeat())
 
     def _begin(self, batches: Iterator[Any]) -> Iterator[Any]:
-        self._batches = _DeviceBatches(self, batches)
+        self._batches = _JaxBatches(self, batches)
         self._state, self._epoch = self.loader.state_dict(), self.loader.epoch
         return self._batches
 
@@ -131,7 +131,7 @@ class DeviceLoader:
         with self._taking:
             if self._is_busy:
                 raise UnsupportedError(
-                    "this thread is inside a call of the DeviceLoader already, and a signal "
+                    "this thread is inside a call of the JaxLoader already, and a signal "
                     "handler or __del__ called it again; there only close() and state_dict() may "
                     "be used"
                 )
@@ -157,14 +157,14 @@ class DeviceLoader:
 
     def __repr__(self) -> str:
         where = self._sharding if self._sharding is not None else "the default device"
-        return f"DeviceLoader({self.loader!r}, {where})"
+        return f"JaxLoader({self.loader!r}, {where})"
 
     def close(self) -> None:
         """Closes the DataLoader.  Arrays that are held stay valid."""
         self._batches = None
         self.loader.close()
 
-    def __enter__(self) -> DeviceLoader:
+    def __enter__(self) -> JaxLoader:
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -191,7 +191,7 @@ class DeviceLoader:
             if array.dtype != dtype:
                 raise UnsupportedError(
                     f"blob '{blob.name}' was to become {dtype} and jax made it {array.dtype}: "
-                    "jax_enable_x64 was changed after the DeviceLoader was made"
+                    "jax_enable_x64 was changed after the JaxLoader was made"
                 )
         return placed
 
@@ -228,10 +228,10 @@ class _Taken:
     epoch: int
 
 
-class _DeviceBatches(Iterator[Any]):
-    """One epoch of a DeviceLoader, or all of them."""
+class _JaxBatches(Iterator[Any]):
+    """One epoch of a JaxLoader, or all of them."""
 
-    def __init__(self, owner: DeviceLoader, batches: Iterator[Any]) -> None:
+    def __init__(self, owner: JaxLoader, batches: Iterator[Any]) -> None:
         self._owner = owner
         self._host = batches
         self._waiting: list[Any] = []  # a batch that is not on its way yet: an interrupt came

@@ -114,7 +114,7 @@ def _check_order(node: Node) -> None:
             "call random_shuffle() or randomize_block_order() of the Dataset",
             op=node.op.name,
         )
-    if node.values.get("world_size", 1) not in (1, -1):
+    if node.values.get("world_size", -1) not in (-1, 1):
         raise InvalidArgumentError(
             f"world_size = {node.values['world_size']}; Ray shares the records among its tasks, so "
             "leave rank and world_size out",

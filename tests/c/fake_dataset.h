@@ -138,12 +138,10 @@ static inline void source_describe(const pfd_dataset *ds, const pfd_record *reco
     err->line = record->ordinal + 1;
 }
 
-static const pfd_dataset_methods at_methods = {
-    .struct_size = sizeof(pfd_dataset_methods), .name = "FakeFile", .close = source_close,
+static const pfd_dataset_methods at_methods = { .name = "FakeFile", .close = source_close,
     .size = source_size, .at = source_at, .describe = source_describe,
 };
-static const pfd_dataset_methods stream_methods = {
-    .struct_size = sizeof(pfd_dataset_methods), .name = "FakeStream", .close = source_close,
+static const pfd_dataset_methods stream_methods = { .name = "FakeStream", .close = source_close,
     .next = source_next, .seek = source_seek, .describe = source_describe,
 };
 

@@ -75,7 +75,7 @@ typedef struct naive_records {
     int64_t size;
 } naive_records;
 
-static void read_naively(naive_records *out, const pfd_file *files, int64_t n)
+static void read_naively(naive_records *out, const pfd_text_file *files, int64_t n)
 {
     out->size = 0;
     for (int64_t f = 0; f < n; f++) {
@@ -108,7 +108,7 @@ static void check_record(const pfd_record *got, const pfd_record *expected)
     CHECK(got->file == expected->file && got->filler == 0);
 }
 
-static void check_positions(const pfd_dataset *lines, const naive_records *naive, int mode)
+static void check_positions(const pfd_source *lines, const naive_records *naive, int mode)
 {
     int64_t positions[300];
     pfd_record out[300];
@@ -121,10 +121,10 @@ static void check_positions(const pfd_dataset *lines, const naive_records *naive
         if (mode == 2 && next_random(20) == 0) positions[i] = random;
         positions[i] %= naive->size;
     }
-    CHECK(lines->methods->at(lines, 0, positions, n, NULL, out, &err) == PFD_OK);
+    CHECK(lines->methods->at(lines->self, positions, n, NULL, out, &err) == PFD_OK);
     for (int64_t i = 0; i < n; i++) check_record(&out[i], &naive->records[positions[i]]);
     pfd_error_init(&err);
-    lines->methods->describe(lines, &out[0], &err);
+    lines->methods->describe(lines->self, &out[0], &err);
     CHECK(err.line == naive->lines[positions[0]]);
 }
 
@@ -133,25 +133,31 @@ static void test_lines(void)
     static naive_records naive;
     static uint8_t texts[4][4000];
     for (int round = 0; round < 300; round++) {
-        pfd_file files[6];
+        pfd_text_file files[6];
+        pfd_input_file opened[6];
+        const pfd_file *list[6];
         int64_t num_files = (int64_t)next_random(7);
         for (int64_t i = 0; i < num_files; i++) {
             uint8_t *text = texts[next_random(4)];
             int64_t size = (int64_t)next_random(next_random(4) ? 4000 : 3);
             if (round % 5 == 0) fill_text(text, 4000, next_random(8));
-            files[i] = (pfd_file){"part", text, size};
+            files[i] = (pfd_text_file){"part", text, size};
+            opened[i] = (pfd_input_file){{.path = "part", .size = size}, text};
+            list[i] = &opened[i].file;
         }
-        pfd_dataset *lines = NULL;
+        pfd_open_args args = {.files = list, .num_files = num_files};
+        pfd_source lines = {0};
         pfd_error err;
         read_naively(&naive, files, num_files);
-        CHECK(pfd_lines_open(files, num_files, &lines, &err) == PFD_OK);
-        CHECK(lines->methods->size(lines) == naive.size);
-        for (int mode = 0; mode < 3 && naive.size > 0; mode++) check_positions(lines, &naive, mode);
+        CHECK(pfd_lines_open(&args, &lines, &err) == PFD_OK);
+        CHECK(lines.methods->size(lines.self) == naive.size);
+        for (int mode = 0; mode < 3 && naive.size > 0; mode++)
+            check_positions(&lines, &naive, mode);
         int64_t outside = naive.size;
         pfd_record record;
-        CHECK(lines->methods->at(lines, 0, &outside, 1, NULL, &record, &err) == PFD_INTERNAL);
+        CHECK(lines.methods->at(lines.self, &outside, 1, NULL, &record, &err) == PFD_INTERNAL);
         CHECK(err.row == 0);
-        lines->methods->close(lines);
+        lines.methods->close(lines.self);
     }
 }
 
@@ -191,20 +197,21 @@ static void test_shrinking_file(void)
     int64_t n;
     write_file("part-0", size);
     pfd_input_files *files = open_one("part-0");
-    const pfd_file *file = pfd_input_files_list(files, &n);
-    pfd_dataset *lines = NULL;
+    pfd_open_args args = {.files = pfd_input_files_list(files, &n), .num_files = 1};
+    const pfd_file *file = args.files[0];
+    pfd_source lines = {0};
     CHECK(n == 1 && file->size == size && pfd_input_files_bytes(files) == size);
-    CHECK(pfd_lines_open(file, n, &lines, &err) == PFD_OK);
-    CHECK(lines->methods->size(lines) == size / 10);
+    CHECK(pfd_lines_open(&args, &lines, &err) == PFD_OK);
+    CHECK(lines.methods->size(lines.self) == size / 10);
     CHECK(truncate(in_folder("part-0"), 5000) == 0);
     int64_t position = size / 10 - 1;
     pfd_record record;
-    CHECK(lines->methods->at(lines, 0, &position, 1, NULL, &record, &err) == PFD_IO);
+    CHECK(lines.methods->at(lines.self, &position, 1, NULL, &record, &err) == PFD_IO);
     CHECK(err.row == 0 && strstr(err.file, "part-0"));
-    CHECK(file->data[size - 1] == 0 && file->data[0] == '1');
+    CHECK(pfd_file_data(file)[size - 1] == 0 && pfd_file_data(file)[0] == '1');
     CHECK(pfd_input_files_check(files, &err) == PFD_IO);
     CHECK(strstr(err.message, "1000000 bytes at open, is 5000 now") && strstr(err.file, "part-0"));
-    lines->methods->close(lines);
+    lines.methods->close(lines.self);
     pfd_input_files_close(files);
 }
 

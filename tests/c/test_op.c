@@ -2,6 +2,7 @@
  * end of long graphs. */
 #include "core/error.h"
 #include "op/descriptor.h"
+#include "op/op_copy.h"
 #include "op/nearest_name.h"
 #include "op/node.h"
 
@@ -52,19 +53,16 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status open_source(const pfd_open_args *args, pfd_dataset **out, pfd_error *err)
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     (void)out;
     return args->host->fail(err, PFD_UNSUPPORTED, "nothing to open");
 }
 
-static pfd_status group(const pfd_host *host, const void *attrs, const pfd_record *record,
-                        int64_t *out, pfd_error *err)
+static pfd_status group(const pfd_group_args *args, int64_t *out, pfd_error *err)
 {
-    (void)host;
-    (void)attrs;
     (void)err;
-    *out = record->ordinal;
+    *out = args->record->ordinal;
     return PFD_OK;
 }
 
@@ -113,8 +111,11 @@ static void make_sample(sample *s)
         make_sample(&s);                                                                           \
         pfd_error_init(&err);                                                                      \
         change;                                                                                    \
-        pfd_status status = pfd_descriptor_check(&s.op, &err);                                     \
-        if (status == PFD_OK) status = pfd_descriptor_check_names(&s.op, &err);                    \
+        pfd_op *copy = NULL;                                                                       \
+        pfd_status status = pfd_op_copy(&s.op, &copy, &err);                                       \
+        if (status == PFD_OK) status = pfd_descriptor_check(copy, &err);                           \
+        if (status == PFD_OK) status = pfd_descriptor_check_names(copy, &err);                     \
+        free(copy);                                                                                \
         CHECK(status == PFD_INTERNAL && err.status == PFD_INTERNAL);                               \
         SAYS(err, part);                                                                           \
     } while (0)
@@ -127,9 +128,14 @@ static void test_faults_of_the_whole(void)
     CHECK(pfd_descriptor_check(&good.op, &error) == PFD_OK);
     CHECK(pfd_descriptor_check_names(&good.op, &error) == PFD_OK);
 
-    FAULT(s.op.struct_size--, "PFD_OP_SIZES");
-    FAULT(s.op.attr_size++, "PFD_OP_SIZES");
-    FAULT(s.op.port_size = 0, "PFD_OP_SIZES");
+    FAULT(s.op.struct_size = 8, "struct_size is 8; it must be sizeof(pfd_op)");
+    FAULT(s.op.struct_size = 1u << 30, "struct_size is 1073741824");
+    FAULT(s.op.attr_size = 7, "op 'Sample': attr_size is 7; it must be sizeof(pfd_attr)");
+    FAULT(s.op.port_size = 0, "port_size is 0; it must be sizeof(pfd_port): begin the descriptor "
+                              "with PFD_OP_SIZES");
+    FAULT(s.op.num_attrs = 1u << 31, "no op has so many");
+    FAULT(s.op.aliases = "a||b", "aliases must be names");
+    FAULT(s.op.aliases = "some-name", "aliases must be names");
     FAULT(s.op.name = NULL, "name must be in CamelCase");
     FAULT(s.op.name = "sample_op", "name must be in CamelCase");
     FAULT(s.op.doc = NULL, "op 'Sample': doc must end with a period");
@@ -158,7 +164,7 @@ static void test_faults_of_attrs(void)
     FAULT(s.attrs[FLAG].name = "a-b", "attr 'a-b': name must be in lower_snake_case");
     FAULT(s.attrs[FLAG].name = "count", "attr 'count': name is there twice");
     FAULT(s.attrs[FLAG].name = "name", "attr 'name': name is that of every node's own");
-    FAULT(s.attrs[FLAG].type = 12, "attr 'flag': type is none of PFD_ATTR_*");
+    FAULT(s.attrs[FLAG].type = 13, "attr 'flag': type is none of PFD_ATTR_*");
     FAULT(s.attrs[FLAG].doc = "", "attr 'flag': doc must be a sentence");
     FAULT(s.attrs[FLAG].default_value = "yes", "default_value \"yes\" is not true or false");
     FAULT(s.attrs[RATIO].offset = 4, "attr 'ratio': offset is not aligned");
@@ -237,6 +243,15 @@ static pfd_node *make_reader(int64_t batch_size)
         exit(1);
     }
     return node;
+}
+
+/* Who finds nothing out, or does not ask, is the only rank. */
+static void test_open_world(void)
+{
+    pfd_node *reader = make_reader(4);
+    const pfd_reader_attrs *attrs = pfd_attrs_struct(reader->reader_attrs);
+    CHECK(attrs->rank == 0 && attrs->world_size == 1);
+    pfd_node_release(reader);
 }
 
 static void test_misuse(void)
@@ -347,6 +362,7 @@ int main(void)
     test_faults_of_the_whole();
     test_faults_of_attrs();
     test_format();
+    test_open_world();
     test_misuse();
     test_long_chain();
     test_threads();

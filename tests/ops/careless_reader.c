@@ -22,18 +22,18 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status open(const pfd_open_args *args, pfd_dataset **out, pfd_error *err)
+static pfd_status open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     const careless_reader *attr = args->attrs;
     if (is(attr->fault, 'o')) return PFD_CORRUPT_DATA; /* and no word about it */
     if (is(attr->fault, 'n')) return PFD_OK;           /* and no dataset */
-    return args->host->open_lines(args->files, args->num_files, out, err);
+    return args->host->open_lines(args, out, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const careless_reader *attr = args->attrs;
-    for (int64_t row = 0; row < args->num_rows; row++) args->outputs[0].data[row] = 1;
+    for (int64_t row = 0; row < args->num_rows; row++) args->outputs[0]->data[row] = 1;
     if (is(attr->fault, 'c')) return PFD_CORRUPT_DATA;
     if (is(attr->fault, 'e')) return PFD_END;
     args->host->fail(err, PFD_CORRUPT_DATA, "a failure that is not returned");

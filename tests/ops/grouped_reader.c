@@ -1,9 +1,9 @@
 /* GroupedReader: lines of two numbers, in batches whose first numbers are the same integer. */
 #include "pyflowdata/op.h"
 
-static pfd_status grouped_reader_open(const pfd_open_args *args, pfd_dataset **out, pfd_error *err)
+static pfd_status grouped_reader_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
-    return args->host->open_lines(args->files, args->num_files, out, err);
+    return args->host->open_lines(args, out, err);
 }
 
 static pfd_status grouped_reader_infer(const pfd_infer_args *args, pfd_error *err)
@@ -24,18 +24,16 @@ static int32_t parse_integer(const pfd_record *record, int64_t *at, int64_t *val
     return *at > begin && *at - begin <= 18;
 }
 
-static pfd_status grouped_reader_group(const pfd_host *host, const void *attrs,
-                                       const pfd_record *record, int64_t *group, pfd_error *err)
+static pfd_status grouped_reader_group(const pfd_group_args *args, int64_t *group, pfd_error *err)
 {
-    (void)attrs;
     int64_t at = 0;
-    if (parse_integer(record, &at, group)) return PFD_OK;
-    return host->fail(err, PFD_CORRUPT_DATA, "expected an integer, the group");
+    if (parse_integer(args->record, &at, group)) return PFD_OK;
+    return args->host->fail(err, PFD_CORRUPT_DATA, "expected an integer, the group");
 }
 
 static pfd_status grouped_reader_compute(const pfd_compute_args *args, pfd_error *err)
 {
-    int64_t *out = (void *)args->outputs[0].data;
+    int64_t *out = (void *)args->outputs[0]->data;
     for (int64_t i = 0; i < args->num_rows; i++) {
         const pfd_record *record = &args->records[i];
         int64_t at = 0;

@@ -15,56 +15,56 @@ static const pfd_attr attrs[] = {
 };
 
 typedef struct slow {
-    pfd_dataset base; /* base.position: the next record */
+    int64_t position; /* the next record */
     const pfd_host *host;
     struct timespec delay;
 } slow;
 
-static void slow_close(pfd_dataset *ds)
+static void slow_close(void *source)
 {
-    free(ds);
+    free(source);
 }
 
-static pfd_status slow_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch, pfd_record *out,
+static pfd_status slow_next(void *source, int64_t max, pfd_scratch *scratch, pfd_record *out,
                             int64_t *n, pfd_error *err)
 {
-    slow *self = (slow *)ds;
+    slow *self = source;
     *n = 0;
     if (max < 1) return PFD_OK;
     (void)nanosleep(&self->delay, NULL);
-    uint8_t *data = self->host->alloc(scratch, sizeof ds->position);
+    uint8_t *data = self->host->alloc(scratch, sizeof self->position);
     if (!data) return self->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a record");
-    memcpy(data, &ds->position, sizeof ds->position);
-    out[0] = (pfd_record){.data = data, .size = sizeof ds->position, .ordinal = ds->position++};
+    memcpy(data, &self->position, sizeof self->position);
+    out[0] = (pfd_record){.data = data, .size = sizeof self->position, .ordinal = self->position++};
     *n = 1;
     return PFD_OK;
 }
 
-static pfd_status slow_seek(pfd_dataset *ds, int64_t epoch, int64_t position, pfd_error *err)
+static pfd_status slow_seek(void *source, int64_t epoch, int64_t position, pfd_error *err)
 {
     (void)epoch, (void)err;
-    ds->position = position;
+    slow *self = source;
+    self->position = position;
     return PFD_OK;
 }
 
-static const pfd_dataset_methods slow_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
-    .name = "SlowReader",
+static const pfd_source_methods slow_methods = {
+    PFD_SIZE(pfd_source_methods),
     .close = slow_close,
     .next = slow_next,
     .seek = slow_seek,
 };
 
-static pfd_status slow_reader_open(const pfd_open_args *args, pfd_dataset **out, pfd_error *err)
+static pfd_status slow_reader_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     const slow_reader *attr = args->attrs;
     slow *self = calloc(1, sizeof *self);
     if (!self) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for SlowReader");
-    self->base.methods = &slow_methods;
     self->host = args->host;
     self->delay = (struct timespec){.tv_sec = attr->delay_ms / 1000,
                                     .tv_nsec = attr->delay_ms % 1000 * 1000000L};
-    *out = &self->base;
+    out->methods = &slow_methods;
+    out->self = self;
     return PFD_OK;
 }
 
@@ -79,7 +79,7 @@ static pfd_status slow_reader_compute(const pfd_compute_args *args, pfd_error *e
 {
     (void)err;
     for (int64_t i = 0; i < args->num_rows; i++) {
-        memcpy(args->outputs[0].data + i * args->outputs[0].row_bytes, args->records[i].data,
+        memcpy(args->outputs[0]->data + i * args->outputs[0]->row_bytes, args->records[i].data,
                sizeof(int64_t));
     }
     return PFD_OK;

@@ -6,9 +6,8 @@
 #include <string.h>
 
 typedef struct stream {
-    pfd_dataset base;
     const pfd_host *host;
-    const pfd_file *files; /* only their paths are used */
+    const pfd_file *const *files; /* only their paths are used */
     int64_t num_files;
     FILE *file;            /* the one being read; NULL between files */
     int32_t file_index;    /* of it, or of the next one */
@@ -18,9 +17,9 @@ typedef struct stream {
     size_t capacity;
 } stream;
 
-static void stream_close(pfd_dataset *ds)
+static void stream_close(void *source)
 {
-    stream *self = (stream *)ds;
+    stream *self = source;
     if (self->file) (void)fclose(self->file);
     free(self->line);
     free(self);
@@ -31,7 +30,7 @@ static pfd_status read_line(stream *self, int64_t *size, int64_t *offset, pfd_er
 {
     *size = -1;
     while (self->file || self->file_index < self->num_files) {
-        const char *path = self->files[self->file_index].path;
+        const char *path = self->files[self->file_index]->path;
         if (!self->file) {
             self->file = fopen(path, "rb");
             self->offset = 0;
@@ -76,10 +75,10 @@ static pfd_status read_record(stream *self, pfd_record *record, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status stream_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch, pfd_record *out,
+static pfd_status stream_next(void *source, int64_t max, pfd_scratch *scratch, pfd_record *out,
                               int64_t *n, pfd_error *err)
 {
-    stream *self = (stream *)ds;
+    stream *self = source;
     *n = 0;
     while (*n < max) {
         pfd_status status = read_record(self, &out[*n], err);
@@ -93,9 +92,9 @@ static pfd_status stream_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch
     return *n > 0 ? PFD_OK : PFD_END;
 }
 
-static pfd_status stream_seek(pfd_dataset *ds, int64_t epoch, int64_t position, pfd_error *err)
+static pfd_status stream_seek(void *source, int64_t epoch, int64_t position, pfd_error *err)
 {
-    stream *self = (stream *)ds;
+    stream *self = source;
     (void)epoch;
     if (self->file) (void)fclose(self->file);
     self->file = NULL;
@@ -110,23 +109,22 @@ static pfd_status stream_seek(pfd_dataset *ds, int64_t epoch, int64_t position, 
     return PFD_OK;
 }
 
-static const pfd_dataset_methods stream_methods = {
-    .struct_size = sizeof(pfd_dataset_methods),
-    .name = "StreamReader",
+static const pfd_source_methods stream_methods = {
+    PFD_SIZE(pfd_source_methods),
     .close = stream_close,
     .next = stream_next,
     .seek = stream_seek,
 };
 
-static pfd_status stream_reader_open(const pfd_open_args *args, pfd_dataset **out, pfd_error *err)
+static pfd_status stream_reader_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     stream *self = calloc(1, sizeof *self);
     if (!self) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for StreamReader");
-    self->base.methods = &stream_methods;
     self->host = args->host;
     self->files = args->files;
     self->num_files = args->num_files;
-    *out = &self->base;
+    out->methods = &stream_methods;
+    out->self = self;
     return PFD_OK;
 }
 
@@ -139,7 +137,7 @@ static pfd_status stream_reader_infer(const pfd_infer_args *args, pfd_error *err
 
 static pfd_status stream_reader_compute(const pfd_compute_args *args, pfd_error *err)
 {
-    double *out = (void *)args->outputs[0].data;
+    double *out = (void *)args->outputs[0]->data;
     for (int64_t i = 0; i < args->num_rows; i++) {
         const char *text = (const char *)args->records[i].data;
         int64_t size = args->records[i].size;

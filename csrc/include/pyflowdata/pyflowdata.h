@@ -42,6 +42,16 @@ pfd_status pfd_registry_check(pfd_error *err);
  * outputs have "mask" and "id" last. */
 const pfd_op *pfd_op_at(int64_t i);
 
+/* Where the op comes from: "built in", or the path of a plugin.  NULL past the end. */
+const char *pfd_op_origin(int64_t i);
+
+/* Loads a plugin and adds its ops behind the others; all or, where one is faulty, none.  Loading it
+ * again does nothing.  It is never unloaded.  `path` is a file, not searched for.
+ * PFD_IO: it cannot be loaded. PFD_UNSUPPORTED: it was made for another version of the interface.
+ * PFD_INTERNAL: a descriptor is faulty; the error names op and field.  PFD_INVALID_ARGUMENT: it is
+ * no plugin, or an op's name is taken. */
+pfd_status pfd_library_load(const char *path, pfd_error *err);
+
 /* Finds an op by any accepted spelling.  The error lists near names. */
 pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err);
 

@@ -1,0 +1,114 @@
+/* An op's source as a dataset: the methods that its author knew, made whole. */
+#include "core/error.h"
+#include "dataset/dataset.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct source {
+    pfd_dataset base;
+    pfd_source_methods methods; /* zero behind what the author's header had */
+    void *self;
+} source;
+
+static void source_close(pfd_dataset *ds)
+{
+    source *s = (source *)ds;
+    s->methods.close(s->self);
+    free(s);
+}
+
+static int64_t source_size(const pfd_dataset *ds)
+{
+    const source *s = (const source *)ds;
+    return s->methods.size(s->self);
+}
+
+static pfd_status source_at(const pfd_dataset *ds, int64_t epoch, const int64_t *positions,
+                            int64_t n, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    (void)epoch;
+    const source *s = (const source *)ds;
+    return s->methods.at(s->self, positions, n, scratch, out, err);
+}
+
+static pfd_status source_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch, pfd_record *out,
+                              int64_t *n, pfd_error *err)
+{
+    source *s = (source *)ds;
+    return s->methods.next(s->self, max, scratch, out, n, err);
+}
+
+static pfd_status source_seek(pfd_dataset *ds, int64_t epoch, int64_t position, pfd_error *err)
+{
+    source *s = (source *)ds;
+    return s->methods.seek(s->self, epoch, position, err);
+}
+
+static void source_describe(const pfd_dataset *ds, const pfd_record *record, pfd_error *err)
+{
+    const source *s = (const source *)ds;
+    if (s->methods.describe) s->methods.describe(s->self, record, err);
+}
+
+static const pfd_dataset_methods random_access_methods = {
+    .name = "source",
+    .close = source_close,
+    .size = source_size,
+    .at = source_at,
+    .describe = source_describe,
+};
+
+static const pfd_dataset_methods stream_methods = {
+    .name = "source",
+    .close = source_close,
+    .next = source_next,
+    .seek = source_seek,
+    .describe = source_describe,
+};
+
+static pfd_status fault(const pfd_source_methods *methods, void *self, const char *found,
+                        pfd_error *err)
+{
+    if (methods->close) methods->close(self);
+    return pfd_fail(err, PFD_INTERNAL, "the source that open() returned: %s", found);
+}
+
+static pfd_status check(const pfd_source_methods *methods, void *self, pfd_error *err)
+{
+    if (!methods->close) return fault(methods, self, "close is NULL", err);
+    if (!methods->size != !methods->at)
+        return fault(methods, self, "of size and at one is NULL; random access needs both", err);
+    if (!methods->next != !methods->seek)
+        return fault(methods, self, "of next and seek one is NULL; a stream needs both", err);
+    if (!methods->at && !methods->next)
+        return fault(methods, self, "it has neither size and at nor next and seek", err);
+    return PFD_OK;
+}
+
+pfd_status pfd_source_to_dataset(const pfd_source *from, pfd_dataset **out, pfd_error *err)
+{
+    if (!from->methods)
+        return pfd_fail(err, PFD_INTERNAL, "open() returned no source: methods is NULL");
+    const uint32_t most = (uint32_t)sizeof(pfd_source_methods);
+    uint32_t size = from->methods->struct_size;
+    pfd_source_methods methods = {0};
+    if (size < offsetof(pfd_source_methods, size))
+        return pfd_fail(err, PFD_INTERNAL,
+                        "the source that open() returned: struct_size of its methods is %" PRIu32
+                        "; it must be sizeof(pfd_source_methods)",
+                        size);
+    memcpy(&methods, from->methods, size < most ? size : most);
+    PFD_TRY(check(&methods, from->self, err));
+    source *s = calloc(1, sizeof *s);
+    if (!s) {
+        methods.close(from->self);
+        return pfd_fail_memory(err, (int64_t)sizeof *s, "a source");
+    }
+    s->base.methods = methods.at ? &random_access_methods : &stream_methods;
+    s->methods = methods;
+    s->self = from->self;
+    *out = &s->base;
+    return PFD_OK;
+}
