@@ -19,6 +19,8 @@ EXAMPLE = ROOT / "examples" / "train_jax.py"
 STEPS = 60
 RATE, HIDDEN = 0.003, 32
 
+pytestmark = pytest.mark.slow
+
 
 def start(*options, devices=1):
     """The example as a process, on this number of CPU devices."""

@@ -27,6 +27,8 @@ from pyflowdata.integrations.jax import JaxLoader, rank_and_world_size  # noqa: 
 
 ROOT = Path(__file__).resolve().parent.parent
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):

@@ -25,6 +25,8 @@ from pyflowdata.integrations import ray as flow_ray  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 NUM_RECORDS = 1000
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -294,7 +296,6 @@ class Wrapped(flow_ray.FlowDatasource):
         return tasks
 
 
-@pytest.mark.slow
 def test_a_killed_worker_costs_no_record(folder, cluster, small_blocks, tmp_path):
     marks = str(tmp_path)
 
@@ -325,7 +326,13 @@ def test_a_killed_worker_costs_no_record(folder, cluster, small_blocks, tmp_path
     )
 
 
-@pytest.mark.slow
+def test_the_order_of_the_files_can_be_kept(folder, cluster, small_blocks):
+    dataset = flow_ray.read(flow.MiniReader(folder), override_num_blocks=5)
+    dataset.context.execution_options.preserve_order = True
+    found = np.stack([row["out"] for row in dataset.take_all()])
+    np.testing.assert_array_equal(found, rows(0, NUM_RECORDS))
+
+
 def test_a_dataset_counts_shuffles_and_batches(folder, cluster):
     x, y = flow.MiniDecoder(flow.MiniReader(folder))
     dataset = flow_ray.read({"x": x, "y": y}, override_num_blocks=4)
@@ -337,7 +344,6 @@ def test_a_dataset_counts_shuffles_and_batches(folder, cluster):
     assert seen != sorted(seen) and sorted(seen) == list(range(NUM_RECORDS))
 
 
-@pytest.mark.slow
 def test_an_error_keeps_its_place_on_the_way(cluster, tmp_path):
     folder = write_parts(tmp_path / "in", lines(0, 20) + b"20;0\n" + lines(21, 50))
     dataset = flow_ray.read(flow.MiniReader(folder), override_num_blocks=2)
@@ -349,7 +355,6 @@ def test_an_error_keeps_its_place_on_the_way(cluster, tmp_path):
         dataset.take_all()
 
 
-@pytest.mark.slow
 def test_workers_of_ray_train_have_their_ranks(folder, cluster, tmp_path):
     """Each reads its part directly, without Ray Data; rank and world size are found out."""
     reason = "ray[train] is not here: pip install -r requirements-ray.txt"

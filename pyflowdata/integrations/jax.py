@@ -19,23 +19,26 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
 
 import jax
 import numpy as np
 
+from .. import Blob, DataLoader, InvalidArgumentError, UnsupportedError
 from ..batches import Array
-from ..errors import InvalidArgumentError, UnsupportedError, shown
-from ..graph import Blob, reader_nodes
-from ..loader import DataLoader
+from ..errors import shown
+from ..graph import reader_nodes
 from ..state import Reader
 
 __all__ = ["JaxLoader", "rank_and_world_size"]
 
+BatchT = TypeVar("BatchT")
+Where: TypeAlias = "jax.sharding.Sharding | jax.Device | None"
+
 _AHEAD = 1  # batches that are on their way to the devices while the one before is in use
 
 
-class JaxLoader:
+class JaxLoader(Generic[BatchT]):
     """Moves the batches of a DataLoader to devices, one batch ahead of its use.
 
     A batch has the form that the DataLoader gives it, with jax arrays in place of NumPy arrays.
@@ -43,7 +46,7 @@ class JaxLoader:
     where XLA can use it as it lies, and keeps it as long as the array, or one that shares its
     memory, is held.  For other devices the memory is kept until the transfer is done.
 
-    The DataLoader belongs to this object from here on: take batches and load states here only.
+    The DataLoader is taken over: take batches, states and epochs from here only, and close this.
     Several threads may use it; they take turns.
 
     Attributes:
@@ -52,10 +55,37 @@ class JaxLoader:
 
     loader: DataLoader[Any]
 
+    @overload
+    def __init__(
+        self: JaxLoader[jax.Array],
+        loader: DataLoader[Array],
+        sharding: Where = ...,
+        *,
+        narrow: bool = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: JaxLoader[tuple[jax.Array, ...]],
+        loader: DataLoader[tuple[Array, ...]],
+        sharding: Where = ...,
+        *,
+        narrow: bool = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: JaxLoader[dict[str, jax.Array]],
+        loader: DataLoader[dict[str, Array]],
+        sharding: Where = ...,
+        *,
+        narrow: bool = ...,
+    ) -> None: ...
+
     def __init__(
         self,
         loader: DataLoader[Any],
-        sharding: jax.sharding.Sharding | jax.Device | None = None,
+        sharding: Where = None,
         *,
         narrow: bool = False,
     ) -> None:
@@ -94,14 +124,14 @@ class JaxLoader:
 
     # ---- Epochs -------------------------------------------------------------------------------
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[BatchT]:
         """Begins the epoch after the one begun last; after load_state_dict() continues there."""
         with self._turn():
             if self.loader.epoch != self._epoch:  # begun by a batch that was only taken ahead
                 self.loader.seek(0, epoch=self._epoch + 1)
             return self._begin(iter(self.loader))
 
-    def repeat(self) -> Iterator[Any]:
+    def repeat(self) -> Iterator[BatchT]:
         """Batches without end, epoch after epoch, from where the loader is."""
         with self._turn():
             if self.loader.state_dict() != self._state:  # a batch was taken ahead
@@ -164,7 +194,7 @@ class JaxLoader:
         self._batches = None
         self.loader.close()
 
-    def __enter__(self) -> JaxLoader:
+    def __enter__(self) -> JaxLoader[BatchT]:
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -231,7 +261,7 @@ class _Taken:
 class _JaxBatches(Iterator[Any]):
     """One epoch of a JaxLoader, or all of them."""
 
-    def __init__(self, owner: JaxLoader, batches: Iterator[Any]) -> None:
+    def __init__(self, owner: JaxLoader[Any], batches: Iterator[Any]) -> None:
         self._owner = owner
         self._host = batches
         self._waiting: list[Any] = []  # a batch that is not on its way yet: an interrupt came

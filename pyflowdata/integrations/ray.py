@@ -30,10 +30,10 @@ from ray.data.block import BlockMetadata
 from ray.data.datasource import Datasource, ReadTask
 from ray.data.extensions import ArrowTensorArray
 
+from .. import Blob, DataLoader, FileError, InvalidArgumentError
 from ..batches import Array
-from ..errors import FileError, InvalidArgumentError, shown
-from ..graph import Blob, Node, reader_nodes, with_reader_attrs
-from ..loader import DataLoader
+from ..errors import shown
+from ..graph import Node, reader_nodes, with_reader_attrs
 from ..op_functions import positional_names
 from ..opening import arrange
 
