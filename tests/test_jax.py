@@ -18,7 +18,9 @@ import pyflowdata as flow
 
 jax = pytest.importorskip("jax", reason="jax is not here: pip install -r requirements-jax.txt")
 jax.config.update("jax_platforms", "cpu")
-jax.config.update("jax_num_cpu_devices", 2)
+with pytest.MonkeyPatch.context() as patch:
+    patch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+    assert len(jax.devices()) == 2
 
 from jax.sharding import Mesh, NamedSharding, PartitionSpec  # noqa: E402
 
@@ -175,7 +177,7 @@ def test_narrow_rounds_what_fits_and_refuses_the_rest(tmp_path):
         expected = np.array([[0.1, np.nan], [-7, np.inf]], np.float32)
         np.testing.assert_array_equal(np.asarray(number), expected)
         assert np.asarray(record).tolist() == [[0, 0], [0, 1]] and record.dtype == "int32"
-        with pytest.raises(flow.InvalidArgumentError, match=r"-1e\+39 in row 1 .* float32 does not"):
+        with pytest.raises(flow.InvalidArgumentError, match=r"-1e\+39 in row 1 .* float32"):
             next(batches)
         assert np.asarray(next(batches)[0]).tolist() == [[5, 6]]
 

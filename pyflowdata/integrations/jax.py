@@ -146,7 +146,7 @@ class JaxLoader(Generic[BatchT]):
     # ---- State --------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """As DataLoader.state_dict(); the batch that is on its way to the devices does not count."""
+        """As DataLoader.state_dict(); the batch that is on its way to devices does not count."""
         return copy.deepcopy(self._state)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -5,8 +5,8 @@
     x, y = flow.MiniDecoder(flow.MiniReader("/data", batch_size=1))
     dataset = read({"x": x, "y": y})              # a ray.data.Dataset with the columns x and y
 
-The readers run in the tasks of Ray: this package must be installed on every node, and the files must
-be there under the same path.
+The readers run in the tasks of Ray: this package must be installed on every node, and the files
+must be there under the same path.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class FlowDatasource(Datasource):
             tasks.append(
                 _call(
                     ReadTask,
-                    read_fn=functools.partial(_read, source, share),
+                    read_fn=functools.partial(_read, source, share, per_task_row_limit),
                     metadata=metadata,
                     schema=schema,
                     per_task_row_limit=per_task_row_limit,
@@ -233,7 +233,7 @@ class _Share:
     batch_size: int
     begin: int
     end: int | None
-    num_records: int | None
+    num_records: int | None  # None where it is known only by reading
 
 
 def _shares(source: _Source, parallelism: int) -> list[_Share]:
@@ -261,18 +261,22 @@ _lock = threading.Lock()
 _idle: dict[tuple[str, int], DataLoader[tuple[Array, ...]]] = {}
 
 
-def _read(source: _Source, share: _Share) -> Iterator[pa.Table]:
-    """The blocks of a share, in order."""
+def _read(source: _Source, share: _Share, limit: int | None) -> Iterator[pa.Table]:
+    """The blocks of a share, in order, with no more rows than the limit."""
     loader = _open(source, share.batch_size)
     is_usable = False
     try:
         loader.seek(share.begin, epoch=0)
         number = None if share.end is None else share.end - share.begin
-        is_empty = True
+        table = None
         for arrays in itertools.islice(loader, number):
-            is_empty = False
-            yield source.table(arrays)
-        if is_empty:
+            table = source.table(arrays)
+            if limit is not None and table.num_rows >= limit:
+                yield table.slice(0, limit)
+                break
+            limit = None if limit is None else limit - table.num_rows
+            yield table
+        if table is None:
             yield source.table(np.zeros((0, *blob.shape[1:]), blob.dtype) for blob in source.blobs)
         is_usable = True
     except GeneratorExit:  # Ray has rows enough
