@@ -106,6 +106,7 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> None:
     args = parse_arguments()
     if args.coordinator:
+        jax.config.update("jax_cpu_collectives_implementation", "gloo")  # later the default
         jax.distributed.initialize(args.coordinator, args.processes, args.process)
     for step, loss in enumerate(train(args)):
         if jax.process_index() == 0:

@@ -374,6 +374,7 @@ from pyflowdata.integrations.jax import JaxLoader, rank_and_world_size
 
 folder, coordinator, process = sys.argv[1:]
 process = int(process)
+jax.config.update("jax_cpu_collectives_implementation", "gloo")  # later the default
 jax.distributed.initialize(coordinator, 2, process)
 devices = np.array(jax.devices())
 assert len(devices) == 4 and [device.process_index for device in devices] == [0, 0, 1, 1]
