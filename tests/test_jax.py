@@ -357,9 +357,32 @@ def test_rows_that_were_skipped_are_noticed(tmp_path):
         assert np.asarray(next(batches))[:, 0].tolist() == [8, 9, 10, 11]
 
 
-def test_what_is_no_loader_is_refused():
+def test_what_is_no_loader_or_sharding_is_refused(folder):
     with pytest.raises(flow.InvalidArgumentError, match="a list was given"):
         JaxLoader([np.zeros(3)])
+    with flow.DataLoader(floats(folder)) as loader:
+        for other in (PartitionSpec("data"), "cpu", jax.devices()):
+            with pytest.raises(flow.InvalidArgumentError, match=r"sharding = .* must be a jax.sh"):
+                JaxLoader(loader, other)
+
+
+def test_no_call_inside_another(folder, monkeypatch):
+    """As a signal handler may do; state_dict() and close() are allowed there."""
+    with JaxLoader(shuffled(folder)) as loader:
+        batches = iter(loader)
+        state = loader.state_dict()
+        put, found = loader._put_all, []
+
+        def handler(arrays):
+            for call in (lambda: next(batches), loader.repeat, lambda: iter(loader)):
+                with pytest.raises(flow.UnsupportedError, match="inside a call of the JaxLoader"):
+                    call()
+            found.append(loader.state_dict())
+            return put(arrays)
+
+        monkeypatch.setattr(loader, "_put_all", handler)
+        next(batches)
+        assert found == [state, state]
 
 
 # ---- Several processes --------------------------------------------------------------------------

@@ -110,6 +110,11 @@ class JaxLoader(Generic[BatchT]):
             raise InvalidArgumentError(
                 f"a {type(loader).__name__} was given; a JaxLoader takes a pyflowdata.DataLoader"
             )
+        if not isinstance(sharding, (jax.sharding.Sharding, jax.Device, type(None))):
+            raise InvalidArgumentError(
+                f"sharding = {shown(sharding)} ({type(sharding).__name__}); it must be a "
+                "jax.sharding.Sharding, such as a NamedSharding, a jax.Device, or None"
+            )
         self.loader = loader
         self._sharding = sharding
         self._whole = sharding if isinstance(sharding, jax.sharding.Sharding) else None
@@ -250,6 +255,13 @@ class JaxLoader(Generic[BatchT]):
 
 
 @dataclass(frozen=True)
+class _Waiting:
+    """A batch of the loader that is not on its way to the devices yet."""
+
+    batch: Any
+
+
+@dataclass(frozen=True)
 class _Taken:
     """A batch on the devices, and what the loader says when it has been delivered."""
 
@@ -264,17 +276,17 @@ class _JaxBatches(Iterator[Any]):
     def __init__(self, owner: JaxLoader[Any], batches: Iterator[Any]) -> None:
         self._owner = owner
         self._host = batches
-        self._waiting: list[Any] = []  # a batch that is not on its way yet: an interrupt came
-        self._ahead: deque[_Taken | Exception] = deque()
+        self._ahead: deque[_Waiting | _Taken | Exception] = deque()
 
     def __next__(self) -> Any:
         owner = self._owner
         with owner._turn():
             if owner._batches is not self:
-                self._waiting.clear()
                 self._ahead.clear()
                 return next(self._host)  # raises: it is closed, at its end, or gave way
-            while len(self._ahead) <= _AHEAD and not self._has_failure():
+            while self._is_last(_Waiting) or (
+                len(self._ahead) <= _AHEAD and not self._is_last(Exception)
+            ):
                 self._take()
             taken = self._ahead.popleft()
             if isinstance(taken, Exception):
@@ -282,23 +294,29 @@ class _JaxBatches(Iterator[Any]):
                     owner._state = owner.loader.state_dict()
                     owner._batches = None
                 raise taken
+            assert isinstance(taken, _Taken)
             owner._state, owner._epoch = taken.state, taken.epoch
             return taken.batch
 
-    def _has_failure(self) -> bool:
-        return bool(self._ahead) and isinstance(self._ahead[-1], Exception)
+    def _is_last(self, kind: type[_Waiting] | type[Exception]) -> bool:
+        return bool(self._ahead) and isinstance(self._ahead[-1], kind)
 
     def _take(self) -> None:
+        """Takes one more batch, or what came in its place; an interrupt may come at any time."""
         loader = self._owner.loader
         try:
-            if not self._waiting:
-                self._waiting.append(next(self._host))
-            batch = self._owner._put(self._waiting[0])
-            taken: _Taken | Exception = _Taken(batch, loader.state_dict(), loader.epoch)
+            if not self._is_last(_Waiting):
+                self._ahead.append(_Waiting(next(self._host)))
         except Exception as failure:  # noqa: BLE001  (raised in its turn)
+            self._ahead.append(failure)
+            return
+        waiting = cast(_Waiting, self._ahead[-1])
+        try:
+            batch = self._owner._put(waiting.batch)
+            taken: _Taken | Exception = _Taken(batch, loader.state_dict(), loader.epoch)
+        except Exception as failure:  # noqa: BLE001
             taken = failure
-        self._ahead.append(taken)
-        self._waiting.clear()
+        self._ahead[-1] = taken
 
 
 # ---- 64 bits ------------------------------------------------------------------------------------
