@@ -59,8 +59,8 @@ def datasource(*blobs: Any, num_threads: int = 1) -> FlowDatasource:
 
     Every record comes once, in blocks of at most 32 MiB (or of one row, if that is larger), in the
     order of the files where Ray is told to preserve it.  Batches are Ray's matter: what the readers
-    say of batch_size and last_batch has no effect, but that batches of groups keep their batch_size.
-    A reader of such batches, or one that can only be read in sequence, is one task.
+    say of batch_size and last_batch has no effect; only batches of groups keep their batch_size.  A
+    reader of such batches, or one that can only be read in sequence, is one task.
 
     Args:
         *blobs: As for a DataLoader.  A dict gives the columns their names; otherwise a column is
