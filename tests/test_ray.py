@@ -177,6 +177,9 @@ def test_another_working_folder(folder, tmp_path, monkeypatch):
 def test_what_ray_does_itself_is_refused(folder):
     with pytest.raises(flow.InvalidArgumentError, match=r"MiniReader: random_shuffle = True; Ray"):
         flow_ray.datasource(flow.MiniReader(folder, random_shuffle=True))
+    with pytest.raises(flow.InvalidArgumentError, match=r"MiniReader: shuffle = window; Ray"):
+        flow_ray.datasource(flow.MiniReader(folder, shuffle="window"))
+    flow_ray.datasource(flow.MiniReader(folder, random_shuffle=False, shuffle="none"))
     with pytest.raises(flow.InvalidArgumentError, match=r"MiniReader: world_size = 2; Ray"):
         flow_ray.datasource(flow.MiniReader(folder, batch_size=2, rank=0, world_size=2))
 

@@ -108,12 +108,13 @@ def _column_names(blobs: list[Blob]) -> list[str]:
 
 
 def _check_order(node: Node) -> None:
-    if node.values.get("random_shuffle"):
-        raise InvalidArgumentError(
-            "random_shuffle = True; Ray reads ranges of records in parallel, so leave it out and "
-            "call random_shuffle() or randomize_block_order() of the Dataset",
-            op=node.op.name,
-        )
+    for name in ("shuffle", "random_shuffle"):
+        if node.values.get(name, "none") not in ("none", "auto", False):
+            raise InvalidArgumentError(
+                f"{name} = {node.values[name]}; Ray reads ranges of records in parallel, so leave "
+                "it out and call random_shuffle() or randomize_block_order() of the Dataset",
+                op=node.op.name,
+            )
     if node.values.get("world_size", -1) not in (-1, 1):
         raise InvalidArgumentError(
             f"world_size = {node.values['world_size']}; Ray shares the records among its tasks, so "
