@@ -236,7 +236,8 @@ class DataLoader(Generic[BatchT]):
         """Makes the next iter() or repeat() begin with batch `position` of an epoch.
 
         Like load_state_dict() it costs the same for any position of files with an index, and reads
-        a stream again up to there.  Iterators made before raise CancelledError from now on.
+        a stream, or through a shuffle buffer, up to there.  Iterators made before raise
+        CancelledError from now on.
 
         Args:
             position: Batches of the epoch to pass over; all of them mean the next epoch.
