@@ -59,6 +59,8 @@ IN_VENV := .venv/bin/python
 .venv/torch: requirements-torch.txt .venv/test
 .venv/lightning: requirements-lightning.txt .venv/torch
 .venv/accelerate: requirements-accelerate.txt .venv/torch
+.venv/jax: requirements-jax.txt .venv/test
+.venv/ray: requirements-ray.txt .venv/test
 .venv/%:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
@@ -78,10 +80,14 @@ test: all c-tests .venv/test
 	@$(call RUN_C,)
 	$(PYTEST) $(ARGS)
 
-# Installs torch, Lightning and accelerate into .venv; without them `make test` skips these tests.
+# With the packages of an integration, which go into .venv; `make test` skips what is not there.
 test-torch: all .venv/lightning .venv/accelerate
 	$(PYTEST) tests/test_torch.py tests/test_lightning.py tests/test_accelerate.py \
 	    tests/test_examples.py $(ARGS)
+test-jax: all .venv/jax
+	$(PYTEST) tests/test_jax.py tests/test_example_jax.py $(ARGS)
+test-ray: all .venv/ray
+	$(PYTEST) tests/test_ray.py $(ARGS)
 
 # Processes that are killed and resumed with other world sizes; make soak CYCLES=20 for a short one.
 soak: all .venv/train
@@ -136,6 +142,7 @@ help:
 	@echo 'make test     all tests (first adds the test tools to .venv)'
 	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'
 	@echo 'make soak     kills and resumes 200 times, with 1, 4, 2 and 3 processes'
+	@echo 'make test-jax the tests with jax, which it adds to .venv; make test-ray those with Ray'
 	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
 	@echo 'make asan     the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
@@ -144,6 +151,6 @@ help:
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests train test test-torch soak check stubs asan tsan run-asan run-tsan bench \
-        bench-smoke dist clean help always
+.PHONY: all objects c-tests train test test-torch test-jax test-ray soak check stubs asan tsan \
+        run-asan run-tsan bench bench-smoke dist clean help always
 .DELETE_ON_ERROR:

@@ -1,1 +1,1 @@
-"""Hands batches to other libraries, one module for each; a module imports its library itself."""
+"""Hand-over to training frameworks; each module needs its own package."""
