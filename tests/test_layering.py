@@ -23,9 +23,8 @@ C_LAYERS = {
 }
 
 # A module may import those before it.
-PYTHON_ORDER = """_calls errors _world _native registry attr_values graph op_functions op_builder ops plugins
-    compiler ragged row_types python_attrs tensors
-    python_op numba_ops python_ops batches state opening loader __init__ _stubs""".split()
+PYTHON_ORDER = """_calls errors _world _native registry attr_values graph op_functions op_builder ops
+    plugins compiler ragged row_types python_attrs tensors python_op numba_ops python_ops batches state opening loader __init__ _stubs""".split()
 
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
 OPS = sorted(p.stem for kind in ("readers", "decoders") for p in (ROOT / "csrc" / kind).glob("*.c"))
@@ -81,6 +80,17 @@ def test_python_imports_point_down():
         below = PYTHON_ORDER[: PYTHON_ORDER.index(path.stem)]
         for imported in re.findall(r"^\s*from \.(\w+) import", path.read_text(), re.M):
             assert imported in below, f"{path.name} may not import {imported}"
+
+
+def test_integrations_are_on_top():
+    """They take the public face, types, and the graph as data; nothing imports them."""
+    below = "batches errors graph op_functions opening state".split()
+    allowed = {"..", *(f"..{name}" for name in below)}
+    for path in (ROOT / "pyflowdata" / "integrations").glob("*.py"):
+        imported = re.findall(r"^\s*from (\.+\w*) import", path.read_text(), re.M)
+        assert set(imported) <= allowed, f"{path.name} imports {imported}"
+    for path in (ROOT / "pyflowdata").glob("*.py"):
+        assert "integrations" not in path.read_text(), f"{path.name} may not know integrations"
 
 
 def test_python_names_no_op():
