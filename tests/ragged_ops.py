@@ -49,6 +49,7 @@ def there(tmp_path_factory):
     library = compile_plugin(tmp_path_factory.mktemp("ragged_ops") / "ragged_ops.so")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), str(HERE.parent)]))
+        patch.setenv("TSAN_OPTIONS", "halt_on_error=1 " + os.environ.get("TSAN_OPTIONS", ""))
         context = multiprocessing.get_context("spawn")
         with concurrent.futures.ProcessPoolExecutor(
             1, mp_context=context, initializer=load, initargs=(str(library),)
