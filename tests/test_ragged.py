@@ -59,7 +59,7 @@ def check_batches(batches, lines, upper=False):
 
 @pytest.mark.parametrize("num_threads", [1, 2, 7])
 @pytest.mark.parametrize("batch_size", [1, 10, 500])
-@pytest.mark.parametrize("op", ["LineReader", "LineStream"])
+@pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 @pytest.mark.parametrize("chain", [(), ("UpperCase",), ("Echo", "UpperCase", "Echo")], ids=len)
 def test_rows_are_the_lines(there, folder, lines, op, chain, batch_size, num_threads):
     options = dict(op=op, chain=chain, batch_size=batch_size, num_threads=num_threads)
@@ -247,7 +247,7 @@ def test_a_batch_above_the_budget_is_refused_with_what_it_takes(there, folder, l
 # ---- Ranks, last batches, readers side by side, resuming ---------------------------------------
 
 
-@pytest.mark.parametrize("op", ["LineReader", "LineStream"])
+@pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 @pytest.mark.parametrize("world_size", [2, 3, 8])
 def test_ranks_share_the_logical_batch(there, folder, lines, op, world_size):
     attrs = dict(op=op, batch_size=24 * 7, random_shuffle=True, seed=5, chain=["UpperCase"])
@@ -318,7 +318,7 @@ def resumed(folder, op, step):
         return [next(batches)[0].to_bytes_list() for _ in whole[step:]] == whole[step:]
 
 
-@pytest.mark.parametrize("op", ["LineReader", "LineStream"])
+@pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 @pytest.mark.parametrize("step", [0, 1, 4, 9, 11])
 def test_resuming(there, folder, lines, op, step):
     assert there(resumed, folder, op, step)
@@ -337,7 +337,7 @@ def damaged(folder, on_error, batch_size, num_threads, op):
 
 @pytest.mark.parametrize("num_threads", [1, 7])
 @pytest.mark.parametrize("batch_size", [1, 50, 600])
-@pytest.mark.parametrize("op", ["LineReader", "LineStream"])
+@pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 @pytest.mark.parametrize("on_error", ["skip", "pad"])
 def test_bad_rows(there, bad_folder, bad_lines, on_error, op, batch_size, num_threads):
     batches, skipped = there(damaged, bad_folder, on_error, batch_size, num_threads, op)

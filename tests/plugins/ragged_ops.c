@@ -27,7 +27,9 @@ static pfd_status infer_bytes_to_bytes(const pfd_infer_args *args, pfd_error *er
     return status == PFD_OK ? infer_bytes(args, err) : status;
 }
 
-/* ---- LineReader, LineStream: a row is the bytes of a line -------------------------------------- */
+/* ---- LineReader, LineStream, LineCopies: a row is the bytes of a line ---------------------------
+ *
+ * LineReader's records are views of the files; those of the others live in scratch only. */
 
 static pfd_status open_lines(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
@@ -88,6 +90,30 @@ static const pfd_source_methods stream_methods = {PFD_SIZE(pfd_source_methods),
                                                   .next = stream_next,
                                                   .seek = stream_seek};
 
+static int64_t copies_size(void *self)
+{
+    line_stream *s = self;
+    return s->lines.methods->size(s->lines.self);
+}
+
+static pfd_status copies_at(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                            pfd_record *out, pfd_error *err)
+{
+    line_stream *s = self;
+    pfd_status status = s->lines.methods->at(s->lines.self, ordinals, n, scratch, out, err);
+    for (int64_t i = 0; i < n && status == PFD_OK; i++) {
+        void *copy = s->host->alloc(scratch, out[i].size);
+        if (!copy) return s->host->fail(err, PFD_OUT_OF_MEMORY, "no memory");
+        out[i].data = memcpy(copy, out[i].data, (size_t)out[i].size);
+    }
+    return status;
+}
+
+static const pfd_source_methods copies_methods = {PFD_SIZE(pfd_source_methods),
+                                                  .close = stream_close,
+                                                  .size = copies_size,
+                                                  .at = copies_at};
+
 static pfd_status open_stream(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     line_stream *s = calloc(1, sizeof *s);
@@ -101,6 +127,13 @@ static pfd_status open_stream(const pfd_open_args *args, pfd_source *out, pfd_er
     }
     *out = (pfd_source){PFD_SIZE(pfd_source), .methods = &stream_methods, .self = s};
     return PFD_OK;
+}
+
+static pfd_status open_copies(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    pfd_status status = open_stream(args, out, err);
+    if (status == PFD_OK) out->methods = &copies_methods;
+    return status;
 }
 
 /* ---- UpperCase, Echo: rows in scratch, rows of the input --------------------------------------- */
@@ -145,6 +178,23 @@ static pfd_status compute_lengths(const pfd_compute_args *args, pfd_error *err)
     double *out = (void *)args->outputs[0]->data;
     for (int64_t i = 0; i < args->num_rows; i++)
         out[i] = (double)args->inputs[0]->rows[i].num_elements;
+    return PFD_OK;
+}
+
+/* ---- FirstByte: of the record, whatever the input is ------------------------------------------- */
+
+static pfd_status infer_first_byte(const pfd_infer_args *args, pfd_error *err)
+{
+    (void)err;
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8};
+    return PFD_OK;
+}
+
+static pfd_status compute_first_byte(const pfd_compute_args *args, pfd_error *err)
+{
+    (void)err;
+    for (int64_t i = 0; i < args->num_rows; i++)
+        args->outputs[0]->data[i] = args->records[i].data[0];
     return PFD_OK;
 }
 
@@ -232,7 +282,7 @@ static pfd_status infer_center(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* Minus the mean, and the number of rows in the imaginary place behind: 1000 * rows. */
+/* Minus the mean. */
 static pfd_status compute_center(const pfd_compute_args *args, pfd_error *err)
 {
     const center_attrs *attrs = args->attrs;
@@ -296,11 +346,15 @@ READER(line_stream_reader, "LineStream", open_stream);
 DECODER(upper_case, "UpperCase", 0, infer_bytes_to_bytes, compute_upper, .attrs = NULL);
 DECODER(echo, "Echo", 0, infer_bytes_to_bytes, compute_echo, .attrs = NULL);
 DECODER(lengths, "Lengths", 0, infer_lengths, compute_lengths, .attrs = NULL);
+READER(line_copies, "LineCopies", open_copies);
+DECODER(first_byte, "FirstByte", 0, infer_first_byte, compute_first_byte, .attrs = NULL);
+DECODER(first_of_all, "FirstBytes", PFD_WHOLE_BATCH, infer_first_byte, compute_first_byte,
+        .attrs = NULL);
 DECODER(grid, "Grid", 0, infer_grid, compute_grid, ATTRS(grid_table, grid_attrs));
 DECODER(faulty, "Faulty", 0, infer_faulty, compute_faulty, ATTRS(grid_table, grid_attrs));
 DECODER(center, "Center", PFD_WHOLE_BATCH, infer_center, compute_center,
         ATTRS(center_table, center_attrs));
 DECODER(sorted, "Sorted", PFD_WHOLE_BATCH, infer_bytes_to_bytes, compute_sorted, .attrs = NULL);
 
-PFD_PLUGIN("ragged ops", "1", &line_reader, &line_stream_reader, &upper_case, &echo, &lengths,
-           &grid, &faulty, &center, &sorted)
+PFD_PLUGIN("ragged ops", "1", &line_reader, &line_stream_reader, &line_copies, &upper_case, &echo,
+           &lengths, &first_byte, &first_of_all, &grid, &faulty, &center, &sorted)
