@@ -61,13 +61,15 @@ def there(tmp_path_factory):
             yield call
 
 
-def write_lines(folder: Path, count: int = 600, special: dict[int, str] | None = None) -> list[str]:
-    """Writes lines of 1 to 40 letters, some of thousands, in four parts; returns them."""
+def write_lines(
+    folder: Path, count: int = 600, special: dict[int, str] | None = None, most: int = 40
+) -> list[str]:
+    """Writes lines of 1 to `most` letters, some of thousands, in four parts; returns them."""
     folder.mkdir(exist_ok=True)
     chance = random.Random(7)
     lines = []
     for i in range(count):
-        size = chance.randrange(1, 40) if i % 50 else 3000 + i
+        size = chance.randrange(1, most) if i % 50 else 3000 + i
         lines.append("".join(chance.choices("abcxyz", k=size)))
     for i, line in (special or {}).items():
         lines[i] = line

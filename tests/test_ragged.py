@@ -71,6 +71,37 @@ def test_rows_are_the_lines(there, folder, lines, op, chain, batch_size, num_thr
     assert [len(batch) for batch in found[:-1]] == [batch_size] * (len(found) - 1)
 
 
+@pytest.fixture(scope="module")
+def large_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("large_lines")
+
+
+@pytest.fixture(scope="module")
+def large_lines(large_folder):
+    return write_lines(large_folder, special={33: "!", 200: "?"}, most=5000)
+
+
+@pytest.mark.parametrize("num_threads", [1, 2, 7])
+@pytest.mark.parametrize("chain", [(), ("UpperCase",), ("UpperCase", "Sorted")], ids=len)
+def test_large_batches_are_joined_by_all_threads(
+    there, large_folder, large_lines, chain, num_threads
+):
+    batches = there(
+        read, rows_and_ids, large_folder, chain=chain, batch_size=250, on_error="pad",
+        num_threads=num_threads, prefetch=2, epochs=2,
+    )  # fmt: skip
+    assert len(batches) == 6 and batches[0][0].nbytes > 2 * 256 * 1024, "more than one piece"
+    for rows, mask, ids in batches:
+        texts = [large_lines[i] * int(m) for i, m in zip(ids[:, 1], mask, strict=True)]
+        texts = [text.upper() if chain else text for text in texts]
+        found = [text.decode() for text in rows.to_bytes_list()]
+        if "Sorted" in chain:
+            texts.sort(key=lambda text: (len(text), text))
+            assert [text for text in found if text] == [text for text in texts if text]
+        else:
+            assert found == texts
+
+
 def lengths(folder, **attrs):
     return ops.Lengths(ops.Echo(ops.UpperCase(ops.LineReader(str(folder), **attrs))))
 
