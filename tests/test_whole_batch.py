@@ -159,6 +159,29 @@ def test_bad_rows_are_seen_by_no_op(
         assert [text.decode() for text in upper.to_bytes_list()] == expected
 
 
+def side_by_side(first, second, **attrs):
+    rows, ids = ops.LineReader(str(first), with_id=True, on_error="pad", **attrs)
+    others, other_ids = ops.LineReader(str(second), with_id=True, **attrs)
+    return rows, ids, other_ids, ops.Center(ops.Lengths(others)), ops.FirstByte(ops.Sorted(rows))
+
+
+def test_padding_keeps_the_ids_of_all_readers(there, bad_folder, bad_lines, folder, lines):
+    attrs = dict(batch_size=200, random_shuffle=True, seed=4)
+    seen = [[], []]
+    for rows, *ids, centers, _ in there(read, side_by_side, bad_folder, folder, **attrs):
+        is_padded = np.array([bad_lines[i].startswith("!") for i in ids[0][:, 1]])
+        assert rows.lengths.tolist() == [
+            0 if padded else len(bad_lines[i])
+            for i, padded in zip(ids[0][:, 1], is_padded, strict=True)
+        ]
+        assert not centers[is_padded].any()
+        real = ids[1][~is_padded]
+        assert np.allclose(centers[~is_padded], expected_centers(real, lines))
+        for reader in range(2):
+            seen[reader] += ids[reader][:, 1].tolist()
+    assert sorted(seen[0]) == sorted(seen[1]) == list(range(600)) and seen[0] != seen[1]
+
+
 def failures(folder):
     blobs = centered(folder, batch_size=10, random_shuffle=False)
     found = []

@@ -365,7 +365,7 @@ static void test_parse_double(void)
     CHECK(parse("-NaN", &value) == 4 && isnan(value) && signbit(value));
 }
 
-/* ---- Loops ------------------------------------------------------------------------------------ */
+/* ---- Loops ----------------------------------------------------------------------------------- */
 
 static _Atomic int is_released, num_begun, num_done;
 static char order[8];
@@ -395,8 +395,8 @@ static void test_order_of_loops(void)
     static char names[] = "abcde";
     pfd_loop loops[5];
     for (int i = 0; i < 5; i++)
-        loops[i] = (pfd_loop){
-            .n = 3, .chunk = 1, .fn = note_loop, .done = count_loop, .ctx = &names[i]};
+        loops[i] =
+            (pfd_loop){.n = 3, .chunk = 1, .fn = note_loop, .done = count_loop, .ctx = &names[i]};
     pfd_multi_thread_loop_first(pool, &loops[0]); /* of none */
     while (!atomic_load(&num_begun)) (void)usleep(100);
     pfd_multi_thread_loop(pool, &loops[1]);

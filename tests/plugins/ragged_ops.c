@@ -42,8 +42,8 @@ static pfd_status compute_lines(const pfd_compute_args *args, pfd_error *err)
         const pfd_record *record = &args->records[i];
         if (record->size > 0 && record->data[0] == '!')
             return args->host->fail_row(err, i, 0, PFD_CORRUPT_DATA, "the line begins with !");
-        args->outputs[0]->rows[i] = (pfd_ragged_row){.data = record->data,
-                                                     .num_elements = record->size};
+        args->outputs[0]->rows[i] =
+            (pfd_ragged_row){.data = record->data, .num_elements = record->size};
     }
     return PFD_OK;
 }
@@ -68,8 +68,8 @@ static pfd_status stream_next(void *self, int64_t max, pfd_scratch *scratch, pfd
     line_stream *s = self;
     int64_t size = s->lines.methods->size(s->lines.self);
     for (*n = 0; *n < max && s->position < size; (*n)++, s->position++) {
-        pfd_status status = s->lines.methods->at(s->lines.self, &s->position, 1, scratch, &out[*n],
-                                                 err);
+        pfd_status status =
+            s->lines.methods->at(s->lines.self, &s->position, 1, scratch, &out[*n], err);
         if (status != PFD_OK) return status;
         void *copy = s->host->alloc(scratch, out[*n].size);
         if (!copy) return s->host->fail(err, PFD_OUT_OF_MEMORY, "no memory");
@@ -85,10 +85,8 @@ static pfd_status stream_seek(void *self, int64_t epoch, int64_t position, pfd_e
     return PFD_OK;
 }
 
-static const pfd_source_methods stream_methods = {PFD_SIZE(pfd_source_methods),
-                                                  .close = stream_close,
-                                                  .next = stream_next,
-                                                  .seek = stream_seek};
+static const pfd_source_methods stream_methods = {
+    PFD_SIZE(pfd_source_methods), .close = stream_close, .next = stream_next, .seek = stream_seek};
 
 static int64_t copies_size(void *self)
 {
@@ -109,10 +107,8 @@ static pfd_status copies_at(void *self, const int64_t *ordinals, int64_t n, pfd_
     return status;
 }
 
-static const pfd_source_methods copies_methods = {PFD_SIZE(pfd_source_methods),
-                                                  .close = stream_close,
-                                                  .size = copies_size,
-                                                  .at = copies_at};
+static const pfd_source_methods copies_methods = {
+    PFD_SIZE(pfd_source_methods), .close = stream_close, .size = copies_size, .at = copies_at};
 
 static pfd_status open_stream(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
@@ -136,7 +132,7 @@ static pfd_status open_copies(const pfd_open_args *args, pfd_source *out, pfd_er
     return status;
 }
 
-/* ---- UpperCase, Echo: rows in scratch, rows of the input --------------------------------------- */
+/* ---- UpperCase, Echo: rows in scratch, rows of the input ------------------------------------- */
 
 static pfd_status compute_upper(const pfd_compute_args *args, pfd_error *err)
 {
@@ -163,7 +159,7 @@ static pfd_status compute_echo(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Lengths: ragged to dense ------------------------------------------------------------------ */
+/* ---- Lengths: ragged to dense ---------------------------------------------------------------- */
 
 static pfd_status infer_lengths(const pfd_infer_args *args, pfd_error *err)
 {
@@ -181,7 +177,7 @@ static pfd_status compute_lengths(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- FirstByte: of the record, whatever the input is ------------------------------------------- */
+/* ---- FirstByte: of the record, whatever the input is ----------------------------------------- */
 
 static pfd_status infer_first_byte(const pfd_infer_args *args, pfd_error *err)
 {
@@ -198,7 +194,7 @@ static pfd_status compute_first_byte(const pfd_compute_args *args, pfd_error *er
     return PFD_OK;
 }
 
-/* ---- Grid: a line of n bytes to numbers of several shapes -------------------------------------- */
+/* ---- Grid: a line of n bytes to numbers of several shapes ------------------------------------ */
 
 typedef struct grid_attrs {
     const char *form;
@@ -223,7 +219,9 @@ static pfd_status compute_grid(const pfd_compute_args *args, pfd_error *err)
         int64_t *shape = args->host->alloc(args->scratch, 16);
         if (!shape) return FAIL(PFD_OUT_OF_MEMORY, "no memory");
         shape[0] = !strcmp(attrs->form, "stereo") ? 2 : n;
-        shape[1] = !strcmp(attrs->form, "columns") ? 3 : !strcmp(attrs->form, "nothing") ? 0 : n % 4;
+        shape[1] = !strcmp(attrs->form, "columns")   ? 3
+                   : !strcmp(attrs->form, "nothing") ? 0
+                                                     : n % 4;
         int32_t *out = args->host->alloc(args->scratch, shape[0] * shape[1] * 4);
         if (!out) return FAIL(PFD_OUT_OF_MEMORY, "no memory");
         for (int64_t k = 0; k < shape[0] * shape[1]; k++) out[k] = (int32_t)(100 * n + k);
@@ -234,7 +232,7 @@ static pfd_status compute_grid(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Faulty: breaks the rules of ragged rows --------------------------------------------------- */
+/* ---- Faulty: breaks the rules of ragged rows ------------------------------------------------- */
 
 static pfd_status infer_faulty(const pfd_infer_args *args, pfd_error *err)
 {
@@ -268,7 +266,7 @@ static pfd_status compute_faulty(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Center, Sorted: over the whole batch ------------------------------------------------------ */
+/* ---- Center, Sorted: over the whole batch ---------------------------------------------------- */
 
 typedef struct center_attrs {
     double bad;
@@ -313,7 +311,7 @@ static pfd_status compute_sorted(const pfd_compute_args *args, pfd_error *err)
     return status;
 }
 
-/* ---- Descriptors ------------------------------------------------------------------------------- */
+/* ---- Descriptors ----------------------------------------------------------------------------- */
 
 static const pfd_port in[] = {{"in", "Rows."}};
 static const pfd_port out[] = {{"out", "Rows."}};
@@ -326,16 +324,15 @@ static const pfd_attr center_table[] = {
 };
 
 #define READER(symbol, its_name, its_open)                                                         \
-    static const pfd_op symbol = {PFD_OP_SIZES,           .flags = PFD_READS_FILES,                \
-                                  .name = its_name,       .doc = "Lines.",                         \
-                                  .outputs = out,         .num_outputs = 1,                        \
-                                  .infer = infer_bytes,   .open = its_open,                        \
-                                  .compute = compute_lines}
+    static const pfd_op symbol = {                                                                 \
+        PFD_OP_SIZES,         .flags = PFD_READS_FILES, .name = its_name,                          \
+        .doc = "Lines.",      .outputs = out,           .num_outputs = 1,                          \
+        .infer = infer_bytes, .open = its_open,         .compute = compute_lines}
 
 #define DECODER(symbol, its_name, its_flags, its_infer, its_compute, ...)                          \
-    static const pfd_op symbol = {PFD_OP_SIZES,         .flags = its_flags, .name = its_name,      \
-                                  .doc = "Rows.",       .inputs = in,       .num_inputs = 1,       \
-                                  .outputs = out,       .num_outputs = 1,   .infer = its_infer,    \
+    static const pfd_op symbol = {PFD_OP_SIZES,           .flags = its_flags, .name = its_name,    \
+                                  .doc = "Rows.",         .inputs = in,       .num_inputs = 1,     \
+                                  .outputs = out,         .num_outputs = 1,   .infer = its_infer,  \
                                   .compute = its_compute, __VA_ARGS__}
 
 #define ATTRS(table, type)                                                                         \
