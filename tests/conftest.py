@@ -46,7 +46,10 @@ MARKERS = {
             "test_whole_batch",
         },
     ),
-    "slow": ("takes seconds; left out of the sanitizer runs", set()),
+    "slow": (
+        "takes seconds; left out of the sanitizer runs",
+        {"test_accelerate", "test_examples", "test_lightning", "test_soak", "test_torch"},
+    ),
 }
 
 hypothesis.settings.register_profile("default", deadline=None)
