@@ -76,9 +76,10 @@ class BatchArrays:
         self._plans[rows] = []
         for (shape, dtype), offset in zip(self._types, self._offsets, strict=True):
             fixed = tuple(size for size in shape if size is not None)
-            whole = ((rows, *fixed), dtype, offset)
-            is_ragged = len(fixed) < len(shape)
-            self._plans[rows].append(((len(_RAGGED_FIELDS),), _INT64, offset) if is_ragged else whole)
+            if len(fixed) == len(shape):
+                self._plans[rows].append(((rows, *fixed), dtype, offset))
+            else:
+                self._plans[rows].append(((len(_RAGGED_FIELDS),), _INT64, offset))
         return self._plans[rows]
 
     def take(self) -> tuple[list[Batch], int, int]:

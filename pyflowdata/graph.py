@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -99,12 +100,16 @@ class Node:
         self.inputs = tuple(inputs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_node, (self.op.name, self.name, self.inputs, self.values)
+        kind, _, origin = self.op.origin.partition(" ")
+        module = origin.partition(":")[0] if kind == "python" else ""
+        return _rebuild_node, (self.op.name, self.name, self.inputs, self.values, module)
 
 
 def _rebuild_node(
-    op: str, name: str, inputs: Sequence[Blob], values: Mapping[str, object]
+    op: str, name: str, inputs: Sequence[Blob], values: Mapping[str, object], module: str = ""
 ) -> Node:
+    if module and module != "__main__":  # which registers its functions as ops
+        importlib.import_module(module)
     return Node(find_op(op), name, inputs, values)
 
 
@@ -147,6 +152,21 @@ class Blob:
     def sbp(self) -> str:
         """How ranks share it; "split(0)": each has a run of the rows."""
         return "split(0)"
+
+    @property
+    def dense_row_shape(self) -> tuple[int, ...]:
+        """Shape of one row, where all rows have the same.
+
+        Raises:
+            InvalidArgumentError: The blob is ragged.
+        """
+        fixed = tuple(size for size in self.shape[1:] if size is not None)
+        if self.is_ragged:
+            raise InvalidArgumentError(
+                f"{self.name} is ragged, its rows are of shape {self.shape[1:]}: arrays of one "
+                "shape are needed here, such as `Ragged.to_padded()` makes of its batches"
+            )
+        return fixed
 
     def fill(self, slot: CData) -> None:
         """Writes itself into a `pfd_blob`, which does not keep the node alive."""

@@ -405,7 +405,7 @@ def _sentences(function: Callable[..., Any]) -> str:
 
 
 def origin_of(described: Described) -> str:
-    """Where the op comes from: "python module.function"."""
+    """Where the op comes from: "python module:function"."""
     function = described.function
     module = getattr(function, "__module__", "?")
-    return f"python {module}.{getattr(function, '__qualname__', name_of(function))}"
+    return f"python {module}:{getattr(function, '__qualname__', name_of(function))}"

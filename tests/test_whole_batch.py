@@ -46,7 +46,7 @@ def expected_centers(ids, lines):
 
 @pytest.mark.parametrize("num_threads", [1, 2, 7])
 @pytest.mark.parametrize("batch_size", [1, 30, 400])
-@pytest.mark.parametrize("op", ["LineReader", "LineStream"])
+@pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 def test_minus_the_mean_of_the_batch(there, folder, lines, op, batch_size, num_threads):
     attrs = dict(op=op, batch_size=batch_size, random_shuffle=True, seed=2)
     batches = there(read, centered, folder, num_threads=num_threads, epochs=2, **attrs)
@@ -87,6 +87,25 @@ def test_stage_after_stage(there, folder, lines, num_threads):
         assert np.allclose(last, again + 1) and last.dtype == np.float32
 
 
+def first_bytes(folder, op, **attrs):
+    rows = getattr(ops, op)(str(folder), **attrs)
+    centers = ops.Center(ops.Lengths(rows), bad=BAD_LENGTH)
+    return rows, ops.FirstByte(centers), ops.FirstBytes(centers)
+
+
+@pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
+@pytest.mark.parametrize("on_error", ["skip", "pad"])
+def test_later_stages_see_the_records_of_their_rows(there, bad_folder, bad_lines, op, on_error):
+    batches = there(
+        read, first_bytes, bad_folder, op, batch_size=400, random_shuffle=True, seed=1,
+        on_error=on_error,
+    )  # fmt: skip
+    assert sum(len(rows) for rows, *_ in batches) == (600 if on_error == "pad" else 595)
+    for rows, *both in batches:
+        for first in both:
+            assert first.tolist() == [row[0] if len(row) else 0 for row in rows]
+
+
 def sorted_lines(folder, **attrs):
     rows = ops.LineReader(str(folder), **attrs)
     in_order = ops.Sorted(ops.UpperCase(rows))
@@ -115,7 +134,7 @@ def damaged(folder, on_error, num_threads, **attrs):
 
 @pytest.mark.parametrize("num_threads", [1, 7])
 @pytest.mark.parametrize("batch_size", [1, 50, 600])
-@pytest.mark.parametrize("op", ["LineReader", "LineStream"])
+@pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 @pytest.mark.parametrize("on_error", ["skip", "pad"])
 def test_bad_rows_are_seen_by_no_op(
     there, bad_folder, bad_lines, on_error, op, batch_size, num_threads
@@ -138,6 +157,29 @@ def test_bad_rows_are_seen_by_no_op(
         assert np.allclose(more[mask], centers[mask] * 2 + 10)
         expected = [bad_lines[i].upper() * int(m) for i, m in zip(ids[:, 1], mask, strict=True)]
         assert [text.decode() for text in upper.to_bytes_list()] == expected
+
+
+def side_by_side(first, second, **attrs):
+    rows, ids = ops.LineReader(str(first), with_id=True, on_error="pad", **attrs)
+    others, other_ids = ops.LineReader(str(second), with_id=True, **attrs)
+    return rows, ids, other_ids, ops.Center(ops.Lengths(others)), ops.FirstByte(ops.Sorted(rows))
+
+
+def test_padding_keeps_the_ids_of_all_readers(there, bad_folder, bad_lines, folder, lines):
+    attrs = dict(batch_size=200, random_shuffle=True, seed=4)
+    seen = [[], []]
+    for rows, *ids, centers, _ in there(read, side_by_side, bad_folder, folder, **attrs):
+        is_padded = np.array([bad_lines[i].startswith("!") for i in ids[0][:, 1]])
+        assert rows.lengths.tolist() == [
+            0 if padded else len(bad_lines[i])
+            for i, padded in zip(ids[0][:, 1], is_padded, strict=True)
+        ]
+        assert not centers[is_padded].any()
+        real = ids[1][~is_padded]
+        assert np.allclose(centers[~is_padded], expected_centers(real, lines))
+        for reader in range(2):
+            seen[reader] += ids[reader][:, 1].tolist()
+    assert sorted(seen[0]) == sorted(seen[1]) == list(range(600)) and seen[0] != seen[1]
 
 
 def failures(folder):

@@ -1,4 +1,5 @@
-/* The rows of a batch that on_error leaves out: noted, taken out of the slot, put back as padding. */
+/* The rows of a batch that on_error leaves out: noted, taken out of the slot, put back as padding.
+ */
 #include "loader/slot.h"
 
 #include <stdlib.h>
@@ -86,8 +87,7 @@ void pfd_slot_remove_bad_rows(const pfd_plan *plan, pfd_slot *slot)
     slot->num_removed = slot->num_bad_rows;
 }
 
-/* ---- Padding -----------------------------------------------------------------------------------
- */
+/* ---- Padding --------------------------------------------------------------------------------- */
 
 /* Opens a gap of zeros in a tensor for each padded row; from the end, since rows move up. */
 static void insert_rows(pfd_slot *slot, const pfd_plan_tensor *tensor, int64_t rows)

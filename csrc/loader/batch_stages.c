@@ -22,7 +22,7 @@ pfd_loop *pfd_slot_loop(pfd_slot *slot)
     return loop_of(slot, slot->stage);
 }
 
-/* ---- Making rows ------------------------------------------------------------------------------- */
+/* ---- Making rows ----------------------------------------------------------------------------- */
 
 static int32_t note_bad_row(pfd_slot *slot, const pfd_bad_row *bad)
 {
@@ -55,7 +55,7 @@ static pfd_status make_batch(void *ctx, int64_t begin, int64_t end, int32_t work
     return make_rows(ctx, 0, slot->rows, worker, err);
 }
 
-/* ---- Joining ragged rows ----------------------------------------------------------------------- */
+/* ---- Joining ragged rows --------------------------------------------------------------------- */
 
 static pfd_status join_rows(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
 {
@@ -88,7 +88,7 @@ static pfd_status make_room(pfd_slot *slot, int64_t bytes, pfd_error *err)
     return slot->values ? PFD_OK : pfd_fail_memory(err, bytes, "the values of a batch");
 }
 
-/* ---- From one loop to the next ----------------------------------------------------------------- */
+/* ---- From one loop to the next --------------------------------------------------------------- */
 
 static void finish(pfd_slot *slot)
 {

@@ -45,8 +45,7 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
     if (!worker->memory || !worker->records || !worker->positions || !worker->tensors ||
         !worker->ports || !worker->at_scratch || !worker->scratch)
         return 0;
-    for (size_t i = 0; i < tensors; i++)
-        worker->ports[plan->most_inputs + i] = &worker->tensors[i];
+    for (size_t i = 0; i < tensors; i++) worker->ports[plan->most_inputs + i] = &worker->tensors[i];
     pfd_scratch_set_cancel(worker->at_scratch, plan->cancel);
     pfd_scratch_set_cancel(worker->scratch, plan->cancel);
     for (int32_t i = 0; i < plan->num_readers; i++) {
@@ -70,13 +69,13 @@ static void set_tensors(const range *at)
         uint8_t *data =
             tensor->in_slot ? at->slot->memory + at->begin * tensor->row_bytes : at->worker->memory;
         data += tensor->offset;
-        at->worker->tensors[i] = (pfd_tensor){
-            .struct_size = sizeof(pfd_tensor),
-            .is_ragged = tensor->is_ragged,
-            .type = tensor->type,
-            .data = tensor->is_ragged ? NULL : data,
-            .row_bytes = tensor->is_ragged ? 0 : tensor->row_bytes,
-            .rows = tensor->is_ragged ? (void *)data : NULL};
+        at->worker->tensors[i] =
+            (pfd_tensor){.struct_size = sizeof(pfd_tensor),
+                         .is_ragged = tensor->is_ragged,
+                         .type = tensor->type,
+                         .data = tensor->is_ragged ? NULL : data,
+                         .row_bytes = tensor->is_ragged ? 0 : tensor->row_bytes,
+                         .rows = tensor->is_ragged ? (void *)data : NULL};
     }
 }
 
@@ -207,8 +206,8 @@ static pfd_status keep_ragged_outputs(const range *at, const pfd_plan_op *op, pf
         const pfd_plan_tensor *tensor = &at->plan->tensors[op->first_output + i];
         pfd_ragged_row *rows = at->worker->tensors[op->first_output + i].rows;
         if (tensor->is_ragged && tensor->in_slot)
-            PFD_TRY(pfd_ragged_rows_keep(tensor, rows, at->end - at->begin, records, at->arena,
-                                         err));
+            PFD_TRY(
+                pfd_ragged_rows_keep(tensor, rows, at->end - at->begin, records, at->arena, err));
     }
     return PFD_OK;
 }
@@ -359,8 +358,7 @@ pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_sl
     if (slot->stage % 2) return run_whole_batch(&all, err);
     if (slot->stage == 0 && slot->begun_rows)
         for (int64_t i = begin; i < end; i++) slot->begun_rows[i] = i;
-    pfd_status status =
-        without_bad_rows(all, slot->stage == 0 ? locate_and_run : run_ops, err);
+    pfd_status status = without_bad_rows(all, slot->stage == 0 ? locate_and_run : run_ops, err);
     pfd_scratch_reset(worker->at_scratch);
     return status;
 }

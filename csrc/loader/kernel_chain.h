@@ -1,5 +1,5 @@
-/* loader/kernel_chain.h -- a row range through all ops of a stage, while it is in the cache; and the
- * whole batch through those ops that need it.
+/* loader/kernel_chain.h -- a row range through all ops of a stage, while it is in the cache; and
+ * the whole batch through those ops that need it.
  *
  * OWNERSHIP  A worker owns its memory; plan and slot are borrowed for the call.
  * THREADS    One thread at a time per worker; any number of threads in one slot, on ranges that

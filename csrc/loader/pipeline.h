@@ -2,8 +2,8 @@
  *
  *   free slots ─► begun: a loop over the rows ─► ready ─► delivered, in order ─► released ─► free
  *
- * Where ops need the whole batch, or blobs are ragged, further loops follow the first one, each when
- * the one before has ended (batch_stages.c).
+ * Where ops need the whole batch, or blobs are ragged, further loops follow the first one, each
+ * when the one before has ended (batch_stages.c).
  *
  * Batches are begun by next(), a few at a time, and filled by the pool's threads and by whoever
  * waits in next(). In random access nothing else is needed: which records a batch has is
@@ -90,7 +90,7 @@ int32_t pfd_slot_pool_grow(pfd_loader *loader);             /* 0: out of memory 
 int32_t pfd_slot_pool_has_budget(const pfd_loader *loader); /* for one slot more */
 pfd_slot *pfd_slot_pool_take(pfd_loader *loader);           /* NULL: nothing to be had */
 void pfd_slot_pool_put(pfd_loader *loader, pfd_slot *slot);
-void pfd_slot_pool_count_scratch(pfd_loader *loader, pfd_slot *slot); /* after filling */
+void pfd_slot_pool_count_scratch(pfd_loader *loader, pfd_slot *slot);  /* after filling */
 int32_t pfd_slot_pool_take_arenas(pfd_loader *loader, pfd_slot *slot); /* 0: out of memory */
 void pfd_slot_pool_put_arenas(pfd_loader *loader, pfd_slot *slot);
 void pfd_slot_pool_free_arenas(pfd_loader *loader);

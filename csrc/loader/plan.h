@@ -4,9 +4,9 @@
  * slot for the whole batch; any other lies in the worker's memory for the row range at hand. What
  * lies there of a ragged tensor is a pfd_ragged_row for each row.
  *
- * Ops run in stages: those of an even one over row ranges, those of an odd one, which need the whole
- * batch, once. A stage begins when the one before it is through with the batch. Most loaders have
- * one stage.
+ * Ops run in stages: those of an even one over row ranges, those of an odd one, which need the
+ * whole batch, once. A stage begins when the one before it is through with the batch. Most loaders
+ * have one stage.
  *
  * OWNERSHIP  A plan owns references to its nodes, and its readers.
  * THREADS    open and close: one thread.  In between it is read only, by any thread.
@@ -17,10 +17,10 @@
 
 typedef struct pfd_plan_tensor {
     pfd_row_type type;
-    const char *name;     /* of the output */
-    int64_t row_bytes;    /* ragged: of a pfd_ragged_row */
-    int64_t offset;       /* of row 0, in the slot's or in the worker's memory */
-    int32_t in_slot;      /* 1: wanted, or needed by a later stage */
+    const char *name;  /* of the output */
+    int64_t row_bytes; /* ragged: of a pfd_ragged_row */
+    int64_t offset;    /* of row 0, in the slot's or in the worker's memory */
+    int32_t in_slot;   /* 1: wanted, or needed by a later stage */
     int32_t is_wanted;
     int32_t is_ragged;
     int32_t has_shapes;   /* ragged: delivered with the shape of each row */
@@ -31,8 +31,8 @@ typedef struct pfd_plan_tensor {
 } pfd_plan_tensor;
 
 typedef struct pfd_plan_op {
-    pfd_node *node;       /* owned reference */
-    int32_t reader;       /* index of the first reader upstream (itself, for a reader op) */
+    pfd_node *node; /* owned reference */
+    int32_t reader; /* index of the first reader upstream (itself, for a reader op) */
     int32_t stage;
     int32_t first_output; /* its tensors follow each other */
     int32_t *inputs;      /* tensors; one per input of the op */
@@ -51,7 +51,7 @@ typedef struct pfd_plan {
     int64_t *offsets;              /* of the same in the slot; ragged: of the pfd_ragged_batch */
     int64_t num_wanted;
 
-    int32_t zip;              /* PFD_ZIP_* */
+    int32_t zip; /* PFD_ZIP_* */
     int32_t num_stages;
     int32_t num_ragged;       /* tensors that are ragged and wanted */
     int32_t keeps_bytes;      /* bytes of rows are kept until the batch is complete */

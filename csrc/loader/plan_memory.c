@@ -10,8 +10,7 @@ static int64_t align(int64_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* ---- Stages ------------------------------------------------------------------------------------
- */
+/* ---- Stages ---------------------------------------------------------------------------------- */
 
 static int32_t stage_of_tensor(const pfd_plan *plan, int32_t tensor)
 {
@@ -51,8 +50,7 @@ static void set_stages(pfd_plan *plan)
     plan->keeps_bytes = plan->num_ragged > 0 || plan->num_stages > 1;
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------
- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static int64_t record_bytes(const pfd_plan *plan)
 {

@@ -8,8 +8,7 @@
 /* More than any machine has, and less than what would overflow in sums. */
 static const int64_t MOST_BYTES = (int64_t)1 << 46;
 
-/* ---- Checks ------------------------------------------------------------------------------------
- */
+/* ---- Checks ---------------------------------------------------------------------------------- */
 
 static pfd_status fail(const pfd_plan_tensor *tensor, int64_t row, const char *found, int64_t value,
                        const char *expected, pfd_error *err)
@@ -81,13 +80,11 @@ pfd_status pfd_ragged_rows_check(const pfd_plan_tensor *tensor, const pfd_ragged
                                  int64_t n, pfd_error *err)
 {
     int64_t element_bytes = pfd_dtype_size(tensor->type.dtype);
-    for (int64_t i = 0; i < n; i++)
-        PFD_TRY(check_row(tensor, &rows[i], element_bytes, i, err));
+    for (int64_t i = 0; i < n; i++) PFD_TRY(check_row(tensor, &rows[i], element_bytes, i, err));
     return PFD_OK;
 }
 
-/* ---- Keeping -----------------------------------------------------------------------------------
- */
+/* ---- Keeping --------------------------------------------------------------------------------- */
 
 /* Whether the row is, or is a part of, the bytes of its record. */
 static int32_t is_in_record(const pfd_ragged_row *row, int64_t bytes, const pfd_record *record)
@@ -144,8 +141,7 @@ pfd_status pfd_ragged_rows_keep(const pfd_plan_tensor *tensor, pfd_ragged_row *r
     return PFD_OK;
 }
 
-/* ---- Joining -----------------------------------------------------------------------------------
- */
+/* ---- Joining --------------------------------------------------------------------------------- */
 
 static pfd_ragged_row *rows_of(const pfd_slot *slot, const pfd_plan_tensor *tensor)
 {
@@ -211,8 +207,7 @@ void pfd_ragged_rows_place(const pfd_plan *plan, pfd_slot *slot)
             .values = bytes ? values : slot->memory, /* an address that can be read */
             .values_bytes = bytes,
             .row_splits = splits,
-            .shapes =
-                tensor->has_shapes ? (void *)(slot->memory + tensor->shapes_offset) : NULL};
+            .shapes = tensor->has_shapes ? (void *)(slot->memory + tensor->shapes_offset) : NULL};
         if (bytes) values += align(bytes);
     }
 }

@@ -85,8 +85,7 @@ pfd_slot *pfd_slot_of(void *memory)
     return (pfd_slot *)(void *)((uint8_t *)memory - HEAD_BYTES);
 }
 
-/* ---- Arenas ------------------------------------------------------------------------------------
- */
+/* ---- Arenas ---------------------------------------------------------------------------------- */
 
 pfd_arenas *pfd_arenas_create(const pfd_plan *plan)
 {

@@ -13,12 +13,12 @@
 
 /* A record that on_error="skip" or "pad" left out. */
 typedef struct pfd_bad_row {
-    int64_t row;              /* of the batch as it was begun */
-    int64_t place;            /* where it is among the rows that were left when it failed */
-    int32_t filler;   /* a repeated record: not counted again */
-    int32_t reader;   /* whose policy it is */
-    int32_t pad;      /* the row stays, zeroed and masked */
-    int64_t *ids;     /* owned; file and ordinal for each reader, to pad with; NULL: padded already */
+    int64_t row;    /* of the batch as it was begun */
+    int64_t place;  /* where it is among the rows that were left when it failed */
+    int32_t filler; /* a repeated record: not counted again */
+    int32_t reader; /* whose policy it is */
+    int32_t pad;    /* the row stays, zeroed and masked */
+    int64_t *ids;   /* owned; file and ordinal for each reader, to pad with; NULL: padded already */
     pfd_error *error; /* owned; NULL behind the first PFD_MOST_BAD_ROW_ERRORS of a batch */
 } pfd_bad_row;
 
@@ -41,19 +41,19 @@ typedef struct pfd_slot {
     int64_t epoch, step;
     int64_t rows;
     int64_t *first_positions; /* per reader: where the batch begins, for at() */
-    pfd_record **records;     /* per reader: the rows of a stream, or of a batch with several stages;
-                                 else NULL, and they are the worker's */
-    int64_t *begun_rows;      /* with several stages: which row of the batch as begun each row is */
-    pfd_scratch *scratch;     /* of the stream records' bytes */
-    int64_t scratch_bytes;    /* of them counted in the loader's stream_bytes */
-    int32_t end;              /* not a batch, but the end of a stream's epoch */
+    pfd_record **records;  /* per reader: the rows of a stream, or of a batch with several stages;
+                              else NULL, and they are the worker's */
+    int64_t *begun_rows;   /* with several stages: which row of the batch as begun each row is */
+    pfd_scratch *scratch;  /* of the stream records' bytes */
+    int64_t scratch_bytes; /* of them counted in the loader's stream_bytes */
+    int32_t end;           /* not a batch, but the end of a stream's epoch */
 
     uint8_t *values;         /* of the ragged blobs, one behind the other */
     int64_t values_capacity; /* bytes */
     int64_t values_counted;  /* of them in the loader's ragged_bytes, or expected there */
     pfd_arenas *arenas;      /* while the batch is made, where the plan keeps bytes */
 
-    int32_t stage;        /* at hand; plan->num_stages: joining ragged rows; under the loader's lock */
+    int32_t stage; /* at hand; plan->num_stages: joining ragged rows; under the loader's lock */
     pfd_loop *more_loops; /* of the stages behind the first, and of the joining */
     int32_t num_more_loops;
     pfd_loop loop;        /* over the rows; its status and error are the batch's, also when a

@@ -31,8 +31,7 @@ int32_t pfd_slot_pool_has_budget(const pfd_loader *l)
     return left > 0 && l->num_slots < left / pfd_slot_cost(&l->plan);
 }
 
-/* ---- Values of ragged blobs --------------------------------------------------------------------
- */
+/* ---- Values of ragged blobs ------------------------------------------------------------------ */
 
 static void count_values(pfd_loader *l, pfd_slot *slot, int64_t bytes)
 {
@@ -107,8 +106,7 @@ void pfd_slot_pool_free_arenas(pfd_loader *l)
     }
 }
 
-/* ---- Taking and giving back --------------------------------------------------------------------
- */
+/* ---- Taking and giving back ------------------------------------------------------------------ */
 
 pfd_slot *pfd_slot_pool_take(pfd_loader *l)
 {

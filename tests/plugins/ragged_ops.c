@@ -27,7 +27,9 @@ static pfd_status infer_bytes_to_bytes(const pfd_infer_args *args, pfd_error *er
     return status == PFD_OK ? infer_bytes(args, err) : status;
 }
 
-/* ---- LineReader, LineStream: a row is the bytes of a line -------------------------------------- */
+/* ---- LineReader, LineStream, LineCopies: a row is the bytes of a line ---------------------------
+ *
+ * LineReader's records are views of the files; those of the others live in scratch only. */
 
 static pfd_status open_lines(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
@@ -40,8 +42,8 @@ static pfd_status compute_lines(const pfd_compute_args *args, pfd_error *err)
         const pfd_record *record = &args->records[i];
         if (record->size > 0 && record->data[0] == '!')
             return args->host->fail_row(err, i, 0, PFD_CORRUPT_DATA, "the line begins with !");
-        args->outputs[0]->rows[i] = (pfd_ragged_row){.data = record->data,
-                                                     .num_elements = record->size};
+        args->outputs[0]->rows[i] =
+            (pfd_ragged_row){.data = record->data, .num_elements = record->size};
     }
     return PFD_OK;
 }
@@ -66,8 +68,8 @@ static pfd_status stream_next(void *self, int64_t max, pfd_scratch *scratch, pfd
     line_stream *s = self;
     int64_t size = s->lines.methods->size(s->lines.self);
     for (*n = 0; *n < max && s->position < size; (*n)++, s->position++) {
-        pfd_status status = s->lines.methods->at(s->lines.self, &s->position, 1, scratch, &out[*n],
-                                                 err);
+        pfd_status status =
+            s->lines.methods->at(s->lines.self, &s->position, 1, scratch, &out[*n], err);
         if (status != PFD_OK) return status;
         void *copy = s->host->alloc(scratch, out[*n].size);
         if (!copy) return s->host->fail(err, PFD_OUT_OF_MEMORY, "no memory");
@@ -83,10 +85,30 @@ static pfd_status stream_seek(void *self, int64_t epoch, int64_t position, pfd_e
     return PFD_OK;
 }
 
-static const pfd_source_methods stream_methods = {PFD_SIZE(pfd_source_methods),
-                                                  .close = stream_close,
-                                                  .next = stream_next,
-                                                  .seek = stream_seek};
+static const pfd_source_methods stream_methods = {
+    PFD_SIZE(pfd_source_methods), .close = stream_close, .next = stream_next, .seek = stream_seek};
+
+static int64_t copies_size(void *self)
+{
+    line_stream *s = self;
+    return s->lines.methods->size(s->lines.self);
+}
+
+static pfd_status copies_at(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                            pfd_record *out, pfd_error *err)
+{
+    line_stream *s = self;
+    pfd_status status = s->lines.methods->at(s->lines.self, ordinals, n, scratch, out, err);
+    for (int64_t i = 0; i < n && status == PFD_OK; i++) {
+        void *copy = s->host->alloc(scratch, out[i].size);
+        if (!copy) return s->host->fail(err, PFD_OUT_OF_MEMORY, "no memory");
+        out[i].data = memcpy(copy, out[i].data, (size_t)out[i].size);
+    }
+    return status;
+}
+
+static const pfd_source_methods copies_methods = {
+    PFD_SIZE(pfd_source_methods), .close = stream_close, .size = copies_size, .at = copies_at};
 
 static pfd_status open_stream(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
@@ -103,7 +125,14 @@ static pfd_status open_stream(const pfd_open_args *args, pfd_source *out, pfd_er
     return PFD_OK;
 }
 
-/* ---- UpperCase, Echo: rows in scratch, rows of the input --------------------------------------- */
+static pfd_status open_copies(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    pfd_status status = open_stream(args, out, err);
+    if (status == PFD_OK) out->methods = &copies_methods;
+    return status;
+}
+
+/* ---- UpperCase, Echo: rows in scratch, rows of the input ------------------------------------- */
 
 static pfd_status compute_upper(const pfd_compute_args *args, pfd_error *err)
 {
@@ -130,7 +159,7 @@ static pfd_status compute_echo(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Lengths: ragged to dense ------------------------------------------------------------------ */
+/* ---- Lengths: ragged to dense ---------------------------------------------------------------- */
 
 static pfd_status infer_lengths(const pfd_infer_args *args, pfd_error *err)
 {
@@ -148,7 +177,24 @@ static pfd_status compute_lengths(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Grid: a line of n bytes to numbers of several shapes -------------------------------------- */
+/* ---- FirstByte: of the record, whatever the input is ----------------------------------------- */
+
+static pfd_status infer_first_byte(const pfd_infer_args *args, pfd_error *err)
+{
+    (void)err;
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8};
+    return PFD_OK;
+}
+
+static pfd_status compute_first_byte(const pfd_compute_args *args, pfd_error *err)
+{
+    (void)err;
+    for (int64_t i = 0; i < args->num_rows; i++)
+        args->outputs[0]->data[i] = args->records[i].data[0];
+    return PFD_OK;
+}
+
+/* ---- Grid: a line of n bytes to numbers of several shapes ------------------------------------ */
 
 typedef struct grid_attrs {
     const char *form;
@@ -173,7 +219,9 @@ static pfd_status compute_grid(const pfd_compute_args *args, pfd_error *err)
         int64_t *shape = args->host->alloc(args->scratch, 16);
         if (!shape) return FAIL(PFD_OUT_OF_MEMORY, "no memory");
         shape[0] = !strcmp(attrs->form, "stereo") ? 2 : n;
-        shape[1] = !strcmp(attrs->form, "columns") ? 3 : !strcmp(attrs->form, "nothing") ? 0 : n % 4;
+        shape[1] = !strcmp(attrs->form, "columns")   ? 3
+                   : !strcmp(attrs->form, "nothing") ? 0
+                                                     : n % 4;
         int32_t *out = args->host->alloc(args->scratch, shape[0] * shape[1] * 4);
         if (!out) return FAIL(PFD_OUT_OF_MEMORY, "no memory");
         for (int64_t k = 0; k < shape[0] * shape[1]; k++) out[k] = (int32_t)(100 * n + k);
@@ -184,7 +232,7 @@ static pfd_status compute_grid(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Faulty: breaks the rules of ragged rows --------------------------------------------------- */
+/* ---- Faulty: breaks the rules of ragged rows ------------------------------------------------- */
 
 static pfd_status infer_faulty(const pfd_infer_args *args, pfd_error *err)
 {
@@ -218,7 +266,7 @@ static pfd_status compute_faulty(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Center, Sorted: over the whole batch ------------------------------------------------------ */
+/* ---- Center, Sorted: over the whole batch ---------------------------------------------------- */
 
 typedef struct center_attrs {
     double bad;
@@ -232,7 +280,7 @@ static pfd_status infer_center(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* Minus the mean, and the number of rows in the imaginary place behind: 1000 * rows. */
+/* Minus the mean. */
 static pfd_status compute_center(const pfd_compute_args *args, pfd_error *err)
 {
     const center_attrs *attrs = args->attrs;
@@ -263,7 +311,7 @@ static pfd_status compute_sorted(const pfd_compute_args *args, pfd_error *err)
     return status;
 }
 
-/* ---- Descriptors ------------------------------------------------------------------------------- */
+/* ---- Descriptors ----------------------------------------------------------------------------- */
 
 static const pfd_port in[] = {{"in", "Rows."}};
 static const pfd_port out[] = {{"out", "Rows."}};
@@ -276,16 +324,15 @@ static const pfd_attr center_table[] = {
 };
 
 #define READER(symbol, its_name, its_open)                                                         \
-    static const pfd_op symbol = {PFD_OP_SIZES,           .flags = PFD_READS_FILES,                \
-                                  .name = its_name,       .doc = "Lines.",                         \
-                                  .outputs = out,         .num_outputs = 1,                        \
-                                  .infer = infer_bytes,   .open = its_open,                        \
-                                  .compute = compute_lines}
+    static const pfd_op symbol = {                                                                 \
+        PFD_OP_SIZES,         .flags = PFD_READS_FILES, .name = its_name,                          \
+        .doc = "Lines.",      .outputs = out,           .num_outputs = 1,                          \
+        .infer = infer_bytes, .open = its_open,         .compute = compute_lines}
 
 #define DECODER(symbol, its_name, its_flags, its_infer, its_compute, ...)                          \
-    static const pfd_op symbol = {PFD_OP_SIZES,         .flags = its_flags, .name = its_name,      \
-                                  .doc = "Rows.",       .inputs = in,       .num_inputs = 1,       \
-                                  .outputs = out,       .num_outputs = 1,   .infer = its_infer,    \
+    static const pfd_op symbol = {PFD_OP_SIZES,           .flags = its_flags, .name = its_name,    \
+                                  .doc = "Rows.",         .inputs = in,       .num_inputs = 1,     \
+                                  .outputs = out,         .num_outputs = 1,   .infer = its_infer,  \
                                   .compute = its_compute, __VA_ARGS__}
 
 #define ATTRS(table, type)                                                                         \
@@ -296,11 +343,15 @@ READER(line_stream_reader, "LineStream", open_stream);
 DECODER(upper_case, "UpperCase", 0, infer_bytes_to_bytes, compute_upper, .attrs = NULL);
 DECODER(echo, "Echo", 0, infer_bytes_to_bytes, compute_echo, .attrs = NULL);
 DECODER(lengths, "Lengths", 0, infer_lengths, compute_lengths, .attrs = NULL);
+READER(line_copies, "LineCopies", open_copies);
+DECODER(first_byte, "FirstByte", 0, infer_first_byte, compute_first_byte, .attrs = NULL);
+DECODER(first_of_all, "FirstBytes", PFD_WHOLE_BATCH, infer_first_byte, compute_first_byte,
+        .attrs = NULL);
 DECODER(grid, "Grid", 0, infer_grid, compute_grid, ATTRS(grid_table, grid_attrs));
 DECODER(faulty, "Faulty", 0, infer_faulty, compute_faulty, ATTRS(grid_table, grid_attrs));
 DECODER(center, "Center", PFD_WHOLE_BATCH, infer_center, compute_center,
         ATTRS(center_table, center_attrs));
 DECODER(sorted, "Sorted", PFD_WHOLE_BATCH, infer_bytes_to_bytes, compute_sorted, .attrs = NULL);
 
-PFD_PLUGIN("ragged ops", "1", &line_reader, &line_stream_reader, &upper_case, &echo, &lengths,
-           &grid, &faulty, &center, &sorted)
+PFD_PLUGIN("ragged ops", "1", &line_reader, &line_stream_reader, &line_copies, &upper_case, &echo,
+           &lengths, &first_byte, &first_of_all, &grid, &faulty, &center, &sorted)

@@ -171,9 +171,9 @@ typedef struct pfd_batch {
     int64_t rows; /* of this rank; may be 0 */
 } pfd_batch;
 
-/* A ragged blob in a delivered batch: its elements, row after row.  All of it is writable, and valid
- * until the batch is released.  Where only the first dimension of a row varies, row_splits count in
- * that dimension; else they count elements, and the shapes are there. */
+/* A ragged blob in a delivered batch: its elements, row after row.  All of it is writable, and
+ * valid until the batch is released.  Where only the first dimension of a row varies, row_splits
+ * count in that dimension; else they count elements, and the shapes are there. */
 typedef struct pfd_ragged_batch {
     void *values;         /* C-contiguous, 64-byte aligned, nothing between rows */
     int64_t values_bytes; /* of all rows */
