@@ -13,6 +13,7 @@ The ops are functions of this module, made from the C library's registry: `help(
 
 from . import ops
 from ._native import include_dir, version
+from ._world import World, world
 from .compiler import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .errors import (
     CancelledError,
@@ -44,12 +45,15 @@ __all__ = [
     "OutOfMemoryError",
     "Plugin",
     "UnsupportedError",
+    "World",
     "include_dir",
     "load_library",
     "ops",
     "user_op_builder",
+    "world",
 ]
 __all__ += ops.__all__
+
 __version__ = version()
 
 load_plugins_of_environment()

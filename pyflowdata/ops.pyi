@@ -21,16 +21,20 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
     shuffle_after_epoch: bool = False,
     shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[False] = False,
@@ -51,6 +55,9 @@ def MiniReader(
         part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
         part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
             is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
         batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
             be divisible by world_size.
         last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
@@ -58,21 +65,31 @@ def MiniReader(
             rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
             first records.
         random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch.
-        shuffle_after_epoch (bool, default False): Whether random_shuffle makes a new order for each
-            epoch, instead of the same one; without random_shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records to choose from when a source
-            that can only be read in sequence is shuffled; files with an index are shuffled as a
-            whole.
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
         seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
             loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
         order_key (str, default ''): Text that the random order depends on besides the seed, the
             same for readers that shall stay paired; empty takes the reader's name.
         group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
             their group, in readers that make batches of one group each.
-        rank (int, default 0, at least 0): Which part of every batch this process gets, counted from
-            0.
-        world_size (int, default 1, at least 1): Number of ranks that share every batch.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
         on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
             raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
             delivers a row of zeros whose mask is False.
@@ -104,16 +121,20 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
     shuffle_after_epoch: bool = False,
     shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[False] = False,
@@ -127,16 +148,20 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
     shuffle_after_epoch: bool = False,
     shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[True],
@@ -150,16 +175,20 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
     shuffle_after_epoch: bool = False,
     shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[True],
@@ -173,16 +202,20 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
     shuffle_after_epoch: bool = False,
     shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: bool = False,
