@@ -69,13 +69,19 @@ static void test_scans(void)
 }
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
+typedef struct text_file {
+    const char *path;
+    const uint8_t *data;
+    int64_t size;
+} text_file;
+
 typedef struct naive_records {
     pfd_record records[20000];
     int64_t lines[20000];
     int64_t size;
 } naive_records;
 
-static void read_naively(naive_records *out, const pfd_text_file *files, int64_t n)
+static void read_naively(naive_records *out, const text_file *files, int64_t n)
 {
     out->size = 0;
     for (int64_t f = 0; f < n; f++) {
@@ -133,7 +139,7 @@ static void test_lines(void)
     static naive_records naive;
     static uint8_t texts[4][4000];
     for (int round = 0; round < 300; round++) {
-        pfd_text_file files[6];
+        text_file files[6];
         pfd_input_file opened[6];
         const pfd_file *list[6];
         int64_t num_files = (int64_t)next_random(7);
@@ -141,11 +147,11 @@ static void test_lines(void)
             uint8_t *text = texts[next_random(4)];
             int64_t size = (int64_t)next_random(next_random(4) ? 4000 : 3);
             if (round % 5 == 0) fill_text(text, 4000, next_random(8));
-            files[i] = (pfd_text_file){"part", text, size};
-            opened[i] = (pfd_input_file){{.path = "part", .size = size}, text};
+            files[i] = (text_file){"part", text, size};
+            opened[i] = (pfd_input_file){{.index = (int32_t)i, .path = "part", .size = size}, text};
             list[i] = &opened[i].file;
         }
-        pfd_open_args args = {.files = list, .num_files = num_files};
+        pfd_open_args args = {.access = round % 2, .files = list, .num_files = num_files};
         pfd_source lines = {0};
         pfd_error err;
         read_naively(&naive, files, num_files);
