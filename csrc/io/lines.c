@@ -96,7 +96,6 @@ static pfd_status read_singles(const lines *self, const int64_t *positions, int6
             PFD_TRY(pfd_file_read(file, record->offset, record->size, scratch, &record->data, err));
         record->file = file->index;
     }
-    *done -= got == 0;
     return PFD_OK;
 }
 
