@@ -21,6 +21,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -51,6 +52,9 @@ def MiniReader(
         part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
         part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
             is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
         batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
             be divisible by world_size.
         last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
@@ -106,6 +110,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -129,6 +134,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -152,6 +158,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -175,6 +182,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,

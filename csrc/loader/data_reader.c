@@ -2,12 +2,16 @@
 #include "loader/data_reader.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "core/hash.h"
 #include "dataset/dataset.h"
+#include "io/index_cache.h"
+#include "op/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int32_t last_batch_rule(const char *last_batch)
 {
@@ -58,6 +62,7 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
 static void note_shape(pfd_data_reader *reader)
 {
     const pfd_dataset *chain = reader->chain;
+    reader->in_sequence = !reader->attrs->random_shuffle && !reader->node->op->op->group;
     reader->random_access = pfd_dataset_is_random_access(chain) && chain->methods->num_batches;
     reader->num_batches = reader->random_access ? chain->methods->num_batches(chain) : -1;
     reader->local_batch_size = reader->attrs->batch_size / reader->attrs->world_size;
@@ -175,7 +180,9 @@ static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
     if (!reader->node->file_attrs) return PFD_OK;
     pfd_part_files parts = {0};
     PFD_TRY(pfd_part_files_find(pfd_attrs_struct(reader->node->file_attrs), &parts, err));
-    pfd_status status = pfd_input_files_open(parts.paths, parts.size, &reader->files, err);
+    const pfd_file_attrs *attrs = pfd_attrs_struct(reader->node->file_attrs);
+    pfd_status status = pfd_input_files_open(parts.paths, parts.size, attrs->file_access,
+                                             &reader->files, err);
     pfd_part_files_free(&parts);
     if (status != PFD_OK) return status;
     (void)pfd_input_files_list(reader->files, &reader->num_files);
@@ -184,20 +191,72 @@ static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
+/* What decides where records begin besides the files: the op in its version, and its attrs. */
+static uint64_t hash_op(const pfd_data_reader *reader, uint64_t seed)
 {
+    const pfd_registered_op *op = reader->node->op;
+    struct stat plugin;
+    uint64_t hash = pfd_hash_bytes(seed, PFD_VERSION, (int64_t)strlen(PFD_VERSION));
+    hash = pfd_hash_bytes(hash, op->op->name, (int64_t)strlen(op->op->name));
+    hash = pfd_hash_bytes(hash, op->origin, (int64_t)strlen(op->origin));
+    if (stat(op->origin, &plugin) == 0) {
+        hash = pfd_hash_word(hash, (uint64_t)plugin.st_size);
+        hash = pfd_hash_word(hash, (uint64_t)plugin.st_mtim.tv_sec);
+        hash = pfd_hash_word(hash, (uint64_t)plugin.st_mtim.tv_nsec);
+    }
+    char *attrs = NULL;
+    size_t used = 0;
+    for (uint32_t i = 0; i < op->op->num_attrs; i++) /* without memory fewer: a hash all the same */
+        (void)append_attr(&attrs, &used, reader->node->attrs, &op->op->attrs[i]);
+    hash = pfd_hash_bytes(hash, attrs, (int64_t)used);
+    free(attrs);
+    return hash;
+}
+
+static void request_index(const pfd_data_reader *reader, pfd_index_request *request)
+{
+    const pfd_file_attrs *attrs = pfd_attrs_struct(reader->node->file_attrs);
+    *request = (pfd_index_request){.folder = attrs->index_dir};
+    for (uint64_t i = 0; i < 2; i++)
+        pfd_input_files_identify(reader->files, hash_op(reader, i), &request->key.identity[i],
+                                 &request->key.stamp[i]);
+}
+
+static void note_index(pfd_data_reader *reader, const pfd_index_request *request)
+{
+    reader->index_bytes = request->bytes;
+    reader->index_ns = request->ns;
+    reader->indexes_built = request->num_built;
+    reader->index_path = copy_text(request->path); /* without memory for it, it is not shown */
+}
+
+static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_error *err)
+{
+    const pfd_op *op = reader->node->op->op;
+    pfd_index_request request = {.folder = "none"};
     pfd_open_args args = {.struct_size = sizeof args,
                           .host = pfd_host_table(),
-                          .attrs = pfd_attrs_struct(reader->node->attrs)};
-    if (reader->files) args.files = pfd_input_files_list(reader->files, &args.num_files);
-    pfd_source source = {.struct_size = sizeof source};
-    pfd_error_init(err);
-    args.scratch = pfd_scratch_create();
+                          .attrs = pfd_attrs_struct(reader->node->attrs),
+                          .scratch = pfd_scratch_create()};
     if (!args.scratch) return pfd_fail_memory(err, 0, "a scratch");
+    if (!reader->attrs->random_shuffle) args.access = PFD_ACCESS_SEQUENTIAL;
+    if (reader->files) {
+        args.files = pfd_input_files_list(reader->files, &args.num_files);
+        request_index(reader, &request);
+        args.index = &request;
+    }
+    pfd_error_init(err);
     pfd_scratch_set_cancel(args.scratch, reader->cancel);
-    pfd_status status = reader->node->op->op->open(&args, &source, err);
+    pfd_status status = pfd_check_returned(op->open(&args, source, err), "open", err);
     pfd_scratch_free(args.scratch);
-    PFD_TRY(pfd_check_returned(status, "open", err));
+    note_index(reader, &request);
+    return status;
+}
+
+static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
+{
+    pfd_source source = {.struct_size = sizeof source};
+    PFD_TRY(call_open(reader, &source, err));
     PFD_TRY(pfd_source_to_dataset(&source, &reader->chain, err));
     reader->source = reader->chain;
     reader->num_records = -1;
@@ -254,6 +313,7 @@ void pfd_data_reader_close(pfd_data_reader *reader)
     free(reader->name);
     free(reader->order_key);
     free(reader->spec);
+    free(reader->index_path);
     *reader = (pfd_data_reader){0};
 }
 
@@ -269,6 +329,12 @@ void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *rec
     err->ordinal = record->ordinal;
     err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
     pfd_dataset_describe(reader->source, record, err);
+}
+
+void pfd_data_reader_read_ahead(const pfd_data_reader *reader, const pfd_record *record)
+{
+    if (!reader->files || !reader->in_sequence || record->file < 0) return;
+    pfd_input_files_read_ahead(reader->files, record->file, record->offset + record->size);
 }
 
 static pfd_status with_op(const pfd_data_reader *reader, pfd_status status, pfd_error *err)
