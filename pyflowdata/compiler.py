@@ -192,8 +192,8 @@ def compile(  # noqa: A001  (named after what it does; the built-in one is not u
     The source includes "pyflowdata/op.h" and ends with PFD_PLUGIN(...).  What was compiled before
     is taken from a cache: same source, headers, compiler and flags, same library.  The compiler is
     `$CC`, or the first of cc, gcc and clang (`$CXX`, c++, g++ and clang++ for C++); its warnings
-    are shown as Python warnings.  An op of a changed source takes the place of the plugin's op of that
-    name; blobs and loaders that were made before keep the former one.  May be called from any
+    are shown as Python warnings.  An op of a changed source takes the place of the plugin's op of
+    that name; blobs and loaders that were made before keep the former one.  May be called from any
     thread.
 
     Args:

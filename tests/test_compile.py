@@ -242,7 +242,8 @@ def test_what_is_no_source(value):
 def test_wrong_arguments(tmp_path):
     with pytest.raises(flow.FileError, match="no such source"):
         flow.compile(tmp_path / "none.c")
-    for name, hint in (("x.so", "load_library"), ("x.py", r"\.c, \.cc, \.cpp, \.cxx"), ("", "a source ends in")):
+    hints = {"x.so": "load_library", "x.py": r"\.c, \.cc, \.cpp, \.cxx", "": "a source ends in"}
+    for name, hint in hints.items():
         with pytest.raises(flow.InvalidArgumentError, match=hint):
             flow.compile(name)
     with pytest.raises(flow.InvalidArgumentError, match="language = 'rust'"):

@@ -346,12 +346,12 @@ static pfd_status scan_counts(line_scan *self, pfd_index_image **out, pfd_error 
 {
     int64_t num_files = self->args->num_files, entries = 0;
     for (int64_t i = 0; i < num_files; i++)
-        entries += (self->args->files[i]->size + entry_bytes - 1) / entry_bytes;
+        entries += pfd_line_blocks_entries(self->args->files[i]);
     PFD_TRY(pfd_index_image_create(PFD_INDEX_BLOCKS, num_files, entries, out, err));
     pfd_index_file *files = (*out)->files;
     for (int64_t i = 0; i < num_files; i++)
         files[i + 1].first_place =
-            files[i].first_place + (self->args->files[i]->size + entry_bytes - 1) / entry_bytes;
+            files[i].first_place + pfd_line_blocks_entries(self->args->files[i]);
     self->files = files;
     self->entries = (*out)->entries;
     PFD_TRY(open_scan(self, PFD_INDEX_BLOCKS, 0, err));

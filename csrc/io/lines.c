@@ -214,7 +214,7 @@ static int32_t init_index(lines *self)
     const pfd_index_image *image = self->image;
     self->num_records = image->header->num_records;
     self->places = image->files;
-    if (self->is_sparse) return pfd_line_blocks_init(&self->blocks, image);
+    if (self->is_sparse) return pfd_line_blocks_init(&self->blocks, image, self->files);
     for (int64_t i = 0; i < self->num_files; i++) {
         int64_t bytes = image->files[i + 1].first_place - image->files[i].first_place;
         if (bytes != self->files[i]->size && bytes != self->files[i]->size + 1) return 0;

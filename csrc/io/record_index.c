@@ -19,7 +19,8 @@ int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *im
     const pfd_index_header *header = image->header;
     if (header->shift < 0 || header->shift > 3 || header->width < 0 || header->width > 2) return 0;
     int64_t per_group = (PFD_GROUP_STRIDE_BYTES >> header->width) << header->shift;
-    if (header->num_records > header->num_entries * per_group) return 0;
+    int64_t groups = header->num_records / per_group + (header->num_records % per_group != 0);
+    if (groups != header->num_entries) return 0;
     *index = (pfd_record_index){.texts = texts,
                                 .num_files = header->num_files,
                                 .num_records = header->num_records,
