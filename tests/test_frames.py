@@ -121,7 +121,7 @@ def read(op, folder, batch_size=50, threads=None, **attrs):
     with flow.DataLoader(out, ids, num_threads=threads) as loader:
         batches = list(loader)
         assert len(loader) == len(batches)
-        index = loader._readers[0].index
+        index = loader.readers[0].index
     return (
         np.concatenate([batch[0] for batch in batches]),
         np.concatenate([batch[1] for batch in batches]),
@@ -266,9 +266,8 @@ def test_fixed_records(there, tmp_path, access, attrs):
         b"h" * 16 + rows[begin:end].tobytes() + b"end" for begin, end in zip(cuts, cuts[1:])
     ]
     folder = write(tmp_path / "data", *contents)
-    found, ids, is_new, size = there(
-        read, "FixedReader", folder, file_access=access, index_dir=str(tmp_path / "c"), **layout, **attrs
-    )
+    attrs = {**attrs, **layout, "file_access": access, "index_dir": str(tmp_path / "c")}
+    found, ids, is_new, size = there(read, "FixedReader", folder, **attrs)
     np.testing.assert_array_equal(found, rows[ids[:, 1]])
     assert sorted(ids[:, 1]) == list(range(500)) and size == 0 and not is_new
     np.testing.assert_array_equal(ids[:, 0], np.searchsorted(cuts, ids[:, 1], "right") - 1)

@@ -1,4 +1,4 @@
-"""Indexes: what they find, and where they are kept; no file of the cache is ever trusted blindly."""
+"""Indexes: what they find, where they are kept, and that no file of the cache is trusted blindly."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def open_reader(data_dir, **attrs):
 def index_of(data_dir, **attrs):
     """How a loader came to its index."""
     with open_reader(data_dir, **attrs) as loader:
-        return loader._readers[0].index
+        return loader.readers[0].index
 
 
 def epoch(data_dir, **attrs):
@@ -87,7 +87,7 @@ def test_it_is_built_once_and_changes_nothing(data, cache, attrs, access):
 
 def test_reading_in_order_needs_next_to_none(large):
     size = sum(path.stat().st_size for path in Path(large).iterdir())
-    in_order, shuffled = index_of(large, index_dir="none"), index_of(large, index_dir="none", **SHUFFLED)
+    in_order, shuffled = (index_of(large, index_dir="none", **attrs) for attrs in ({}, SHUFFLED))
     assert in_order.bytes < size / 2000 and size / 50 < shuffled.bytes < size / 8
     assert in_order.path == shuffled.path == ""
 
@@ -180,7 +180,7 @@ import pyflowdata as flow
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 with flow.DataLoader(flow.MiniReader({data!r}, random_shuffle=True, index_dir={cache!r})) as loader:
-    print(len(list(loader)), loader._readers[0].index.path == "")
+    print(len(list(loader)), loader.readers[0].index.path == "")
 """
     assert run(script) == f"{ROWS} True\n"
     assert stored(cache, "*") == []
@@ -304,7 +304,7 @@ def test_garbage_in_every_field_under_a_right_checksum(data, cache, attrs):
 def test_cut_short_while_it_is_used(large, cache):
     """Its pages are gone: that is an error, never a crash or wrong records."""
     with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
-        path = Path(loader._readers[0].index.path)
+        path = Path(loader.readers[0].index.path)
         os.truncate(path, 5000)
         with pytest.raises(flow.FileError, match="index cache was cut short") as caught:
             for _ in loader:
@@ -338,7 +338,7 @@ sys.stdin.readline()
 reader = flow.MiniReader(sys.argv[1], batch_size=1000, random_shuffle=True, seed=7,
                          index_dir=sys.argv[2])
 with flow.DataLoader(reader) as loader:
-    index = loader._readers[0].index
+    index = loader.readers[0].index
     print(index.is_new, index.path != "", sum(batch.sum() for batch in loader), flush=True)
 """
 
@@ -382,10 +382,10 @@ def test_a_killed_builder_leaves_nothing_that_hurts(large, cache):
         found.unlink()
     Path(cache).mkdir(parents=True, exist_ok=True)
     with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
-        path = Path(loader._readers[0].index.path)
+        path = Path(loader.readers[0].index.path)
     path.rename(f"{path}.tmp-1-2")  # as one killed before it renamed
     with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
-        assert loader._readers[0].index.is_new
+        assert loader.readers[0].index.is_new
         assert sum(batch.sum() for batch in loader) == expected
     assert stored(cache, "*") == [path]
 

@@ -53,7 +53,8 @@ pfd_line_block_start pfd_line_blocks_find(const pfd_line_blocks *blocks, int64_t
         if (left <= count) break;
         left -= count;
     }
-    start.offset = ((at - places->first_place) * PFD_BLOCKS_PER_ENTRY + block) * PFD_LINE_BLOCK_BYTES;
+    start.offset =
+        ((at - places->first_place) * PFD_BLOCKS_PER_ENTRY + block) * PFD_LINE_BLOCK_BYTES;
     start.skip = left;
     start.first_newline_ends = start.offset > 0 && entry->counts[block] >= PFD_FIRST_NEWLINE_ENDS;
     return start;
