@@ -158,5 +158,5 @@ help:
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests train test test-torch test-jax test-ray soak check stubs abi asan tsan \
-       run-asan run-tsan bench bench-smoke dist clean help always
+        run-asan run-tsan bench bench-smoke dist clean help always
 .DELETE_ON_ERROR:
