@@ -57,6 +57,7 @@ __all__ = [
     "world",
 ]
 __all__ += ops.__all__
+
 __version__ = version()
 
 load_plugins_of_environment()

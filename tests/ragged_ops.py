@@ -17,6 +17,9 @@ from pathlib import Path
 import pytest
 
 import pyflowdata as flow
+from pyflowdata import registry
+from pyflowdata._native import check, ffi, lib, new_error
+from pyflowdata.op_functions import make_function
 
 HERE = Path(__file__).resolve().parent
 ops = types.SimpleNamespace()  # in the process where the plugin is loaded
@@ -32,8 +35,17 @@ def compile_plugin(library: Path) -> Path:
 
 
 def load(path: str) -> None:
-    for function in flow.load_library(path):
+    if hasattr(flow, "load_library"):
+        for function in flow.load_library(path):
+            setattr(ops, function.__name__, function)
+        return
+    number = len(registry.registered_ops())
+    err = new_error()
+    check(lib.pfd_library_load(path.encode(), err), err)
+    while (op := lib.pfd_op_at(number)) != ffi.NULL:
+        function = make_function(registry._read_op(op))
         setattr(ops, function.__name__, function)
+        number += 1
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +53,7 @@ def there(tmp_path_factory):
     library = compile_plugin(tmp_path_factory.mktemp("ragged_ops") / "ragged_ops.so")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), str(HERE.parent)]))
+        patch.setenv("TSAN_OPTIONS", "halt_on_error=1 " + os.environ.get("TSAN_OPTIONS", ""))
         context = multiprocessing.get_context("spawn")
         with concurrent.futures.ProcessPoolExecutor(
             1, mp_context=context, initializer=load, initargs=(str(library),)
@@ -52,13 +65,15 @@ def there(tmp_path_factory):
             yield call
 
 
-def write_lines(folder: Path, count: int = 600, special: dict[int, str] | None = None) -> list[str]:
-    """Writes lines of 1 to 40 letters, some of thousands, in four parts; returns them."""
+def write_lines(
+    folder: Path, count: int = 600, special: dict[int, str] | None = None, most: int = 40
+) -> list[str]:
+    """Writes lines of 1 to `most` letters, some of thousands, in four parts; returns them."""
     folder.mkdir(exist_ok=True)
     chance = random.Random(7)
     lines = []
     for i in range(count):
-        size = chance.randrange(1, 40) if i % 50 else 3000 + i
+        size = chance.randrange(1, most) if i % 50 else 3000 + i
         lines.append("".join(chance.choices("abcxyz", k=size)))
     for i, line in (special or {}).items():
         lines[i] = line
