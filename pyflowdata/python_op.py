@@ -377,21 +377,26 @@ def _ids(args: CData) -> np.ndarray[Any, np.dtype[np.int64]]:
 def _generator(args: CData, row: int) -> np.random.Generator:
     """Random numbers of a row: of seed, epoch, op and record, the same on any thread or rank.
 
-    One generator a thread: to make one costs as much as twenty numbers.
+    One generator a thread: to make one costs as much as many numbers.
     """
-    generator: np.random.Generator | None = getattr(_generators, "own", None)
-    if generator is None:
-        generator = _generators.own = np.random.Generator(np.random.Philox(0))
+    own: tuple[Any, ...] | None = getattr(_generators, "own", None)
+    if own is None:
+        start, key = np.zeros(4, np.uint64), np.zeros(2, np.uint64)
+        state = {
+            "bit_generator": "Philox",
+            "state": {"counter": start, "key": key},
+            "buffer": start,
+            "buffer_pos": 4,
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+        made = np.random.Generator(np.random.Philox(0))
+        own = _generators.own = (made, made.bit_generator, state, key)
+    generator: np.random.Generator = own[0]
+    bit_generator, state, key = own[1:]
     ordinal, bits = args.records[row].ordinal, args.host.random_bits
-    key = [bits(args.random_key, ordinal, draw) for draw in (0, 1)]
-    generator.bit_generator.state = {
-        "bit_generator": "Philox",
-        "state": {"counter": np.zeros(4, np.uint64), "key": np.array(key, np.uint64)},
-        "buffer": np.zeros(4, np.uint64),
-        "buffer_pos": 4,
-        "has_uint32": 0,
-        "uinteger": 0,
-    }
+    key[0], key[1] = bits(args.random_key, ordinal, 0), bits(args.random_key, ordinal, 1)
+    bit_generator.state = state
     return generator
 
 

@@ -19,7 +19,7 @@ from .row_types import RowType, read_row_type
 
 Array = npt.NDArray[Any]
 _ROW_BYTES = ffi.sizeof("pfd_ragged_row")
-_ROW = np.dtype([("data", np.uintp), ("size", np.int64), ("shape", np.uintp)])
+_ROW = np.dtype([("data", np.uint64), ("size", np.int64), ("shape", np.uint64)])
 assert [name for name, _ in ffi.typeof("pfd_ragged_row").fields] == [
     "data", "num_elements", "shape"
 ]  # fmt: skip
@@ -182,6 +182,10 @@ def output_view(tensor: CData, row_type: RowType, num_rows: int) -> Array:
                  row_type.dtype)  # fmt: skip
 
 
+def _address(memory: CData) -> np.uint64:
+    return np.uint64(int(ffi.cast("uintptr_t", memory)))
+
+
 def _alloc(args: CData, num_bytes: int) -> CData:
     memory = args.host.alloc(args.scratch, max(num_bytes, 1))
     if memory == ffi.NULL:
@@ -191,17 +195,15 @@ def _alloc(args: CData, num_bytes: int) -> CData:
 
 def write_ragged(args: CData, tensor: CData, rows: Sequence[Array], row_type: RowType) -> None:
     """Copies rows into the scratch, and points a ragged output there."""
+    ndim, sizes = len(row_type.shape), np.array([row.size for row in rows], np.int64)
+    values = np.concatenate([row.ravel() for row in rows])
+    memory = _alloc(args, values.nbytes)
+    _view(memory, values.shape, row_type.dtype)[...] = values
     out = _ragged_rows(tensor, len(rows))
-    ndim, size = len(row_type.shape), sum(row.nbytes for row in rows)
-    memory, shapes_memory = _alloc(args, size), ffi.NULL
-    address, at = int(ffi.cast("uintptr_t", memory)), 0
+    out["size"] = sizes
+    ends = np.cumsum(sizes) * row_type.dtype.itemsize
+    out["data"] = _address(memory) + (ends - sizes * row_type.dtype.itemsize).astype(np.uint64)
     if ndim > 1:
-        shapes_memory = _alloc(args, 8 * ndim * len(rows))
-        shapes = _view(shapes_memory, (len(rows), ndim), np.dtype(np.int64))
-        shapes[...] = [row.shape for row in rows]
-    shapes_address = int(ffi.cast("uintptr_t", shapes_memory))
-    for index, row in enumerate(rows):
-        _view(_at(address + at), row.shape, row_type.dtype)[...] = row
-        out[index] = (address + at, row.size,
-                      shapes_address + 8 * ndim * index if ndim > 1 else 0)  # fmt: skip
-        at += row.nbytes
+        shapes = _alloc(args, 8 * ndim * len(rows))
+        _view(shapes, (len(rows), ndim), np.dtype(np.int64))[...] = [row.shape for row in rows]
+        out["shape"] = _address(shapes) + 8 * ndim * np.arange(len(rows), dtype=np.uint64)

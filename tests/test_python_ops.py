@@ -718,6 +718,9 @@ def test_ctrl_c_while_others_are_inside(folder):
         assert numbers([(batch,) for batch in iterator]) == list(range(NUM_RECORDS))
 
 
+@pytest.mark.skipif(
+    "tsan" in os.environ.get("LD_PRELOAD", ""), reason="TSan has no threads after a fork"
+)
 def test_a_forked_child_has_the_op(folder):
     x, y = pairs(folder)
     blob = centre(x, y)
