@@ -183,7 +183,8 @@ def output_view(tensor: CData, row_type: RowType, num_rows: int) -> Array:
 
 
 def _address(memory: CData) -> np.uint64:
-    return np.uint64(int(ffi.cast("uintptr_t", memory)))
+    address: np.uint64 = np.uint64(int(ffi.cast("uintptr_t", memory)))
+    return address
 
 
 def _alloc(args: CData, num_bytes: int) -> CData:
