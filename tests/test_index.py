@@ -461,6 +461,7 @@ def test_file_systems_without_locks(data, cache, tmp_path):
         process = start(data, cache, LD_PRELOAD=library)
         answers.append(process.communicate("\n", timeout=120)[0].split()[:2])
     assert answers == [["True", "True"], ["False", "True"]]
+    assert stored(cache, "*") == stored(cache)
 
 
 # ---- The command -------------------------------------------------------------------------------
