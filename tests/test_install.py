@@ -72,6 +72,7 @@ def test_installed(checkout, venv, tmp_path):
     assert venv.parent.parent in package.parents
     names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
     assert {"libpyflowdata.so", "py.typed", "ops.pyi", "include/pyflowdata/op.h"} <= names
+    assert "integrations/torch.py" in names
 
 
 def test_editable(checkout, venv, tmp_path):
