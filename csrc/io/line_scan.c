@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    entries_per_piece = 4,
+    entries_per_piece = 8,
     entry_bytes = PFD_BLOCKS_PER_ENTRY * PFD_LINE_BLOCK_BYTES,
     piece_bytes = entries_per_piece * entry_bytes,
     mark_bytes = 16 * 1024,

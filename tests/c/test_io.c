@@ -172,7 +172,7 @@ static void test_lines(void)
 static void test_long_texts(void)
 {
     enum { size = 4 * 1024 * 1024 };
-    static const int64_t cut = 4 * 28 * 8192;
+    static const int64_t cut = 8 * 28 * 4096;
     uint8_t *text = malloc(size);
     pfd_record *expected = malloc((size / 2 + 1) * sizeof *expected), *got = malloc(sizeof *got);
     CHECK(text && expected && got);
