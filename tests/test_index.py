@@ -1,4 +1,4 @@
-"""Indexes: what they find, where they are kept, and that no file of the cache is trusted blindly."""
+"""Indexes: what they find, where they lie, and that no file of the cache is trusted blindly."""
 
 from __future__ import annotations
 
