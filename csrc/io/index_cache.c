@@ -64,7 +64,7 @@ typedef struct cached {
     char *folder, *path; /* owned */
 } cached;
 
-static const pfd_index_request *request_of(const pfd_open_args *args)
+static pfd_index_request *request_of(const pfd_open_args *args)
 {
     size_t least = offsetof(pfd_open_args, index) + sizeof args->index;
     return args->struct_size >= least ? args->index : NULL;
@@ -249,7 +249,7 @@ static pfd_status find_or_build(const cached *self, pfd_index_build_fn build, vo
 pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_build_fn build,
                             void *ctx, pfd_index_image **out, pfd_error *err)
 {
-    pfd_index_request *request = (pfd_index_request *)(uintptr_t)request_of(args);
+    pfd_index_request *request = request_of(args);
     cached self = {.args = args, .kind = kind, .num_threads = pfd_index_threads(args)};
     if (!request) return build(ctx, self.num_threads, out, err);
     int64_t since = pfd_clock_ns();

@@ -285,8 +285,7 @@ static void put_stride(const filling *self, int64_t i, int64_t stride)
     if (stride > largest_of(width)) add_to_head(self, group, PFD_GROUP_IS_LOOSE);
 }
 
-/* Writes mark by mark from the piece's mark `begin` on, up to `end`; returns the last one's place.
- */
+/* Writes the piece's first `end` marks, one by one; returns the place of the last. */
 static int64_t fill_marks(const filling *self, const pfd_mark_piece *piece, int64_t end)
 {
     const int shift = self->marks->shift;

@@ -34,7 +34,7 @@ static pfd_status read_window(pfd_text_walk *walk, pfd_error *err)
     }
 }
 
-/* 0 at the end of the file, 1 where there is text, else a failure. */
+/* Sees to text in the window; PFD_END at the end of the file. */
 static pfd_status look(pfd_text_walk *walk, pfd_error *err)
 {
     if (walk->at >= walk->file->size) return PFD_END;
