@@ -14,8 +14,10 @@ The ops are functions of this module, made from the C library's registry: `help(
 from . import ops
 from ._native import include_dir, version
 from ._world import World, world
+from .compiler import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .errors import (
     CancelledError,
+    CompileError,
     CorruptDataError,
     Error,
     FileError,
@@ -28,11 +30,13 @@ from .graph import Blob
 from .loader import DataLoader
 from .op_builder import user_op_builder
 from .ops import *  # noqa: F403
+from .plugins import Plugin, load_library, load_plugins_of_environment
 from .ragged import Ragged
 
 __all__ = [
     "Blob",
     "CancelledError",
+    "CompileError",
     "CorruptDataError",
     "DataLoader",
     "Error",
@@ -40,10 +44,12 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "OutOfMemoryError",
+    "Plugin",
     "Ragged",
     "UnsupportedError",
     "World",
     "include_dir",
+    "load_library",
     "ops",
     "user_op_builder",
     "world",
@@ -51,3 +57,5 @@ __all__ = [
 __all__ += ops.__all__
 
 __version__ = version()
+
+load_plugins_of_environment()

@@ -17,13 +17,24 @@
 
 enum { FOLDED_BYTES = 64 };
 
+static const char BUILT_IN[] = "built in";
+
+/* A plugin whose ops are here. */
+struct added_plugin {
+    struct added_plugin *next;
+    const pfd_plugin *author;
+    pfd_plugin plugin; /* with all fields of this library */
+    char origin[];
+};
+
 static pthread_once_t built = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for what grows */
 static struct {
     const pfd_registered_op **ops;
     const char **names;
     int64_t size, capacity;
-    pfd_error fault; /* PFD_OK: the registry is good */
+    struct added_plugin *plugins; /* the latest first */
+    pfd_error fault;              /* PFD_OK: the registry is good */
 } registry;
 
 int32_t pfd_op_is_reader(const pfd_op *op)
@@ -101,22 +112,24 @@ static const pfd_registered_op *find(const char *name)
     return NULL;
 }
 
-static pfd_status check_free(const pfd_op *op, const char *name, pfd_error *err)
+static pfd_status check_free(const pfd_op *op, const char *name, const pfd_registered_op *old,
+                             pfd_error *err)
 {
     const pfd_registered_op *known = find(name);
-    if (!known) return PFD_OK;
+    if (!known || known == old) return PFD_OK;
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
                     "descriptor of op '%s': the name '%s' is that of op '%s' (%s)", op->name, name,
                     known->op->name, known->origin);
 }
 
-static pfd_status check_names_free(const pfd_op *op, pfd_error *err)
+/* `old`: the op whose place it takes; NULL: none. */
+static pfd_status check_names_free(const pfd_op *op, const pfd_registered_op *old, pfd_error *err)
 {
-    PFD_TRY(check_free(op, op->name, err));
+    PFD_TRY(check_free(op, op->name, old, err));
     char buffer[PFD_CHOICES_BYTES];
     const char *names[PFD_MAX_CHOICES];
     int64_t n = op->aliases ? pfd_split_choices(op->aliases, buffer, names) : 0;
-    for (int64_t i = 0; i < n; i++) PFD_TRY(check_free(op, names[i], err));
+    for (int64_t i = 0; i < n; i++) PFD_TRY(check_free(op, names[i], old, err));
     return PFD_OK;
 }
 
@@ -142,32 +155,35 @@ static void free_op(pfd_registered_op *op)
 }
 
 /* The author's descriptor, copied, checked and made public. */
-static pfd_status register_op(const pfd_op *author, pfd_registered_op *op, pfd_error *err)
+static pfd_status register_op(const pfd_op *author, pfd_registered_op *op,
+                              const pfd_registered_op *old, pfd_error *err)
 {
     pfd_op *copy;
     PFD_TRY(pfd_op_copy(author, &copy, err));
     op->op = op->public_op = copy;
     PFD_TRY(pfd_descriptor_check(copy, err));
-    PFD_TRY(check_names_free(copy, err));
+    PFD_TRY(check_names_free(copy, old, err));
     if (pfd_op_is_reader(copy)) PFD_TRY(make_public_op(copy, &op->public_op, err));
     return pfd_descriptor_check_names(op->public_op, err);
 }
 
-static pfd_status add_op(const pfd_op *author, const char *origin, pfd_error *err)
+/* Adds an op behind the others, or at `place` for the one that is there. */
+static pfd_status add_op(const pfd_op *author, const char *origin, int64_t place, pfd_error *err)
 {
     PFD_TRY(reserve(1, err));
     pfd_registered_op *op = calloc(1, sizeof *op);
     if (!op) return pfd_fail_memory(err, (int64_t)sizeof *op, "the registry");
     op->author = author;
     op->origin = origin;
-    pfd_status status = register_op(author, op, err);
+    op->former = place < registry.size ? registry.ops[place] : NULL;
+    pfd_status status = register_op(author, op, op->former, err);
     if (status != PFD_OK) {
         free_op(op);
         return status;
     }
-    registry.ops[registry.size] = op;
-    registry.names[registry.size] = op->op->name;
-    registry.size++;
+    registry.ops[place] = op;
+    registry.names[place] = op->op->name;
+    if (!op->former) registry.size++;
     return PFD_OK;
 }
 
@@ -178,12 +194,24 @@ static pfd_status add_all(pfd_error *err)
     PFD_TRY(pfd_attr_table_check("(every reader of files)", pfd_file_attr_table,
                                  pfd_file_attr_count, sizeof(pfd_file_attrs), err));
     for (size_t i = 0; pfd_builtin_ops[i]; i++)
-        PFD_TRY(add_op(pfd_builtin_ops[i], "built in", err));
+        PFD_TRY(add_op(pfd_builtin_ops[i], BUILT_IN, registry.size, err));
     return PFD_OK;
+}
+
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void give_lock(void)
+{
+    pthread_mutex_unlock(&lock);
 }
 
 static void build(void)
 {
+    /* A child that is forked while another thread holds the lock would wait for ever. */
+    (void)pthread_atfork(take_lock, give_lock, give_lock);
     pfd_error_init(&registry.fault);
     (void)add_all(&registry.fault);
 }
@@ -210,37 +238,101 @@ static void fail_unknown(const char *name, pfd_error *err)
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
-static int32_t has_op(const pfd_op *author)
+static struct added_plugin *find_plugin(const pfd_plugin *author)
 {
-    for (int64_t i = 0; i < registry.size; i++)
-        if (registry.ops[i]->author == author) return 1;
-    return 0;
+    struct added_plugin *added = registry.plugins;
+    while (added && added->author != author) added = added->next;
+    return added;
+}
+
+/* Where an op goes: to the place of another plugin's op of that name, or behind all. */
+static int64_t place_of(const pfd_op *author, const char *origin, int32_t replace)
+{
+    for (int64_t i = 0; replace && i < registry.size; i++) {
+        const pfd_registered_op *known = registry.ops[i];
+        if (known->origin != BUILT_IN && known->origin != origin && author->name &&
+            same_name(author->name, known->op->name))
+            return i;
+    }
+    return registry.size;
+}
+
+static void put_back(const pfd_registered_op **before, int64_t size)
+{
+    for (int64_t i = 0; i < registry.size; i++) {
+        if (i < size && registry.ops[i] == before[i]) continue;
+        free_op((pfd_registered_op *)(uintptr_t)registry.ops[i]);
+        if (i >= size) continue;
+        registry.ops[i] = before[i];
+        registry.names[i] = before[i]->op->name;
+    }
+    registry.size = size;
 }
 
 /* All ops or none. */
-static pfd_status add_plugin(const pfd_plugin *plugin, const char *origin, pfd_error *err)
+static pfd_status add_ops(const struct added_plugin *added, int32_t replace, pfd_error *err)
 {
-    if (has_op(plugin->ops[0])) return PFD_OK; /* loaded before */
-    int64_t before = registry.size;
-    for (uint32_t i = 0; i < plugin->num_ops; i++) {
-        pfd_status status = add_op(plugin->ops[i], origin, err);
-        if (status == PFD_OK) continue;
-        while (registry.size > before)
-            free_op((pfd_registered_op *)(uintptr_t)registry.ops[--registry.size]);
+    int64_t size = registry.size;
+    size_t bytes = (size_t)size * sizeof *registry.ops + 1;
+    const pfd_registered_op **before = malloc(bytes);
+    if (!before) return pfd_fail_memory(err, (int64_t)bytes, "the registry");
+    if (size > 0) memcpy(before, registry.ops, (size_t)size * sizeof *before);
+    pfd_status status = PFD_OK;
+    for (uint32_t i = 0; i < added->plugin.num_ops && status == PFD_OK; i++) {
+        const pfd_op *author = added->plugin.ops[i];
+        status = add_op(author, added->origin, place_of(author, added->origin, replace), err);
+    }
+    if (status != PFD_OK) put_back(before, size);
+    free(before);
+    return status;
+}
+
+static int32_t has_all(const pfd_plugin *plugin)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < plugin->num_ops; i++)
+        for (int64_t j = 0; j < registry.size; j++)
+            found += registry.ops[j]->author == plugin->ops[i];
+    return found == plugin->num_ops;
+}
+
+static struct added_plugin *copy_plugin(const pfd_plugin *author, const char *origin)
+{
+    size_t length = strlen(origin) + 1;
+    struct added_plugin *added = calloc(1, sizeof *added + length);
+    if (!added) return NULL;
+    size_t size = author->struct_size;
+    memcpy(&added->plugin, author, size < sizeof *author ? size : sizeof *author);
+    memcpy(added->origin, origin, length);
+    added->plugin.struct_size = sizeof(pfd_plugin);
+    added->author = author;
+    return added;
+}
+
+static pfd_status add_plugin(const pfd_plugin *author, const char *origin, int32_t replace,
+                             pfd_error *err)
+{
+    const struct added_plugin *known = find_plugin(author);
+    if (known) return has_all(author) ? PFD_OK : add_ops(known, replace, err);
+    struct added_plugin *added = copy_plugin(author, origin);
+    if (!added) return pfd_fail_memory(err, (int64_t)sizeof *added, "the registry");
+    pfd_status status = add_ops(added, replace, err);
+    if (status != PFD_OK) {
+        free(added);
         return status;
     }
+    added->next = registry.plugins;
+    registry.plugins = added;
     return PFD_OK;
 }
 
-pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, pfd_error *err)
+pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
+                            const pfd_plugin **out, pfd_error *err)
 {
     PFD_TRY(ensure_built(err));
-    char *kept = strdup(origin);
-    if (!kept) return pfd_fail_memory(err, (int64_t)strlen(origin), "the registry");
     pthread_mutex_lock(&lock);
-    int64_t before = registry.size;
-    pfd_status status = add_plugin(plugin, kept, err);
-    if (registry.size == before) free(kept);
+    pfd_status status = add_plugin(plugin, origin, replace, err);
+    if (status == PFD_OK && out) *out = &find_plugin(plugin)->plugin;
     pthread_mutex_unlock(&lock);
     return status;
 }
