@@ -28,6 +28,7 @@ from .graph import Blob
 from .loader import DataLoader
 from .op_builder import user_op_builder
 from .ops import *  # noqa: F403
+from .ragged import Ragged
 
 __all__ = [
     "Blob",
@@ -39,6 +40,7 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "OutOfMemoryError",
+    "Ragged",
     "UnsupportedError",
     "World",
     "include_dir",
