@@ -61,13 +61,9 @@ def compiled(
 class Compiled(Described):
     """Reads C's memory as it is: rows of one shape."""
 
+    takes_ragged = False
+
     def infer(self, inputs: Sequence[RowType], attrs: Mapping[str, Any]) -> list[RowType]:
-        for name, given in zip(self.inputs, inputs, strict=True):
-            if given.is_ragged:
-                raise UnsupportedError(
-                    f"the input '{name}' has rows of {given}; a numba function takes rows of one "
-                    "shape: pad them before, or register a function of Python"
-                )
         types = super().infer(inputs, attrs)
         for name, declared in zip(self.outputs, types, strict=True):
             if declared.is_ragged:
@@ -88,7 +84,7 @@ def _of_cfunc(
             "compute() of pyflowdata/op.h, and inputs must name its inputs; an njit function needs "
             "neither"
         )
-    described = Described(function, list(inputs), (), (), inputs, outputs)
+    described = Compiled(function, list(inputs), (), (), inputs, outputs)
     return described, ffi.cast(_COMPUTE, function.address)
 
 

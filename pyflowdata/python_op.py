@@ -55,7 +55,10 @@ class Described:
         from_host: Which of `rng` and `ids` it wants.
         types: What is declared of inputs; those that are left out may be anything.
         specs: What is declared of outputs: a RowType, or a function of the inputs' types.
+        takes_ragged: Whether rows may differ in shape.
     """
+
+    takes_ragged = True
 
     def __init__(
         self,
@@ -335,6 +338,7 @@ class PythonOp:
         op = new_struct("pfd_op")
         op.attr_size, op.port_size = ffi.sizeof("pfd_attr"), ffi.sizeof("pfd_port")
         op.flags = lib.PFD_WHOLE_BATCH if self.is_batch else 0
+        op.flags |= lib.PFD_TAKES_RAGGED if described.takes_ragged else 0
         op.name, op.doc = kept(self.name), kept(_sentences(described.function))
         op.attrs, op.attrs_struct_size = attr_table(described.attrs, self._said, keep)
         op.num_attrs = len(described.attrs)

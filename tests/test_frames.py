@@ -29,12 +29,9 @@ PFD_PLUGIN("frames", "1.0", &pfd_op_framed_reader, &pfd_op_fixed_reader)
 
 
 def load_plugin(path):
-    from pyflowdata._native import check, lib, new_error
-    from pyflowdata.registry import registered_ops
+    import pyflowdata as flow
 
-    err = new_error()
-    check(lib.pfd_library_load(path.encode(), err), err)
-    registered_ops.cache_clear()
+    flow.load_library(path)
 
 
 @pytest.fixture(scope="module")
