@@ -159,7 +159,8 @@ def resident_pages(path):
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
         array = np.frombuffer(mapped, np.uint8)
         found = (ctypes.c_ubyte * -(-len(array) // mmap.PAGESIZE))()
-        failed = libc.mincore(ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(len(array)), found)
+        address, size = ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(len(array))
+        failed = libc.mincore(address, size, found)
         del array
         assert not failed, os.strerror(ctypes.get_errno())
         return np.frombuffer(found, np.uint8) & 1 == 1
