@@ -64,6 +64,7 @@ class Compiled(Described):
     takes_ragged = False
 
     def infer(self, inputs: Sequence[RowType], attrs: Mapping[str, Any]) -> list[RowType]:
+        """The types of the outputs; sizes of the inputs are known by now."""
         types = super().infer(inputs, attrs)
         for name, declared in zip(self.outputs, types, strict=True):
             if declared.is_ragged:

@@ -927,6 +927,21 @@ def test_numba_needs_no_gil(folder, numba):
     assert ready[1] <= 2
 
 
+def test_numba_takes_rows_of_one_shape(folder, numba):
+    uneven = flow.register_decoder(
+        lambda x: x[: int(x[0]) % 2], outputs={"out": ("float64", (None,))}, per="row",
+        name="Uneven",
+    )  # fmt: skip
+    inputs = {"x": ("float64", (None,))}
+    kernel = numba.njit(lambda x, out: None)
+    op = flow.register_decoder(kernel, inputs=inputs, outputs={"out": "int8"}, name="NumbaEven")
+    rows = uneven(pairs(folder)[0])
+    with pytest.raises(flow.Error, match="ragged|one shape"):
+        op(rows)
+    op = flow.register_decoder(kernel, inputs=inputs, outputs={"out": lambda x: x}, name="NumbaOdd")
+    assert op(pairs(folder)[0]).shape == (30, 1)
+
+
 def test_what_of_numba_cannot_be_an_op(numba):
     def refuse_numba(message, function, inputs, **options):
         refuse(message, numba.njit(**options)(function), inputs=inputs)
