@@ -138,7 +138,7 @@ def _output_types(described: Described, attrs: Sequence[PythonAttr]) -> list[Row
         ) from failure
 
 
-# ---- The kernel -----------------------------------------------------------------------------------
+# ---- The kernel ---------------------------------------------------------------------------------
 
 
 def _words(struct: str, *fields: str) -> int:

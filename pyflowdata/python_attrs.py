@@ -150,7 +150,7 @@ def python_attrs(
 
 
 def attr_table(attrs: Sequence[PythonAttr], owner: str, keep: list[CData]) -> tuple[CData, int]:
-    """The `pfd_attr[]` of an op, and the bytes of its attr struct; `keep` owns what it points to."""
+    """The `pfd_attr[]` of an op, and the bytes of its attr struct; `keep` owns its memory."""
 
     def kept(value: bytes | None) -> CData:
         if value is None:

@@ -42,7 +42,7 @@ _main_thread = threading.main_thread()
 _generators = threading.local()
 
 
-# ---- What a function is ---------------------------------------------------------------------------
+# ---- What a function is -------------------------------------------------------------------------
 
 
 class Described:
@@ -144,7 +144,7 @@ def name_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-# ---- The op -----------------------------------------------------------------------------------------
+# ---- The op -------------------------------------------------------------------------------------
 
 
 class PythonOp:

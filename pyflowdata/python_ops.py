@@ -46,7 +46,7 @@ def _check_outputs(outputs: Any) -> None:
             raise InvalidArgumentError(f"outputs names {shown(name)}; a name is a str")
 
 
-# ---- The public face --------------------------------------------------------------------------------
+# ---- The public face ----------------------------------------------------------------------------
 
 
 @overload
