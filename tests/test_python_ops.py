@@ -918,17 +918,21 @@ def test_numba_needs_no_gil(folder, numba):
 
     @numba.njit
     def compiled(x, out):
-        out[:] = x[:, 0]
+        noise = 0.0
+        for i in range(1_000_000):
+            noise += np.sqrt(i)
+        out[:] = x[:, 0] + (noise < 0)
 
-    ready = []
-    for function in (compiled, lambda x: (time.sleep(0.05), x[:, 0])[1]):
+    def made_while_held(function):
         with open_with(function) as loader:
             next(iter(loader))
             before = loader.stats()["slots_ready"]
             hold(200_000)
-            ready.append(loader.stats()["slots_ready"] - before)
-            assert before < 17 or function is compiled
-    assert ready[1] <= 2
+            return loader.stats()["slots_ready"] - before
+
+    interpreted = [made_while_held(lambda x: (time.sleep(0.01), x[:, 0])[1]) for _ in range(3)]
+    assert max(interpreted) <= 2  # those whose function had returned
+    assert any(made_while_held(compiled) > 3 for _ in range(20))
 
 
 def test_numba_takes_rows_of_one_shape(folder, numba):
