@@ -13,6 +13,7 @@ The ops are functions of this module, made from the C library's registry: `help(
 
 from . import ops
 from ._native import include_dir, version
+from ._world import World, world
 from .errors import (
     CancelledError,
     CorruptDataError,
@@ -39,9 +40,11 @@ __all__ = [
     "InvalidArgumentError",
     "OutOfMemoryError",
     "UnsupportedError",
+    "World",
     "include_dir",
     "ops",
     "user_op_builder",
+    "world",
 ]
 __all__ += ops.__all__
 

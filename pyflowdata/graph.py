@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import operator
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ._native import CData, check, encode, ffi, lib, new_error, text
+from ._world import World, find_world, is_left_open
 from .attr_values import attr_values
 from .errors import Error, InvalidArgumentError, shown
 from .registry import Op
 
 
 class Node:
-    """One use of an op, checked, with its inputs.  Immutable."""
+    """One use of an op, checked, with its inputs.  Immutable.
 
-    __slots__ = ("__weakref__", "handle", "name", "op", "outputs")
+    Attributes:
+        worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
+            rank and world_size has what `world()` finds when its node is made.
+    """
+
+    __slots__ = ("__weakref__", "handle", "name", "op", "outputs", "worlds")
 
     def __init__(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
@@ -32,12 +41,23 @@ class Node:
         Raises:
             InvalidArgumentError: Names the attr or input, what it is, and what is allowed.
         """
+        found: World | None = None
         try:
+            if op.is_reader and is_left_open(values):
+                found = find_world()
+                values = {**values, "rank": found.rank, "world_size": found.world_size}
             self._create(op, name, inputs, values)
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name
+            if found and re.search(r"\bworld_size'? = \d", failure.message):
+                failure.message += f" (world_size was found out: {found.source})"
             raise
+        self.worlds: tuple[World, ...] = (
+            (found or _given_world(values),)
+            if op.is_reader
+            else tuple(dict.fromkeys(world for blob in inputs for world in blob.node.worlds))
+        )
         self.outputs = tuple(
             _make_blob(self, index)
             for index, port in enumerate(op.outputs)
@@ -71,6 +91,12 @@ class Node:
         self.handle = ffi.gc(out[0], lib.pfd_node_release)
         self.op = op
         self.name = name or ""
+
+
+def _given_world(values: Mapping[str, Any]) -> World:
+    """Of attrs that C has accepted."""
+    rank, world_size = (operator.index(values[name]) for name in ("rank", "world_size"))
+    return World(rank, world_size, "as given")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

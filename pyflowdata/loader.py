@@ -14,7 +14,7 @@ from ._native import check, exception, ffi, lib, new_error, new_struct
 from .batches import Array, BatchArrays
 from .errors import CancelledError, Error, InvalidArgumentError, UnsupportedError
 from .graph import Blob
-from .opening import arrange, open_loader, read_info, read_readers, warn_of_readers
+from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
 from .state import LAST_EPOCH, make_state, read_state
 
 __all__ = ["DataLoader"]
@@ -134,6 +134,7 @@ class DataLoader(Generic[BatchT]):
         self._info = read_info(self._handle)
         self._num_batches: int = self._info.num_batches
         self._arrays = BatchArrays(wanted, self._info)
+        self._rank = rank_of(wanted)  # in words
         self._readers = read_readers(self._handle, self._info.num_readers)
         warn_of_readers(self._readers)
 
@@ -285,6 +286,7 @@ class DataLoader(Generic[BatchT]):
     def __repr__(self) -> str:
         parts = [str(reader) for reader in self._readers]
         steps = self._num_batches if self._num_batches >= 0 else "unknown"
+        parts.append(self._rank)
         parts.append(
             f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
             f"prefetch={self._info.prefetch}" + ("" if self._life == _OPEN else f", {self._life}")

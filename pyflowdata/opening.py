@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ._native import CData, check, ffi, lib, new_error, new_struct, text
+from ._world import World
 from .batches import Array
 from .errors import InvalidArgumentError, UnsupportedError, shown
 from .graph import Blob
@@ -79,7 +80,24 @@ def open_loader(
     slots = ffi.new("pfd_blob[]", len(blobs))
     for slot, blob in zip(slots, blobs, strict=True):
         blob.fill(slot)
-    return _Opening(blobs, options, slots).wait()
+    worlds = _worlds(blobs)
+    try:
+        return _Opening(blobs, options, slots).wait()
+    except InvalidArgumentError as failure:
+        if len({(world.rank, world.world_size) for world in worlds}) > 1:
+            failure.message += f" (readers are for {', '.join(map(str, worlds))})"
+        raise
+
+
+def _worlds(blobs: list[Blob]) -> list[World]:
+    return list(dict.fromkeys(world for blob in blobs for world in blob.node.worlds))
+
+
+def rank_of(blobs: list[Blob]) -> str:
+    """Rank and world size of an open loader, which are the same in all its readers, and why."""
+    worlds = _worlds(blobs)
+    sources = "; ".join(dict.fromkeys(world.source for world in worlds))
+    return f"rank={worlds[0].rank}/{worlds[0].world_size} ({sources})"
 
 
 class _Opening:

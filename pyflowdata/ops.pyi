@@ -21,6 +21,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -29,8 +30,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[False] = False,
@@ -51,6 +52,9 @@ def MiniReader(
         part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
         part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
             is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
         batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
             be divisible by world_size.
         last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
@@ -70,9 +74,11 @@ def MiniReader(
             same for readers that shall stay paired; empty takes the reader's name.
         group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
             their group, in readers that make batches of one group each.
-        rank (int, default 0, at least 0): Which part of every batch this process gets, counted from
-            0.
-        world_size (int, default 1, at least 1): Number of ranks that share every batch.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
         on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
             raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
             delivers a row of zeros whose mask is False.
@@ -104,6 +110,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -112,8 +119,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[False] = False,
@@ -127,6 +134,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -135,8 +143,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[True],
@@ -150,6 +158,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -158,8 +167,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: Literal[True],
@@ -173,6 +182,7 @@ def MiniReader(
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -181,8 +191,8 @@ def MiniReader(
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
-    rank: int = 0,
-    world_size: int = 1,
+    rank: int = -1,
+    world_size: int = -1,
     on_error: Literal["raise", "skip", "pad"] = "raise",
     max_errors: int = -1,
     with_mask: bool = False,

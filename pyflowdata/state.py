@@ -59,7 +59,6 @@ class Reader:
         return (
             f"{self.name}: seed={self.seed}, files={self.files}, batch_size={self.batch_size}"
             + (f", records={self.records}" if self.records >= 0 else "")
-            + (f", rank={self.rank}/{self.world_size}" if self.world_size > 1 else "")
         )
 
 

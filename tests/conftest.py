@@ -14,6 +14,12 @@ ROOT = Path(__file__).resolve().parent.parent
 if importlib.util.find_spec("pyflowdata") is None:
     sys.path.insert(0, str(ROOT))
 
+# Readers find their rank in these: without them the tests are one process, under any launcher.
+LAUNCHERS = "HOROVOD_ JSM_ MPI_LOCAL MV2_ OMPI_ PMI_ PMIX_ PRTE_ SLURM_ TORCHELASTIC_".split()
+for variable in [*os.environ]:
+    if variable in ("RANK", "WORLD_SIZE") or variable.startswith(tuple(LAUNCHERS)):
+        del os.environ[variable]
+
 SANITIZED = "LD_PRELOAD" in os.environ
 
 # Marker -> its meaning, and the test files that carry it as a whole.

@@ -192,7 +192,7 @@ def test_drawn_seed_is_shown():
 
 
 def test_default_seed_is_said_once_for_a_reader():
-    attrs = {"random_shuffle": True, "world_size": 2}
+    attrs = {"random_shuffle": True, "rank": 0, "world_size": 2}
     for name in ("one", "other"):
         says = f"{name}: seed is left open with world_size = 2; 0 is used"
         with pytest.warns(UserWarning, match=says) as told:

@@ -2,7 +2,9 @@
 #include "io/input_files.h"
 
 #include "core/error.h"
+#include "core/cpu.h"
 #include "core/hash.h"
+#include "core/scratch.h"
 #include "io/sigbus_guard.h"
 
 #include <errno.h>
@@ -12,15 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* What the file was at open. */
 typedef struct file_state {
-    char *absolute;             /* path that holds when the working folder changes; owned */
     pfd_guarded_region *region; /* NULL: not mapped */
-    dev_t device;
-    ino_t inode;
     struct timespec modified;
 } file_state;
 
@@ -29,8 +29,10 @@ struct pfd_input_files {
     pfd_input_file *files;
     const pfd_file **list; /* the same, for ops */
     file_state *states;
-    int64_t bytes;
+    int64_t bytes, fds; /* of all files; kept open */
+    int32_t access;     /* MAP or READ from here on */
     uint64_t fingerprint;
+    _Atomic int64_t bytes_read;
     _Atomic int64_t fault; /* 1 + index of a file in which a SIGBUS struck; 0: none */
 };
 
@@ -64,33 +66,52 @@ static pfd_status fail_map(pfd_error *err, const char *path, int reason)
                          reason == ENOMEM ? hint : "");
 }
 
-/* Maps an open file and guards the mapping.  An empty one needs neither. */
-static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, const char *path,
-                           pfd_error *err)
+static pfd_status note_file(pfd_input_files *self, int64_t i, int fd, pfd_error *err)
 {
     struct stat st;
+    pfd_input_file *opened = &self->files[i];
+    const char *path = opened->file.path;
     if (fstat(fd, &st) != 0) return fail_open(err, path, errno);
     if (!S_ISREG(st.st_mode)) return fail_kind(err, path, st.st_mode);
-    if ((uint64_t)st.st_size > SIZE_MAX / 2) return fail_map(err, path, EFBIG);
+    opened->device = st.st_dev;
+    opened->inode = st.st_ino;
+    opened->file.size = st.st_size;
+    opened->bytes_read = &self->bytes_read;
+    self->states[i].modified = st.st_mtim;
+    self->bytes += st.st_size;
+    if (st.st_size == 0) opened->data = (const uint8_t *)"";
+    return PFD_OK;
+}
+
+/* Maps an open file and guards the mapping.  Where the address space is used up the file is read,
+ * unless the user asked for a mapping. */
+static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, pfd_error *err)
+{
     pfd_input_file *opened = &self->files[i];
-    pfd_file *file = &opened->file;
+    int64_t size = opened->file.size;
+    if ((uint64_t)size > SIZE_MAX / 2) return fail_map(err, opened->file.path, EFBIG);
+    void *data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) {
+        if (errno == ENOMEM && self->access == PFD_FILE_ACCESS_AUTO) return PFD_OK;
+        return fail_map(err, opened->file.path, errno);
+    }
     file_state *state = &self->states[i];
-    state->device = st.st_dev;
-    state->inode = st.st_ino;
-    state->modified = st.st_mtim;
-    file->size = st.st_size;
-    opened->data = (const uint8_t *)"";
-    self->bytes += file->size;
-    if (file->size == 0) return PFD_OK;
-    void *data = mmap(NULL, (size_t)file->size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED) return fail_map(err, path, errno);
-    state->region = pfd_sigbus_guard_add(data, file->size, &self->fault, i + 1);
+    state->region = pfd_sigbus_guard_add(data, size, &self->fault, i + 1);
     if (!state->region) {
-        munmap(data, (size_t)file->size);
+        munmap(data, (size_t)size);
         return pfd_fail_memory(err, 64, "guarding a file");
     }
     opened->data = data;
     return PFD_OK;
+}
+
+/* Other parts of the process need descriptors too: beyond a half of them, a file that is read is
+ * opened for each read. */
+static int64_t most_fds(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 512;
+    return (int64_t)limit.rlim_cur / 2;
 }
 
 /* Symbolic links stay: it is the file that the path leads to by then that counts. */
@@ -106,50 +127,104 @@ static char *absolute_path(const char *path)
 static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *err)
 {
     int64_t i = self->size;
+    pfd_input_file *opened = &self->files[i];
     char *copy = strdup(path);
-    self->files[i].file =
-        (pfd_file){.struct_size = sizeof(pfd_file), .index = (int32_t)i, .path = copy};
-    self->list[i] = &self->files[i].file;
-    self->states[i].absolute = absolute_path(path);
+    opened->file = (pfd_file){.struct_size = sizeof(pfd_file), .index = (int32_t)i, .path = copy};
+    opened->absolute = absolute_path(path);
+    opened->fd = -1;
+    self->list[i] = &opened->file;
     self->size++;
-    if (!copy || !self->states[i].absolute)
-        return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
+    if (!copy || !opened->absolute) return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
     /* O_NONBLOCK: opening a FIFO would wait for its writer. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return fail_open(err, path, errno);
-    pfd_status status = map_file(self, i, fd, path, err);
-    close(fd);
+    pfd_status status = note_file(self, i, fd, err);
+    if (status == PFD_OK && !opened->data && self->access != PFD_FILE_ACCESS_READ)
+        status = map_file(self, i, fd, err);
+    if (status == PFD_OK && !opened->data && self->fds < most_fds()) {
+        opened->fd = fd;
+        self->fds++;
+    } else {
+        close(fd);
+    }
     return status;
+}
+
+/* ---- Which access ---------------------------------------------------------------------------- */
+
+/* What is left of the address space, where that is limited (ulimit -v). */
+static int64_t free_address_space(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return INT64_MAX;
+    long long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "re");
+    if (statm && fscanf(statm, "%lld", &pages) != 1) pages = 0;
+    if (statm) (void)fclose(statm);
+    return (int64_t)limit.rlim_cur - (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+/* Files that are not there are found when they are opened. */
+static int32_t choose_access(char *const *paths, int64_t n)
+{
+    int64_t bytes = 0, most = pfd_memory_limit() / 4 * 3, space = free_address_space() / 2;
+    if (space < most) most = space;
+    for (int64_t i = 0; i < n && bytes <= most; i++) {
+        struct stat st;
+        if (stat(paths[i], &st) == 0 && st.st_size > 0) bytes += st.st_size;
+    }
+    return bytes <= most ? PFD_FILE_ACCESS_AUTO : PFD_FILE_ACCESS_READ;
 }
 
 /* ---- Fingerprint ----------------------------------------------------------------------------- */
 enum { sample_size = 4096, samples_between = 6 };
 
-static uint64_t fingerprint_of(uint64_t hash, const pfd_file *file)
+/* Adds a piece of a file to *hash. */
+static pfd_status hash_piece(const pfd_file *file, int64_t offset, int64_t size,
+                             pfd_scratch *scratch, uint64_t *hash, pfd_error *err)
 {
-    const uint8_t *data = pfd_file_data(file);
+    const uint8_t *data;
+    pfd_scratch_reset(scratch);
+    PFD_TRY(pfd_file_read(file, offset, size, scratch, &data, err));
+    *hash = pfd_hash_bytes(*hash, data, size);
+    return PFD_OK;
+}
+
+static pfd_status add_fingerprint(const pfd_file *file, pfd_scratch *scratch, uint64_t *hash,
+                                  pfd_error *err)
+{
     const char *slash = strrchr(file->path, '/');
     const char *name = slash ? slash + 1 : file->path;
-    hash = pfd_hash_bytes(hash, name, (int64_t)strlen(name));
-    hash = pfd_hash_word(hash, (uint64_t)file->size);
-    if (file->size <= (samples_between + 2) * sample_size) {
-        return pfd_hash_bytes(hash, data, file->size);
-    }
+    *hash = pfd_hash_bytes(*hash, name, (int64_t)strlen(name));
+    *hash = pfd_hash_word(*hash, (uint64_t)file->size);
+    if (file->size <= (samples_between + 2) * sample_size)
+        return hash_piece(file, 0, file->size, scratch, hash, err);
     int64_t last = file->size - sample_size, step = last / (samples_between + 1);
-    for (int64_t i = 0; i <= samples_between; i++) {
-        hash = pfd_hash_bytes(hash, data + i * step, sample_size);
-    }
-    return pfd_hash_bytes(hash, data + last, sample_size);
+    for (int64_t i = 0; i <= samples_between; i++)
+        PFD_TRY(hash_piece(file, i * step, sample_size, scratch, hash, err));
+    return hash_piece(file, last, sample_size, scratch, hash, err);
+}
+
+static pfd_status make_fingerprint(pfd_input_files *self, pfd_error *err)
+{
+    pfd_scratch *scratch = pfd_scratch_create();
+    if (!scratch) return pfd_fail_memory(err, 0, "a scratch");
+    pfd_status status = PFD_OK;
+    for (int64_t i = 0; i < self->size && status == PFD_OK; i++)
+        status = add_fingerprint(self->list[i], scratch, &self->fingerprint, err);
+    pfd_scratch_free(scratch);
+    return status;
 }
 
 /* ---- The interface --------------------------------------------------------------------------- */
-pfd_status pfd_input_files_open(char *const *paths, int64_t n, pfd_input_files **out,
-                                pfd_error *err)
+pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access,
+                                pfd_input_files **out, pfd_error *err)
 {
     PFD_TRY(pfd_sigbus_guard_install(err));
     size_t count = n > 0 ? (size_t)n : 1;
     pfd_input_files *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "the table of files");
+    self->access = access == PFD_FILE_ACCESS_AUTO ? choose_access(paths, n) : access;
     self->files = calloc(count, sizeof *self->files);
     self->list = calloc(count, sizeof *self->list);
     self->states = calloc(count, sizeof *self->states);
@@ -158,9 +233,7 @@ pfd_status pfd_input_files_open(char *const *paths, int64_t n, pfd_input_files *
         status = pfd_fail_memory(err, n * (int64_t)sizeof *self->states, "the table of files");
     }
     for (int64_t i = 0; i < n && status == PFD_OK; i++) status = open_file(self, paths[i], err);
-    for (int64_t i = 0; i < n && status == PFD_OK; i++) {
-        self->fingerprint = fingerprint_of(self->fingerprint, self->list[i]);
-    }
+    if (status == PFD_OK) status = make_fingerprint(self, err);
     if (status == PFD_OK) status = pfd_input_files_check(self, err);
     if (status != PFD_OK) {
         pfd_input_files_close(self);
@@ -179,8 +252,9 @@ void pfd_input_files_close(pfd_input_files *files)
             pfd_sigbus_guard_remove(files->states[i].region);
             munmap((void *)(uintptr_t)opened->data, (size_t)opened->file.size);
         }
+        if (opened->fd >= 0) close(opened->fd);
         free((void *)(uintptr_t)opened->file.path);
-        free(files->states[i].absolute);
+        free(opened->absolute);
     }
     free(files->files);
     free(files->list);
@@ -194,34 +268,18 @@ const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_
     return files->list;
 }
 
-pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
-                         const uint8_t **data, pfd_error *err)
-{
-    (void)scratch;
-    if (offset < 0 || size < 0 || offset > INT64_MAX - size)
-        return pfd_fail(err, PFD_INTERNAL,
-                        "read of %" PRId64 " bytes at %" PRId64 "; neither may be negative", size,
-                        offset);
-    if (offset + size > file->size)
-        return pfd_fail_at(err, file, offset, PFD_CORRUPT_DATA,
-                           "the file ends at byte %" PRId64 ", and %" PRId64
-                           " bytes are expected from here: %" PRId64 " are missing",
-                           file->size, size, offset + size - file->size);
-    *data = pfd_file_data(file) + offset;
-    return PFD_OK;
-}
-
 /* ---- Changes while open ---------------------------------------------------------------------- */
-static pfd_status check_file(const pfd_file *file, const file_state *state, pfd_error *err)
+static pfd_status check_file(const pfd_input_file *opened, const file_state *state, pfd_error *err)
 {
+    const pfd_file *file = &opened->file;
     const char *path = file->path;
     struct stat st;
-    if (stat(state->absolute, &st) != 0) {
+    if (stat(opened->absolute, &st) != 0) {
         if (errno == ENOENT) return pfd_fail_file(err, path, "the file vanished while open");
         return pfd_fail_file(err, path, "the file, open, cannot be looked at any more: %s",
                              strerror(errno));
     }
-    if (st.st_dev != state->device || st.st_ino != state->inode) {
+    if (st.st_dev != opened->device || st.st_ino != opened->inode) {
         return pfd_fail_file(err, path, "the file was replaced by another one while open");
     }
     if (st.st_size != file->size) {
@@ -243,9 +301,9 @@ pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err)
 {
     int64_t fault = atomic_load_explicit(&files->fault, memory_order_acquire);
     if (fault == 0) return PFD_OK;
-    const pfd_file *file = files->list[fault - 1];
-    PFD_TRY(check_file(file, &files->states[fault - 1], err));
-    return pfd_fail_file(err, file->path,
+    const pfd_input_file *opened = &files->files[fault - 1];
+    PFD_TRY(check_file(opened, &files->states[fault - 1], err));
+    return pfd_fail_file(err, opened->file.path,
                          "a page of the file could not be read: the file was cut short while open, "
                          "or the disk has an error");
 }
@@ -254,7 +312,7 @@ pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *e
 {
     PFD_TRY(pfd_sigbus_guard_install(err)); /* Python's faulthandler may have taken its place */
     for (int64_t i = 0; i < files->size; i++) {
-        PFD_TRY(check_file(files->list[i], &files->states[i], err));
+        PFD_TRY(check_file(&files->files[i], &files->states[i], err));
     }
     return pfd_input_files_check(files, err);
 }
@@ -267,4 +325,39 @@ uint64_t pfd_input_files_fingerprint(const pfd_input_files *files)
 int64_t pfd_input_files_bytes(const pfd_input_files *files)
 {
     return files->bytes;
+}
+
+int32_t pfd_input_files_are_mapped(const pfd_input_files *files)
+{
+    for (int64_t i = 0; i < files->size; i++)
+        if (!files->files[i].data) return 0;
+    return 1;
+}
+
+int64_t pfd_input_files_bytes_read(const pfd_input_files *files)
+{
+    return atomic_load_explicit(&files->bytes_read, memory_order_relaxed);
+}
+
+/* ---- Reading ahead --------------------------------------------------------------------------- */
+
+/* Moves the mark up to which a file was asked for; how many bytes from *from on are to be asked for
+ * now, 0: there is time. */
+static int64_t advance(pfd_input_file *opened, int64_t offset, int64_t *from)
+{
+    const int64_t step = 8 * 1024 * 1024;
+    int64_t ahead = atomic_load_explicit(&opened->ahead, memory_order_relaxed);
+    int32_t is_near = offset <= ahead && offset > ahead - 4 * step; /* else a new place begins */
+    if (is_near && (offset <= ahead - step / 2 || ahead >= opened->file.size)) return 0;
+    *from = is_near ? ahead : offset;
+    return atomic_compare_exchange_strong(&opened->ahead, &ahead, *from + step) ? step : 0;
+}
+
+void pfd_input_files_read_ahead(const pfd_input_files *files, int64_t file, int64_t offset)
+{
+    int64_t from, bytes = advance(&files->files[file], offset, &from);
+    for (; bytes > 0 && file < files->size; file++, from = 0) {
+        pfd_file_will_need(files->list[file], from, bytes);
+        bytes -= files->files[file].file.size - from;
+    }
 }

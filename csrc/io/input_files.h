@@ -1,9 +1,14 @@
-/* io/input_files.h -- the opened files of a reader: mapped, guarded, fingerprinted.
+/* io/input_files.h -- the opened files of a reader: mapped or read, guarded, fingerprinted.
  *
- * A file is mapped whole and read-only. When another process cuts it short, a touch past its new
- * end would raise SIGBUS; a handler puts zero pages there and marks the files as changed, and
- * pfd_input_files_check() turns the mark into an error.  A signal that is not ours goes to the
- * handler that was there before.
+ * A file is mapped whole and read-only, or read piece by piece into memory of the caller's.
+ * Mapping is by far the faster way while the files fit into memory (page cache, 2 threads: random
+ * records of 32 bytes 0.2 us against 3.4 us, in sequence 5.6 GB/s against 4.0 GB/s).  Where they do
+ * not, reading is (in sequence, with 300 MB for 1 GB: 1.5 GB/s against 0.7 GB/s), and it needs
+ * neither address space nor resident memory.
+ *
+ * When another process cuts a mapped file short, a touch past its new end would raise SIGBUS; a
+ * handler puts zero pages there and marks the files as changed, and pfd_input_files_check() turns
+ * the mark into an error.  A signal that is not ours goes to the handler that was there before.
  *
  * OWNERSHIP  Paths and bytes in the list live until close.
  * THREADS    check() and the bytes: any thread.  open and close: one.
@@ -15,12 +20,23 @@
 
 typedef struct pfd_input_files pfd_input_files;
 
-/* What an op sees of a file, and its bytes. */
+/* The choices of the attr file_access. */
+#define PFD_FILE_ACCESS_AUTO 0 /* read what does not fit into memory or address space */
+#define PFD_FILE_ACCESS_MAP 1
+#define PFD_FILE_ACCESS_READ 2
+
+/* What an op sees of a file, and how its bytes are got. */
 typedef struct pfd_input_file {
     pfd_file file;
-    const uint8_t *data;
+    const uint8_t *data;          /* all of it, mapped; NULL: it is read */
+    int fd;                       /* of a file that is read; -1: opened for each read */
+    char *absolute;               /* path that holds when the working folder changes; owned */
+    uint64_t device, inode;
+    _Atomic int64_t ahead;        /* read ahead up to here, see below */
+    _Atomic int64_t *bytes_read;  /* the files' counter */
 } pfd_input_file;
 
+/* NULL: the file is not mapped, pfd_file_read() gives its bytes. */
 static inline const uint8_t *pfd_file_data(const pfd_file *file)
 {
     return ((const pfd_input_file *)(const void *)file)->data;
@@ -30,9 +46,12 @@ static inline const uint8_t *pfd_file_data(const pfd_file *file)
 pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
                          const uint8_t **data, pfd_error *err);
 
-/* Opens all paths (copied).  PFD_IO names the path and the reason. */
-pfd_status pfd_input_files_open(char *const *paths, int64_t n, pfd_input_files **out,
-                                pfd_error *err);
+/* Asks the disk for [offset, offset + size) of a file, without waiting. */
+void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size);
+
+/* Opens all paths (copied); `access` is PFD_FILE_ACCESS_*.  PFD_IO names the path and reason. */
+pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access,
+                                pfd_input_files **out, pfd_error *err);
 void pfd_input_files_close(pfd_input_files *files); /* accepts NULL */
 
 const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_t *n);
@@ -47,4 +66,12 @@ pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *e
 /* Of base names, sizes and sampled content (the same on another machine with equal files). */
 uint64_t pfd_input_files_fingerprint(const pfd_input_files *files);
 int64_t pfd_input_files_bytes(const pfd_input_files *files);
+/* For files that are gone through in sequence: what lies before `offset` of a file is being worked
+ * on, so what comes behind, also in the next file, is asked of the disk, some megabytes at a time.
+ * Cheap where that was done before. */
+void pfd_input_files_read_ahead(const pfd_input_files *files, int64_t file, int64_t offset);
+
+/* Whether all are mapped, and how many bytes were read from those that are not. */
+int32_t pfd_input_files_are_mapped(const pfd_input_files *files);
+int64_t pfd_input_files_bytes_read(const pfd_input_files *files);
 #endif

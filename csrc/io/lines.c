@@ -185,6 +185,8 @@ static pfd_status open_index(lines *self, const pfd_open_args *args, pfd_error *
     if (!self->files) return pfd_fail_memory(err, n, "the table of files");
     for (int64_t i = 0; i < n; i++) {
         const pfd_file *file = args->files[i];
+        if (!pfd_file_data(file))
+            return pfd_fail_at(err, file, -1, PFD_UNSUPPORTED, "lines need files that are mapped");
         self->files[i] = (pfd_text_file){file->path, pfd_file_data(file), file->size};
     }
     self->numbers = pfd_line_numbers_create(self->files, n, self->scan);

@@ -13,17 +13,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ROW(field, type, default_value, min, max, doc)                                             \
-    PFD_ATTR_ROW(pfd_file_attrs, field, type, default_value, min, max, NULL, doc)
+#define ROW(field, type, default_value, min, max, choices, doc)                                    \
+    PFD_ATTR_ROW(pfd_file_attrs, field, type, default_value, min, max, choices, doc)
 
 const pfd_attr pfd_file_attr_table[] = {
-    ROW(data_dir, PFD_ATTR_STRING, NULL, 0, 0, "The folder of the part files."),
-    ROW(data_part_num, PFD_ATTR_INT32, "-1", -1, INT32_MAX,
+    ROW(data_dir, PFD_ATTR_STRING, NULL, 0, 0, NULL, "The folder of the part files."),
+    ROW(data_part_num, PFD_ATTR_INT32, "-1", -1, INT32_MAX, NULL,
         "How many parts to read, numbered from 0; -1 for all parts found, in numeric order."),
-    ROW(part_name_prefix, PFD_ATTR_STRING, "part-", 0, 0,
+    ROW(part_name_prefix, PFD_ATTR_STRING, "part-", 0, 0, NULL,
         "What stands before the number in a part's name."),
-    ROW(part_name_suffix_length, PFD_ATTR_INT32, "-1", -1, PFD_MAX_SUFFIX_LENGTH,
+    ROW(part_name_suffix_length, PFD_ATTR_INT32, "-1", -1, PFD_MAX_SUFFIX_LENGTH, NULL,
         "To how many digits a part's number is filled up with zeros; -1 for no filling."),
+    ROW(file_access, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|map|read",
+        "How files are read: map maps them into memory, read reads them piece by piece; auto maps "
+        "them if they fit into memory and address space together."),
 };
 
 const uint32_t pfd_file_attr_count = PFD_COUNT(pfd_file_attr_table);

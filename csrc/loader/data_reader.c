@@ -58,6 +58,7 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
 static void note_shape(pfd_data_reader *reader)
 {
     const pfd_dataset *chain = reader->chain;
+    reader->in_sequence = !reader->attrs->random_shuffle && !reader->node->op->op->group;
     reader->random_access = pfd_dataset_is_random_access(chain) && chain->methods->num_batches;
     reader->num_batches = reader->random_access ? chain->methods->num_batches(chain) : -1;
     reader->local_batch_size = reader->attrs->batch_size / reader->attrs->world_size;
@@ -175,7 +176,9 @@ static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
     if (!reader->node->file_attrs) return PFD_OK;
     pfd_part_files parts = {0};
     PFD_TRY(pfd_part_files_find(pfd_attrs_struct(reader->node->file_attrs), &parts, err));
-    pfd_status status = pfd_input_files_open(parts.paths, parts.size, &reader->files, err);
+    const pfd_file_attrs *attrs = pfd_attrs_struct(reader->node->file_attrs);
+    pfd_status status = pfd_input_files_open(parts.paths, parts.size, attrs->file_access,
+                                             &reader->files, err);
     pfd_part_files_free(&parts);
     if (status != PFD_OK) return status;
     (void)pfd_input_files_list(reader->files, &reader->num_files);
@@ -269,6 +272,12 @@ void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *rec
     err->ordinal = record->ordinal;
     err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
     pfd_dataset_describe(reader->source, record, err);
+}
+
+void pfd_data_reader_read_ahead(const pfd_data_reader *reader, const pfd_record *record)
+{
+    if (!reader->files || !reader->in_sequence || record->file < 0) return;
+    pfd_input_files_read_ahead(reader->files, record->file, record->offset + record->size);
 }
 
 static pfd_status with_op(const pfd_data_reader *reader, pfd_status status, pfd_error *err)

@@ -22,6 +22,7 @@ typedef struct pfd_data_reader {
     char *name, *order_key, *spec;
     int64_t seed, next_seed; /* in use; to be used, see below */
     int32_t seed_origin;
+    int32_t in_sequence;   /* an epoch has the records in the order of the files */
     int32_t random_access; /* the whole chain: batches can be asked for by number */
     int64_t num_files, num_bytes;
     uint64_t fingerprint;          /* of the files */
@@ -45,6 +46,10 @@ pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err);
 /* Adds op, file, line and byte of `record` (may be NULL) to an error that names a place in it. */
 void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record,
                             pfd_error *err);
+
+/* `record` is being worked on: where records follow each other in the files, the disk is asked for
+ * what comes behind. */
+void pfd_data_reader_read_ahead(const pfd_data_reader *reader, const pfd_record *record);
 
 /* PFD_IO when a file was cut short while it was read; cheap. */
 pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error *err);

@@ -99,7 +99,10 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
     pfd_status status = reader->chain->methods->at(reader->chain, at->slot->epoch, positions, n,
                                                    at->worker->at_scratch, records, err);
     status = pfd_check_returned(status, "at", err);
-    if (status == PFD_OK) return PFD_OK;
+    if (status == PFD_OK) {
+        pfd_data_reader_read_ahead(reader, &records[n - 1]);
+        return PFD_OK;
+    }
     if (err->row >= 0 && err->row < n) /* it could not even be found */
         records[err->row] = (pfd_record){.file = -1, .ordinal = -1};
     return failed(at, r, reader->node->op->op->name, status, err);

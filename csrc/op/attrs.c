@@ -90,6 +90,11 @@ const void *pfd_attrs_struct(const pfd_attrs *attrs)
     return attrs->data;
 }
 
+void *pfd_attrs_unsettled(pfd_attrs *attrs)
+{
+    return attrs->data;
+}
+
 static void add_list(pfd_text *text, int32_t type, const void *field)
 {
     const pfd_list_int64 *ints = field;

@@ -1,7 +1,7 @@
 /* op/attrs.h -- values given by a user into an op's attr struct.
  *
  * OWNERSHIP  A pfd_attrs owns copies of its strings and lists; tables are borrowed for the call.
- * THREADS    Immutable after creation: any thread.
+ * THREADS    Immutable once its creator has completed it: any thread.
  */
 #ifndef PFD_OP_ATTRS_H
 #define PFD_OP_ATTRS_H
@@ -19,6 +19,7 @@ pfd_status pfd_attrs_create(const pfd_attr *table, uint32_t count, uint32_t stru
                             pfd_error *err);
 void pfd_attrs_free(pfd_attrs *attrs); /* accepts NULL */
 const void *pfd_attrs_struct(const pfd_attrs *attrs);
+void *pfd_attrs_unsettled(pfd_attrs *attrs); /* the same struct, for its creator to complete */
 
 /* "name=value" of one attr, written as in pfd_attr.default_value, with control bytes as \xNN; cut
  * to capacity, which is at least 8. */

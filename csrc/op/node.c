@@ -63,7 +63,7 @@ static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int
     if (!pfd_op_is_reader(op)) return PFD_OK;
     PFD_TRY(pfd_attrs_create(pfd_reader_attr_table, pfd_reader_attr_count,
                              sizeof(pfd_reader_attrs), values, n, &node->reader_attrs, err));
-    return pfd_reader_attrs_check(pfd_attrs_struct(node->reader_attrs), err);
+    return pfd_reader_attrs_settle(pfd_attrs_unsettled(node->reader_attrs), err);
 }
 
 /* ---- Inputs ---- */

@@ -9,6 +9,8 @@
     PFD_ATTR_ROW(pfd_reader_attrs, field, type, default_value, min, max, choices, doc)
 #define FLAG(field, doc) ROW(field, PFD_ATTR_BOOL, "false", 0, 0, NULL, doc)
 
+enum { LEFT_OPEN = -1 }; /* of rank and world_size */
+
 #define INT32_TOP 2147483647.0
 #define INT64_TOP 9.2e18 /* a round number that a double and an int64_t both hold */
 
@@ -36,10 +38,11 @@ const pfd_attr pfd_reader_attr_table[] = {
     ROW(group_buffer_size, PFD_ATTR_INT32, "65536", 1, INT32_TOP, NULL,
         "Records that wait at most for others of their group, in readers that make batches of one "
         "group each."),
-    ROW(rank, PFD_ATTR_INT64, "0", 0, INT32_TOP - 1, NULL,
-        "Which part of every batch this process gets, counted from 0."),
-    ROW(world_size, PFD_ATTR_INT64, "1", 1, INT32_TOP, NULL,
-        "Number of ranks that share every batch."),
+    ROW(rank, PFD_ATTR_INT64, "-1", -1, INT32_TOP - 1, NULL,
+        "Which part of every batch this process gets, counted from 0; -1, given or left out with "
+        "world_size, finds both out from the framework or launcher in use."),
+    ROW(world_size, PFD_ATTR_INT64, "-1", -1, INT32_TOP, NULL,
+        "Number of ranks that share every batch; -1 finds it out, together with rank."),
     ROW(on_error, PFD_ATTR_STRING, "raise", 0, 0, "raise|skip|pad",
         "What a damaged record does: raise fails its batch, skip leaves its row out (a batch may "
         "be "
@@ -80,13 +83,35 @@ static pfd_status fail_indivisible(const pfd_reader_attrs *attrs, pfd_error *err
                     attrs->batch_size, about, attrs->world_size, below, above);
 }
 
-pfd_status pfd_reader_attrs_check(const pfd_reader_attrs *attrs, pfd_error *err)
+/* Both or neither; whoever could find them out has done so, and what is left open is 0 of 1. */
+static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
 {
+    int32_t has_rank = attrs->rank != LEFT_OPEN, has_size = attrs->world_size != LEFT_OPEN;
+    if (has_rank != has_size)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr '%s' = %" PRId64 " is given and '%s' is not; give both, or neither "
+                        "to have them found out",
+                        has_rank ? "rank" : "world_size",
+                        has_rank ? attrs->rank : attrs->world_size,
+                        has_rank ? "world_size" : "rank");
+    if (!has_rank) {
+        attrs->rank = 0;
+        attrs->world_size = 1;
+    }
+    if (attrs->world_size == 0)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'world_size' = 0; it must be at least 1, or -1 to be found out");
     if (attrs->rank >= attrs->world_size)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "attr 'rank' = %" PRId64 "; it must be in [0, %" PRId64
                         "], below world_size = %" PRId64,
                         attrs->rank, attrs->world_size - 1, attrs->world_size);
+    return PFD_OK;
+}
+
+pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err)
+{
+    PFD_TRY(settle_world(attrs, err));
     if (attrs->batch_size % attrs->world_size != 0) return fail_indivisible(attrs, err);
     return PFD_OK;
 }

@@ -15,7 +15,7 @@ typedef struct pfd_reader_attrs {
     int64_t seed;              /* -1: open */
     const char *order_key;     /* "": the reader's name */
     int32_t group_buffer_size; /* records that wait for their group's batch, at most */
-    int64_t rank, world_size;
+    int64_t rank, world_size;  /* never -1 once settled */
     const char *on_error;      /* raise|skip|pad */
     int64_t max_errors;        /* per epoch and rank; -1: no limit */
     int32_t with_mask, with_id;
@@ -24,9 +24,10 @@ typedef struct pfd_reader_attrs {
 extern const pfd_attr pfd_reader_attr_table[];
 extern const uint32_t pfd_reader_attr_count;
 
-/* What the table cannot say: batch_size divides by world_size (the error offers the nearest sizes),
- * rank < world_size, data_part_num is not 0 ... */
-pfd_status pfd_reader_attrs_check(const pfd_reader_attrs *attrs, pfd_error *err);
+/* What the table cannot say.  rank and world_size that were both left at -1 become 0 of 1: finding
+ * out is the caller's part, which gives what it found.  Refused are: only one of them, a rank
+ * outside the world, and a batch_size that world_size does not divide (with the nearest sizes). */
+pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err);
 
 /* The outputs that the host fills itself: "mask" (bool scalar per row) and "id" (int64 (2,):
  * file index and ordinal). */

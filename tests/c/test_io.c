@@ -142,7 +142,8 @@ static void test_lines(void)
             int64_t size = (int64_t)next_random(next_random(4) ? 4000 : 3);
             if (round % 5 == 0) fill_text(text, 4000, next_random(8));
             files[i] = (pfd_text_file){"part", text, size};
-            opened[i] = (pfd_input_file){{.path = "part", .size = size}, text};
+            opened[i] =
+                (pfd_input_file){.file = {.path = "part", .size = size}, .data = text, .fd = -1};
             list[i] = &opened[i].file;
         }
         pfd_open_args args = {.files = list, .num_files = num_files};
@@ -184,7 +185,7 @@ static pfd_input_files *open_one(const char *name)
     char *path = in_folder(name);
     pfd_input_files *files = NULL;
     pfd_error err;
-    CHECK(pfd_input_files_open(&path, 1, &files, &err) == PFD_OK);
+    CHECK(pfd_input_files_open(&path, 1, PFD_FILE_ACCESS_MAP, &files, &err) == PFD_OK);
     CHECK(pfd_input_files_check(files, &err) == PFD_OK);
     CHECK(pfd_input_files_check_disk(files, &err) == PFD_OK);
     return files;
@@ -303,7 +304,7 @@ static void test_other_signals(void)
 static pfd_status find(int32_t num, const char *prefix, int32_t length, pfd_part_files *out,
                        pfd_error *err)
 {
-    pfd_file_attrs attrs = {folder, num, prefix, length};
+    pfd_file_attrs attrs = {folder, num, prefix, length, 0};
     pfd_status status = pfd_file_attrs_check(&attrs, err);
     return status == PFD_OK ? pfd_part_files_find(&attrs, out, err) : status;
 }

@@ -245,6 +245,15 @@ static pfd_node *make_reader(int64_t batch_size)
     return node;
 }
 
+/* Who finds nothing out, or does not ask, is the only rank. */
+static void test_open_world(void)
+{
+    pfd_node *reader = make_reader(4);
+    const pfd_reader_attrs *attrs = pfd_attrs_struct(reader->reader_attrs);
+    CHECK(attrs->rank == 0 && attrs->world_size == 1);
+    pfd_node_release(reader);
+}
+
 static void test_misuse(void)
 {
     pfd_node *reader = make_reader(4), *node = NULL;
@@ -353,6 +362,7 @@ int main(void)
     test_faults_of_the_whole();
     test_faults_of_attrs();
     test_format();
+    test_open_world();
     test_misuse();
     test_long_chain();
     test_threads();

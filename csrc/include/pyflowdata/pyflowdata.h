@@ -173,6 +173,7 @@ typedef struct pfd_stats {
     int64_t help_ns;     /* next() worked itself */
     int64_t idle_ns;     /* pool threads without work, summed over threads */
     int64_t slot_bytes;  /* memory of all slots */
+    int64_t read_bytes;  /* read from files that are not mapped, also to index them */
 } pfd_stats;
 
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,

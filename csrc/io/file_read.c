@@ -1,0 +1,96 @@
+/* The bytes of a file: views of its mapping, or read into the scratch. */
+#include "core/error.h"
+#include "core/scratch.h"
+#include "io/input_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* A descriptor of the file; -1 and an error when it is not there or is another file by now. */
+static int open_again(const pfd_input_file *opened, pfd_error *err)
+{
+    struct stat st;
+    int fd = open(opened->absolute, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) {
+        pfd_fail_file(err, opened->file.path, "the file, open, cannot be opened again: %s",
+                      strerror(errno));
+        return -1;
+    }
+    if (fstat(fd, &st) == 0 && st.st_dev == opened->device && st.st_ino == opened->inode) return fd;
+    close(fd);
+    pfd_fail_file(err, opened->file.path, "the file was replaced by another one while open");
+    return -1;
+}
+
+static pfd_status read_bytes(const pfd_input_file *opened, int fd, int64_t offset, int64_t size,
+                             uint8_t *out, pfd_error *err)
+{
+    for (int64_t done = 0; done < size;) {
+        ssize_t got = pread(fd, out + done, (size_t)(size - done), offset + done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0)
+            return pfd_fail_at(err, &opened->file, offset + done, PFD_IO,
+                               "the file cannot be read here: %s", strerror(errno));
+        if (got == 0)
+            return pfd_fail_at(err, &opened->file, offset + done, PFD_IO,
+                               "the file changed while open: it was %" PRId64
+                               " bytes at open, and ends here now",
+                               opened->file.size);
+        done += got;
+    }
+    atomic_fetch_add_explicit(opened->bytes_read, size, memory_order_relaxed);
+    return PFD_OK;
+}
+
+static pfd_status read_unmapped(const pfd_input_file *opened, int64_t offset, int64_t size,
+                                pfd_scratch *scratch, const uint8_t **data, pfd_error *err)
+{
+    uint8_t *out = pfd_scratch_alloc(scratch, size);
+    if (!out) return pfd_fail_memory(err, size, "a piece of a file");
+    int fd = opened->fd >= 0 ? opened->fd : open_again(opened, err);
+    if (fd < 0) return PFD_IO;
+    pfd_status status = read_bytes(opened, fd, offset, size, out, err);
+    if (fd != opened->fd) close(fd);
+    *data = out;
+    return status;
+}
+
+pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
+                         const uint8_t **data, pfd_error *err)
+{
+    const pfd_input_file *opened = (const void *)file;
+    if (offset < 0 || size < 0 || offset > INT64_MAX - size)
+        return pfd_fail(err, PFD_INTERNAL,
+                        "read of %" PRId64 " bytes at %" PRId64 "; neither may be negative", size,
+                        offset);
+    if (offset + size > file->size)
+        return pfd_fail_at(err, file, offset, PFD_CORRUPT_DATA,
+                           "the file ends at byte %" PRId64 ", and %" PRId64
+                           " bytes are expected from here: %" PRId64 " are missing",
+                           file->size, size, offset + size - file->size);
+    if (!opened->data) return read_unmapped(opened, offset, size, scratch, data, err);
+    *data = opened->data + offset;
+    return PFD_OK;
+}
+
+/* Advice that is not taken costs time, not correctness. */
+void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size)
+{
+    const pfd_input_file *opened = (const void *)file;
+    if (offset >= file->size || size <= 0) return;
+    if (size > file->size - offset) size = file->size - offset;
+    if (opened->data) {
+        uintptr_t begin = (uintptr_t)(opened->data + offset), page = (uintptr_t)getpagesize();
+        uintptr_t first = begin - begin % page;
+        (void)madvise((void *)first, (size_t)size + (begin - first), MADV_WILLNEED);
+    } else if (opened->fd >= 0) {
+        (void)posix_fadvise(opened->fd, offset, size, POSIX_FADV_WILLNEED);
+    }
+}
