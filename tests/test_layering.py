@@ -24,7 +24,7 @@ C_LAYERS = {
 }
 
 # A module may import those before it.
-PYTHON_ORDER = """errors _world _native registry attr_values graph op_functions op_builder ops
+PYTHON_ORDER = """errors _world _native registry attr_values graph op_functions op_builder ops plugins
     batches state opening loader __init__ _stubs""".split()
 
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))

@@ -14,9 +14,11 @@
 static pfd_status open_files(pfd_kit_source *source, pfd_error *err)
 {
     if (!source->node->file_attrs) return PFD_OK;
+    const pfd_file_attrs *attrs = pfd_attrs_struct(source->node->file_attrs);
     pfd_part_files parts = {0};
-    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(source->node->file_attrs), &parts, err));
-    pfd_status status = pfd_input_files_open(parts.paths, parts.size, &source->files, err);
+    PFD_TRY(pfd_part_files_find(attrs, &parts, err));
+    pfd_status status = pfd_input_files_open(parts.paths, parts.size, attrs->file_access,
+                                             &source->files, err);
     pfd_part_files_free(&parts);
     if (status == PFD_OK) source->list = pfd_input_files_list(source->files, &source->num_files);
     return status;
