@@ -69,7 +69,9 @@ pfd_status pfd_kit_returned(pfd_kit_run_state *run, const char *function, pfd_st
     if (agreed == PFD_OK) return PFD_OK;
     pthread_mutex_lock(&lock);
     pfd_kit_result *result = run->result;
-    if (result->status == PFD_OK) {
+    /* Damage may be what is looked for: any other failure tells more. */
+    if (result->status == PFD_OK ||
+        (result->status == PFD_CORRUPT_DATA && agreed != PFD_CORRUPT_DATA)) {
         result->status = agreed;
         result->error = *err;
         snprintf(result->function, sizeof result->function, "%s", function);

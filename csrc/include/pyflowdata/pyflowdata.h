@@ -254,7 +254,7 @@ typedef struct pfd_kit_finding {
 
 typedef struct pfd_kit_result {
     uint32_t struct_size;
-    pfd_status status;   /* of the first call that failed */
+    pfd_status status;   /* of the first call that failed, if possible not of PFD_CORRUPT_DATA */
     pfd_error error;     /* what it said */
     char function[16];   /* which it was: "open()" */
     int32_t injected;    /* a failure that was asked for took place */
