@@ -168,6 +168,7 @@ static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashe
         if (half && i == rounds - half) usages[1] = pfd_kit_usage_now();
         if (i == 1 && run->options->watch_globals && run->options->num_threads == 1)
             pfd_kit_globals_open(run);
+        run->round = i;
         status = run_round(run, hashes, err);
         if (i > 0) continue;
         run->result->num_reads = atomic_load(&run->num_reads);
