@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ._native import encode, ffi, lib, text
+from ._native import CData, encode, ffi, lib, text
+from .attr_values import attr_values
 from .errors import InvalidArgumentError
 from .graph import Blob, Node
 from .plugins import load_library
@@ -143,3 +144,48 @@ def flags_of(name: str) -> int:
     found, err = ffi.new("const pfd_op **"), ffi.new("pfd_error *")
     lib.pfd_op_find(encode(name, "op name"), found, err)
     return int(found[0].flags)
+
+
+def driver_job(node: Node) -> str:
+    """The graph of a node as check_driver.c reads it, without the plugins."""
+    order: list[Node] = []
+    _collect(node, order)
+    lines = []
+    for one in order:
+        lines.append(f"node {one.op.name}")
+        slots, keep = attr_values(one.op, one.attrs)
+        lines += [_attr_line(slot) for slot in slots]
+        keep.clear()  # the slots point into it until here
+        lines += [f"input {order.index(blob.node)} {blob.index}" for blob in one.inputs]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _collect(node: Node, order: list[Node]) -> None:
+    for blob in node.inputs:
+        _collect(blob.node, order)
+    if node not in order:
+        order.append(node)
+
+
+def _hex(said: str) -> str:
+    return said.encode("utf-8", "surrogateescape").hex() or "-"
+
+
+def _attr_line(slot: CData) -> str:
+    values: list[str]
+    if slot.kind in (lib.PFD_VALUE_BOOL, lib.PFD_VALUE_INT):
+        values = [str(slot.i)]
+    elif slot.kind == lib.PFD_VALUE_FLOAT:
+        values = [repr(slot.f)]
+    elif slot.kind == lib.PFD_VALUE_STRING:
+        values = [_hex(text(slot.s))]
+    else:
+        kinds = {
+            lib.PFD_VALUE_LIST_INT: ("int64_t *", str),
+            lib.PFD_VALUE_LIST_FLOAT: ("double *", repr),
+            lib.PFD_VALUE_LIST_STRING: ("char **", lambda one: _hex(text(one))),
+        }
+        kind, show = kinds[slot.kind]
+        items = ffi.cast(kind, slot.list)
+        values = [str(slot.list_size), *(show(items[i]) for i in range(slot.list_size))]
+    return " ".join(["attr", text(slot.name), str(slot.kind), *values])

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._check_damage import KINDS
-from ._check_job import Job, flags_of
+from ._check_job import Job, driver_job, flags_of
 from ._check_loader import LoaderChecks, has_groups
 from ._check_low import Checks
 from ._native import lib
@@ -37,17 +37,17 @@ class _Child:
     def __init__(self, job: Job, pipe: int) -> None:
         self.job, self.pipe = job, pipe
 
-    def _write(self, **said: object) -> None:
+    def write(self, **said: object) -> None:
         os.write(self.pipe, (json.dumps(said) + "\n").encode())
 
     def tell(self, id: str, text: str) -> None:
-        self._write(id=id, text=text)
+        self.write(id=id, text=text)
 
     def warn(self, id: str, text: str) -> None:
-        self._write(id=id, text=text, warning=True)
+        self.write(id=id, text=text, warning=True)
 
     def note(self, text: str) -> None:
-        self._write(note=text)
+        self.write(note=text)
 
     def checks(self) -> Checks:
         self.job.load()
@@ -116,7 +116,8 @@ def _list_groups(child: _Child) -> str:
     said = _descriptor(child)
     names = groups_of(child.job)
     reader = child.job.spec.reader()
-    os.write(child.pipe, (json.dumps({"groups": list(names)}) + "\n").encode())
+    checks = child.checks()
+    child.write(groups=list(names), job=driver_job(child.job.spec.make()), files=checks.kit.files())
     if "sizes" not in names:
         child.note(f"damaged samples: {reader.op} reads no files through the host")
     if "loader" not in names:
@@ -132,7 +133,7 @@ def _run_child(job: Job, group: str, pipe: int) -> int:
             job.load()
             function = groups_of(job)[group]
         said = function(child)
-        os.write(pipe, (json.dumps({"done": said}) + "\n").encode())
+        child.write(done=said)
     except _StopError:
         return _STOP
     except Error as failure:
