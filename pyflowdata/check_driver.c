@@ -23,6 +23,7 @@ typedef struct job_node {
     int64_t num_attrs;
     int inputs[16], outputs[16]; /* node, and which output of it */
     int64_t num_inputs;
+    const char *data_dir; /* of the job, in place of which folders are put */
 } job_node;
 
 static job_node nodes[most_nodes];
@@ -54,7 +55,7 @@ static char *next_word(char **rest)
 }
 
 /* "-" is the empty string. */
-static const char *read_string(char **rest)
+static char *read_string(char **rest)
 {
     const char *word = next_word(rest);
     size_t size = word[0] == '-' ? 0 : strlen(word) / 2;
@@ -103,8 +104,10 @@ static void load(char *rest)
 {
     pfd_error err;
     const pfd_plugin *plugin;
-    if (pfd_library_load(read_string(&rest), &plugin, &err) != PFD_OK)
+    char *path = read_string(&rest);
+    if (pfd_library_load(path, &plugin, &err) != PFD_OK)
         fail("the plugin cannot be loaded", err.message);
+    free(path);
 }
 
 static void read_line(char *line)
@@ -147,7 +150,10 @@ static pfd_node *make_nodes(const char *folder, pfd_node **made)
         for (int64_t k = 0; k < node->num_inputs; k++)
             inputs[k] = (pfd_blob){made[node->inputs[k]], node->outputs[k]};
         for (int64_t k = 0; k < node->num_attrs; k++)
-            if (folder && !strcmp(node->attrs[k].name, "data_dir")) node->attrs[k].s = folder;
+            if (folder && !strcmp(node->attrs[k].name, "data_dir")) {
+                if (!node->data_dir) node->data_dir = node->attrs[k].s;
+                node->attrs[k].s = folder;
+            }
         if (pfd_node_create(node->op, "", node->attrs, node->num_attrs, inputs, node->num_inputs,
                             &made[i], &err) != PFD_OK)
             fail("the op cannot be used", err.message);

@@ -160,7 +160,8 @@ static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes
 /* ---- The interface --------------------------------------------------------------------------------- */
 static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
 {
-    int32_t rounds = run->options->rounds, half = rounds >= 6 ? (rounds - 2) / 2 : 0;
+    /* The first rounds fill caches, also those of malloc(). */
+    int32_t rounds = run->options->rounds, half = rounds >= 6 ? rounds / 3 : 0;
     pfd_kit_usage usages[3];
     pfd_status status = PFD_OK;
     for (int32_t i = 0; i < rounds && status == PFD_OK; i++) {
