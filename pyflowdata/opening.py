@@ -198,7 +198,7 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
             _readers_in_order.add(reader.name)
             warnings.warn(
                 f"{reader.name}: shuffle_after_epoch=True has no effect without "
-                "random_shuffle=True; the records come in the order of the files.",
+                "random_shuffle=True or a shuffle; the records come in the order of the files.",
                 stacklevel=3,
             )
         if (

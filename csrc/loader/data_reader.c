@@ -31,18 +31,30 @@ static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *g
     return status;
 }
 
+static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
+{
+    const pfd_reader_attrs *attrs = reader->attrs;
+    int64_t seed = reader->seed, buffer_size = attrs->shuffle_buffer_size;
+    int32_t reshuffle = attrs->shuffle_after_epoch;
+    const char *key = reader->order_key;
+    if (reader->shuffle == PFD_SHUFFLE_NONE) return PFD_OK;
+    if (reader->shuffle == PFD_SHUFFLE_BUFFER)
+        return pfd_shuffle_buffer_wrap(ds, seed, key, reshuffle, buffer_size, err);
+    if (reader->shuffle == PFD_SHUFFLE_WINDOW)
+        return pfd_window_shuffle_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
+                                       attrs->shuffle_window, err);
+    return pfd_random_shuffle_wrap(ds, seed, key, reshuffle, buffer_size, err);
+}
+
 /* The one place where a chain is put together; *ds is always a whole dataset. */
 static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
 {
     const pfd_reader_attrs *attrs = reader->attrs;
     const pfd_op *op = reader->node->op->op;
     int32_t rule = last_batch_rule(attrs->last_batch);
-    if (op->group || !pfd_dataset_is_random_access(*ds))
+    if (op->group || reader->shuffle == PFD_SHUFFLE_BUFFER || !pfd_dataset_is_random_access(*ds))
         PFD_TRY(pfd_cancellation_wrap(ds, reader->cancel, err));
-    if (attrs->random_shuffle)
-        PFD_TRY(pfd_random_shuffle_wrap(ds, reader->seed, reader->order_key,
-                                        attrs->shuffle_after_epoch, attrs->shuffle_buffer_size,
-                                        err));
+    PFD_TRY(wrap_shuffle(reader, ds, err));
     if (op->group)
         PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, rule, attrs->group_buffer_size,
                                      group_of, reader, err));
@@ -55,12 +67,24 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
     return PFD_OK;
 }
 
+/* A buffer over an index is read in sequence, but its batches are known.  Those of groups are not,
+ * nor is the length of a stream. */
+static int64_t count_batches(const pfd_data_reader *reader)
+{
+    const pfd_dataset *chain = reader->chain;
+    if (reader->random_access) return chain->methods->num_batches(chain);
+    if (reader->num_records < 0 || reader->node->op->op->group) return -1;
+    int64_t batch_size = reader->attrs->batch_size, rest = reader->num_records % batch_size;
+    int32_t drops = last_batch_rule(reader->attrs->last_batch) == PFD_LAST_BATCH_DROP;
+    return reader->num_records / batch_size + (rest > 0 && !drops);
+}
+
 static void note_shape(pfd_data_reader *reader)
 {
     const pfd_dataset *chain = reader->chain;
-    reader->in_sequence = !reader->attrs->random_shuffle && !reader->node->op->op->group;
+    reader->in_sequence = reader->shuffle == PFD_SHUFFLE_NONE && !reader->node->op->op->group;
     reader->random_access = pfd_dataset_is_random_access(chain) && chain->methods->num_batches;
-    reader->num_batches = reader->random_access ? chain->methods->num_batches(chain) : -1;
+    reader->num_batches = count_batches(reader);
     reader->local_batch_size = reader->attrs->batch_size / reader->attrs->world_size;
 }
 
@@ -105,13 +129,39 @@ static void choose_seed(pfd_data_reader *reader)
     }
 }
 
+static int32_t is_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(name, names[i])) return 1;
+    return 0;
+}
+
+/* The attrs of a shuffle that is chosen by hand are there only where it is: what it decides by
+ * itself is the same for who chose it and for who did not. */
 static int32_t decides_order(const pfd_data_reader *reader, const char *attr)
 {
-    static const char *const deciding[] = {"batch_size", "last_batch", "random_shuffle",
-                                           "shuffle_after_epoch", "shuffle_buffer_size"};
-    for (size_t i = 0; i < sizeof deciding / sizeof *deciding; i++)
-        if (!strcmp(attr, deciding[i])) return 1;
-    return reader->node->op->op->group && !strcmp(attr, "group_buffer_size");
+    static const char *const always[] = {"batch_size", "last_batch", "shuffle_after_epoch",
+                                         "shuffle_buffer_size"};
+    static const char *const of_window[] = {"shuffle", "shuffle_block_size", "shuffle_window"};
+    int32_t by_window = reader->shuffle == PFD_SHUFFLE_WINDOW;
+    int32_t by_buffer = reader->shuffle == PFD_SHUFFLE_BUFFER && reader->num_records >= 0;
+    return is_of(attr, always, PFD_COUNT(always)) ||
+           (by_window && is_of(attr, of_window, PFD_COUNT(of_window))) ||
+           (by_buffer && !strcmp(attr, "shuffle")) ||
+           (reader->node->op->op->group && !strcmp(attr, "group_buffer_size"));
+}
+
+/* What random_shuffle comes to, which `shuffle` may have decided. */
+static int32_t append_random_shuffle(char **text, size_t *used, const pfd_data_reader *reader)
+{
+    int32_t shuffles = reader->shuffle != PFD_SHUFFLE_NONE;
+    const char *line = shuffles ? "random_shuffle=true\n" : "random_shuffle=false\n";
+    char *grown = realloc(*text, *used + strlen(line) + 1);
+    if (!grown) return 0;
+    *text = grown;
+    strcpy(grown + *used, line);
+    *used += strlen(line);
+    return 1;
 }
 
 /* Appends "name=value" and a line's end; the text grows until the value fits. */
@@ -141,9 +191,13 @@ static char *make_spec(const pfd_data_reader *reader)
     int32_t whole = spec != NULL;
     for (uint32_t i = 0; whole && i < op->num_attrs; i++)
         whole = append_attr(&spec, &used, node->attrs, &op->attrs[i]);
-    for (uint32_t i = 0; whole && i < pfd_reader_attr_count; i++)
-        if (decides_order(reader, pfd_reader_attr_table[i].name))
-            whole = append_attr(&spec, &used, node->reader_attrs, &pfd_reader_attr_table[i]);
+    for (uint32_t i = 0; whole && i < pfd_reader_attr_count; i++) {
+        const pfd_attr *row = &pfd_reader_attr_table[i];
+        if (!strcmp(row->name, "random_shuffle"))
+            whole = append_random_shuffle(&spec, &used, reader);
+        else if (decides_order(reader, row->name))
+            whole = append_attr(&spec, &used, node->reader_attrs, row);
+    }
     if (!whole) {
         free(spec);
         return NULL;
@@ -166,8 +220,7 @@ static pfd_status name_reader(pfd_data_reader *reader, int32_t index, pfd_error 
     const char *key = reader->attrs->order_key[0] ? reader->attrs->order_key : name;
     reader->name = copy_text(name);
     reader->order_key = copy_text(key);
-    reader->spec = reader->order_key ? make_spec(reader) : NULL;
-    if (!reader->name || !reader->spec) return pfd_fail_memory(err, 1024, "a reader's names");
+    if (!reader->name || !reader->order_key) return pfd_fail_memory(err, 1024, "a reader's names");
     return PFD_OK;
 }
 
@@ -219,6 +272,10 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
     PFD_TRY(name_reader(reader, index, err));
     PFD_TRY(open_files(reader, err));
     PFD_TRY(open_source(reader, err));
+    PFD_TRY(pfd_reader_attrs_shuffle(reader->attrs, pfd_dataset_is_random_access(reader->source),
+                                     &reader->shuffle, err));
+    reader->spec = make_spec(reader);
+    if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
     PFD_TRY(wrap(reader, &reader->chain, err));
     note_shape(reader);
     return PFD_OK;
