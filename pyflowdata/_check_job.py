@@ -125,18 +125,8 @@ def spec_of(node: Node) -> Spec:
 def libraries_of(spec: Spec) -> list[str]:
     """The plugins that the ops of a graph come from, in an order in which they can be loaded."""
     found = [path for upstream, _ in spec.inputs for path in libraries_of(upstream)]
-    out = origin_of(spec.op)
+    out = find_op(spec.op).origin
     return list(dict.fromkeys([*found, *([] if out == _BUILT_IN else [out])]))
-
-
-def origin_of(name: str) -> str:
-    """Where an op comes from: "built in", or the path of a plugin."""
-    op, index = find_op(name).name, 0
-    while (one := lib.pfd_op_at(index)) != ffi.NULL:
-        if text(one.name) == op:
-            return text(lib.pfd_op_origin(index))
-        index += 1
-    raise InvalidArgumentError(f"the op {name} is not registered")
 
 
 def flags_of(name: str) -> int:
