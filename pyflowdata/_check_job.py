@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from .plugins import load_library
 from .registry import Op, find_op
 
 _BUILT_IN = "built in"
-WORLD = ("rank", "world_size")
+_HOST_OUTPUTS = ("mask", "id")  # which every reader can have besides its own
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Spec:
     def make(self) -> Node:
         """The node.  Raises InvalidArgumentError as the op's function does."""
         op = find_op(self.op)
-        values = {**{name: _parse(op, name, said) for name, said in self.texts.items()}}
-        return Node(op, None, [_output(spec.make(), name) for spec, name in self.inputs],
-                    {**values, **self.attrs})  # fmt: skip
+        values = {name: _parse(op, name, said) for name, said in self.texts.items()}
+        inputs = [_output(spec.make(), name) for spec, name in self.inputs]
+        return Node(op, None, inputs, {**values, **self.attrs})
 
     def reader(self) -> Spec:
         """The reader upstream, along the first inputs."""
@@ -99,8 +99,9 @@ def _parse(op: Op, name: str, said: str) -> Any:
 
 
 def _output(node: Node, name: str) -> Blob:
-    if not name and len(node.outputs) == 1:
-        return node.outputs[0]
+    own = [blob for blob in node.outputs if node.op.outputs[blob.index].name not in _HOST_OUTPUTS]
+    if not name and len(own) == 1:
+        return own[0]
     for blob in node.outputs:
         if node.op.outputs[blob.index].name == name:
             return blob
@@ -116,7 +117,9 @@ def spec_of(node: Node) -> Spec:
         (spec_of(blob.node), blob.node.op.outputs[blob.index].name) for blob in node.inputs
     )
     attrs = {
-        name: os.path.abspath(value) if name == "data_dir" else value
+        name: os.path.abspath(os.fspath(value))
+        if name == "data_dir" and isinstance(value, (str, os.PathLike))
+        else value
         for name, value in node.attrs.items()
     }
     return Spec(node.op.name, attrs=attrs, inputs=inputs)
@@ -170,7 +173,7 @@ def _attr_line(slot: CData) -> str:
     elif slot.kind == lib.PFD_VALUE_STRING:
         values = [_hex(text(slot.s))]
     else:
-        kinds = {
+        kinds: dict[int, tuple[str, Callable[[Any], str]]] = {
             lib.PFD_VALUE_LIST_INT: ("int64_t *", str),
             lib.PFD_VALUE_LIST_FLOAT: ("double *", repr),
             lib.PFD_VALUE_LIST_STRING: ("char **", lambda one: _hex(text(one))),

@@ -109,11 +109,12 @@ class Kit:
         return run
 
     def files(self) -> list[str]:
-        """The files that the reader reads, in order."""
+        """The files that the reader reads, in order.  Raises FileError where they are not there."""
         paths: list[str] = []
         path, err = ffi.new("char[]", 4096), new_error()
-        while lib.pfd_kit_file(self._blob, len(paths), path, 4096, err) == lib.PFD_OK:
+        while (status := lib.pfd_kit_file(self._blob, len(paths), path, 4096, err)) == lib.PFD_OK:
             paths.append(text(path))
+        check(status, err)
         return paths
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from ._check_damage import KINDS
 from ._check_report import Finding
 from ._native import include_dir, library_path
-from .errors import Error
 
 SANITIZERS = {"asan": "address", "ubsan": "undefined", "tsan": "thread"}
 _DRIVER = Path(__file__).resolve().parent / "check_driver.c"
@@ -31,8 +30,37 @@ _ADVICE = {
 }
 
 
+_LEAK = "malloc() memory is not given back: free all of it in close(), and where open() fails"
+
+
 class BuildError(Exception):
     """The compiler refuses; the text is what it said."""
+
+
+class MissingToolError(Exception):
+    """What a check needs is not on this machine."""
+
+
+def _compile(compiler: str, arguments: Sequence[str]) -> None:
+    command = [*shlex.split(compiler), "-D_GNU_SOURCE", "-O1", "-g", "-fno-omit-frame-pointer",
+               "-I", include_dir(), *arguments]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
+    except OSError as failure:
+        raise MissingToolError(f"the compiler {command[0]} cannot be run: {failure.strerror}") from None
+    if done.returncode != 0:
+        raise BuildError(f"{shlex.join(command)}\n{done.stderr}")
+
+
+def _compiler() -> str:
+    return os.environ.get("CC", "cc")
+
+
+def build_plugin(sources: Sequence[str], flags: Sequence[str], library: Path) -> None:
+    """Compiles a plugin.  Raises BuildError and MissingToolError."""
+    _compile(_compiler(), ["-fPIC", "-shared", *sources, *flags, "-o", str(library)])
 
 
 class NativeChecks:
@@ -57,24 +85,17 @@ class NativeChecks:
 
     # ---- Building -------------------------------------------------------------------------------
 
-    def _compile(self, compiler: str, arguments: Sequence[str]) -> None:
-        command = [*shlex.split(compiler), "-D_GNU_SOURCE", "-O1", "-g", "-fno-omit-frame-pointer",
-                   "-I", include_dir(), *arguments]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise BuildError(f"{shlex.join(command)}\n{done.stderr}")
-
     def _build(self, name: str, compiler: str, sanitize: str, driver: Sequence[str]) -> Path:
         """The driver; a job file beside it names the plugin that was built for it."""
         folder = self._folder / name
         folder.mkdir(exist_ok=True)
         plugin, program, library = folder / "plugin.so", folder / "driver", library_path()
         kept = ["-fno-sanitize-recover=all"]
-        self._compile(
+        _compile(
             compiler,
             [sanitize, *kept, "-fPIC", "-shared", *self._sources, *self._flags, "-o", str(plugin)],
         )
-        self._compile(
+        _compile(
             compiler,
             [*driver, *kept, str(_DRIVER), str(library), f"-Wl,-rpath,{library.parent}",
              "-o", str(program)],
@@ -92,7 +113,7 @@ class NativeChecks:
             BuildError: The plugin cannot be compiled with it.
         """
         flag = f"-fsanitize={SANITIZERS[name]}"
-        program = self._build(name, os.environ.get("CC", "cc"), flag, [flag])
+        program = self._build(name, _compiler(), flag, [flag])
         samples = self._samples()
         done = self._run(program, [str(program.parent / "job"), *map(str, samples)])
         findings = [
@@ -100,7 +121,8 @@ class NativeChecks:
         ]
         summary = _summary(done.stderr)
         if summary:
-            findings.append(Finding(name, f"{summary}: {_ADVICE[name]}", name))
+            advice = _LEAK if "leak" in summary else _ADVICE[name]
+            findings.append(Finding(name, f"{summary}: {advice}", name))
         elif done.returncode != 0 and not findings:
             tail = " ".join(done.stderr.split()[-60:])
             text = f"the driver ended with status {done.returncode}: {tail}"
@@ -151,11 +173,12 @@ class NativeChecks:
         """What libFuzzer finds in so many seconds; the input is left in the working folder.
 
         Raises:
-            BuildError: clang is missing, or refuses.
+            MissingToolError: clang is missing.
+            BuildError: The plugin cannot be compiled.
         """
         clang = shutil.which("clang")
         if clang is None:
-            raise BuildError("--fuzz needs clang, which is not here; install it, or use --asan")
+            raise MissingToolError("clang is missing, which has libFuzzer: install it")
         program = self._build(
             "fuzz", clang, "-fsanitize=fuzzer-no-link,address",
             ["-fsanitize=fuzzer,address", "-DPFD_CHECK_FUZZ"],
@@ -218,8 +241,3 @@ def _can_fix_addresses() -> bool:
     if setarch is None:
         return False
     return subprocess.run([setarch, "-R", "true"], capture_output=True, check=False).returncode == 0
-
-
-def describe_build(failure: Exception) -> str:
-    """A failed build as the text of a finding."""
-    return f"{failure}" if isinstance(failure, (BuildError, Error)) else repr(failure)

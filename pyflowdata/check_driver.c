@@ -105,7 +105,7 @@ static void load(char *rest)
     pfd_error err;
     const pfd_plugin *plugin;
     char *path = read_string(&rest);
-    if (pfd_library_load(path, &plugin, &err) != PFD_OK)
+    if (pfd_library_load(path, 0, &plugin, &err) != PFD_OK)
         fail("the plugin cannot be loaded", err.message);
     free(path);
 }

@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import Any
 
 from ._check_job import Job, Spec, libraries_of, spec_of
-from ._check_native import BuildError, NativeChecks
+from ._check_native import BuildError, MissingToolError, NativeChecks
 from ._check_report import Finding, Report
 from .errors import InvalidArgumentError
 from .graph import Blob
+from .plugins import PLUGINS_VARIABLE
 
 __all__ = [
     "CheckFailed",
@@ -122,9 +123,11 @@ def _run_native(
     for name, run in runs.items():
         try:
             findings = run()
-        except BuildError as failure:
+        except MissingToolError as failure:
             report.left_out.append(f"{name}: {failure}")
             continue
+        except BuildError as failure:
+            findings = [Finding("build-fails", f"it does not compile: {failure}", name)]
         except subprocess.TimeoutExpired:
             findings = [Finding("hang", f"the run under {name} did not end: look for a loop that "
                                 "a damaged length keeps from going on", name)]  # fmt: skip
@@ -141,7 +144,12 @@ def _ask(job: Job) -> list[dict[str, Any]]:
         [sys.executable, "-m", "pyflowdata._check_worker"],
         input=pickle.dumps(job),
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"},
+        # The job names its plugins: none is loaded before there are forks that may crash.
+        env={
+            **{name: value for name, value in os.environ.items() if name != PLUGINS_VARIABLE},
+            "PYTHONPATH": paths,
+            "OPENBLAS_NUM_THREADS": "1",
+        },
         check=False,
     )
     said = [json.loads(line) for line in done.stdout.decode().splitlines()]
