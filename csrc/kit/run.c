@@ -180,7 +180,6 @@ static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashe
         pfd_kit_usage_compare(run, usages, half);
     }
     pfd_kit_globals_close();
-    pfd_guard_drain();
     return status;
 }
 
