@@ -12,7 +12,7 @@ static pfd_guarded table[most_regions];
 static int32_t table_end; /* entries from here on were never used */
 static int32_t free_entries[most_regions], num_free;
 static int32_t released[most_released], num_released; /* the oldest first */
-static int32_t pool[most_released], num_pooled;       /* mapped regions of one page, to be used again */
+static int32_t pool[most_released], num_pooled; /* mapped regions of one page, to be used again */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t round_up(int64_t value, int64_t unit)
