@@ -38,7 +38,7 @@ class LoaderChecks:
     def __init__(self, job: Job, tell: Tell) -> None:
         self._tell = tell
         # What the checks set themselves.
-        taken = "rank world_size with_mask random_shuffle last_batch seed batch_size".split()
+        taken = "rank world_size with_mask random_shuffle shuffle last_batch seed batch_size".split()
         spec = job.spec.with_reader(**dict.fromkeys(taken))
         self._spec: Spec = spec.with_reader(with_id=True)
 
