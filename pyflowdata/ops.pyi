@@ -22,6 +22,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -58,6 +59,10 @@ def MiniReader(
         file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
             maps them into memory, read reads them piece by piece; auto maps them if they fit into
             memory and address space together.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
         batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
             be divisible by world_size.
         last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
@@ -122,6 +127,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -149,6 +155,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -176,6 +183,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
@@ -203,6 +211,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,

@@ -2,12 +2,16 @@
 #include "loader/data_reader.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "core/hash.h"
 #include "dataset/dataset.h"
+#include "io/index_cache.h"
+#include "op/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int32_t last_batch_rule(const char *last_batch)
 {
@@ -240,20 +244,83 @@ static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
+/* What decides where records begin besides the files: the op in its version, and its attrs. */
+static uint64_t hash_op(const pfd_data_reader *reader, uint64_t seed)
 {
+    const pfd_registered_op *op = reader->node->op;
+    struct stat plugin;
+    uint64_t hash = pfd_hash_bytes(seed, PFD_VERSION, (int64_t)strlen(PFD_VERSION));
+    hash = pfd_hash_bytes(hash, op->op->name, (int64_t)strlen(op->op->name));
+    hash = pfd_hash_bytes(hash, op->origin, (int64_t)strlen(op->origin));
+    if (stat(op->origin, &plugin) == 0) {
+        hash = pfd_hash_word(hash, (uint64_t)plugin.st_size);
+        hash = pfd_hash_word(hash, (uint64_t)plugin.st_mtim.tv_sec);
+        hash = pfd_hash_word(hash, (uint64_t)plugin.st_mtim.tv_nsec);
+    }
+    char *attrs = NULL;
+    size_t used = 0;
+    for (uint32_t i = 0; i < op->op->num_attrs; i++) /* without memory fewer: a hash all the same */
+        (void)append_attr(&attrs, &used, reader->node->attrs, &op->op->attrs[i]);
+    hash = pfd_hash_bytes(hash, attrs, (int64_t)used);
+    free(attrs);
+    return hash;
+}
+
+static void request_index(const pfd_data_reader *reader, pfd_index_request *request)
+{
+    const pfd_file_attrs *attrs = pfd_attrs_struct(reader->node->file_attrs);
+    *request = (pfd_index_request){.folder = attrs->index_dir};
+    for (uint64_t i = 0; i < 2; i++)
+        pfd_input_files_identify(reader->files, hash_op(reader, i), &request->key.identity[i],
+                                 &request->key.stamp[i]);
+}
+
+static void note_index(pfd_data_reader *reader, const pfd_index_request *request)
+{
+    reader->index_bytes = request->bytes;
+    reader->index_ns = request->ns;
+    reader->indexes_built = request->num_built;
+    reader->index_path = copy_text(request->path); /* without memory for it, it is not shown */
+}
+
+/* Of a source that is random-access; of another it does not matter. */
+static int32_t access_of(const pfd_data_reader *reader)
+{
+    int32_t shuffle;
+    pfd_error err;
+    if (pfd_reader_attrs_shuffle(reader->attrs, 1, &shuffle, &err) != PFD_OK)
+        return PFD_ACCESS_RANDOM;
+    int32_t in_order = shuffle == PFD_SHUFFLE_NONE || shuffle == PFD_SHUFFLE_BUFFER;
+    return in_order ? PFD_ACCESS_SEQUENTIAL : PFD_ACCESS_RANDOM;
+}
+
+static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_error *err)
+{
+    const pfd_op *op = reader->node->op->op;
+    pfd_index_request request = {.folder = "none"};
     pfd_open_args args = {.struct_size = sizeof args,
                           .host = pfd_host_table(),
-                          .attrs = pfd_attrs_struct(reader->node->attrs)};
-    if (reader->files) args.files = pfd_input_files_list(reader->files, &args.num_files);
-    pfd_source source = {.struct_size = sizeof source};
-    pfd_error_init(err);
-    args.scratch = pfd_scratch_create();
+                          .attrs = pfd_attrs_struct(reader->node->attrs),
+                          .scratch = pfd_scratch_create()};
     if (!args.scratch) return pfd_fail_memory(err, 0, "a scratch");
+    args.access = access_of(reader);
+    if (reader->files) {
+        args.files = pfd_input_files_list(reader->files, &args.num_files);
+        request_index(reader, &request);
+        args.index = &request;
+    }
+    pfd_error_init(err);
     pfd_scratch_set_cancel(args.scratch, reader->cancel);
-    pfd_status status = reader->node->op->op->open(&args, &source, err);
+    pfd_status status = pfd_check_returned(op->open(&args, source, err), "open", err);
     pfd_scratch_free(args.scratch);
-    PFD_TRY(pfd_check_returned(status, "open", err));
+    note_index(reader, &request);
+    return status;
+}
+
+static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
+{
+    pfd_source source = {.struct_size = sizeof source};
+    PFD_TRY(call_open(reader, &source, err));
     PFD_TRY(pfd_source_to_dataset(&source, &reader->chain, err));
     reader->source = reader->chain;
     reader->num_records = -1;
@@ -314,6 +381,7 @@ void pfd_data_reader_close(pfd_data_reader *reader)
     free(reader->name);
     free(reader->order_key);
     free(reader->spec);
+    free(reader->index_path);
     *reader = (pfd_data_reader){0};
 }
 
