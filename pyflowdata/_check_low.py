@@ -244,6 +244,9 @@ class Checks:
     def say(self, id: str, text: str) -> None:
         self._tell(id, text)
 
+    def warn(self, id: str, text: str) -> None:
+        self._warn(id, text)
+
     @property
     def range(self) -> int:
         return self._range()
@@ -287,6 +290,7 @@ class _Damage:
         self._last_read = -1  # the last place where a change of a byte made a difference
         self._tried = self._noticed = self._harmless = 0
         self._unnoticed: list[str] = []
+        self._shorter: list[str] = []  # all that is left of the records is as before
         self._unread = 0  # bytes at the end that can be cut off
 
     def look(self, doing: str, data: bytes, damaged: bytes) -> None:
@@ -303,6 +307,8 @@ class _Damage:
         if is_harmless:
             self._harmless += 1
             self._unread = max(self._unread, len(data) - len(damaged))
+        elif run.status == "PFD_OK" and len(damaged) < len(data) and run.begins(self._base):
+            self._shorter.append(doing)
         elif run.status == "PFD_OK":
             self._unnoticed.append(doing)
         elif run.status == "PFD_CORRUPT_DATA" or (
@@ -326,6 +332,13 @@ class _Damage:
                 f"without an error and gave other data, for example with {self._unnoticed[0]}: "
                 "compare the checksum before the data is used, or, where the format has none, "
                 "think of adding one",
+            )
+        if self._shorter:
+            self._checks.warn(
+                "cut-unnoticed",
+                f"{len(self._shorter)} of {self._tried} shorter files were read without an error, "
+                f"as files of fewer records, for example {self._shorter[0]}: no checksum of a "
+                "record can tell; a count of records in the file's header would",
             )
         record = self._size / max(self._base.num_records, 1)
         if self._kind == "flipped":
