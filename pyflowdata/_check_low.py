@@ -158,6 +158,11 @@ class Checks:
                 )
         return "4 threads in one source"
 
+    def types(self) -> str:
+        """Inputs of other types than those of the sample."""
+        run = self.kit.run(types=1, twice=1)
+        return f"{run.num_records} types of inputs offered, rows made up of those accepted"
+
     # ---- Failures of the host -------------------------------------------------------------------
 
     def failures(self) -> str:

@@ -103,6 +103,8 @@ def groups_of(job: Job) -> dict[str, Group]:
         "threads": lambda child: child.checks().threads(),
         "failures": lambda child: child.checks().failures(),
     }
+    if job.spec.inputs:
+        found["types"] = lambda child: child.checks().types()
     reader = job.spec.reader()
     if flags_of(reader.op) & lib.PFD_READS_FILES:
         found |= {f"damage: {kind}": _damage_of(kind) for kind in KINDS}

@@ -12,10 +12,12 @@ from box_samples import write_box_samples
 from pyflowdata import include_dir, testing
 from pyflowdata._check_job import Spec
 
+DATA = str(Path(__file__).resolve().parent.parent / "data")
 FOLDER = Path(__file__).resolve().parent / "faulty"
 
 # Plugin -> the finding that names its fault, and words of its text.
 FAULTS = {
+    "accepts_any_type": ("reads-past-input", r"compute\(\) read byte \d+ past the end of .* input 0"),
     "aborts_on_truncation": ("crash", r"open\(\) crashed \(Aborted\), with part-1 cut to"),
     "alloc_overflow": ("writes-past-alloc", r"wrote 1 bytes past the end of the \d+ bytes that"),
     "at_not_pure": ("at-not-pure", r"at\(\) .* must be a pure function of the ordinals"),
@@ -71,6 +73,8 @@ def reports(tmp_path_factory, samples):
                    include_dir(), FOLDER / f"{name}.c", "-o", library]  # fmt: skip
         subprocess.run(command, check=True)
         spec = Spec("BoxReader", attrs={"data_dir": str(samples)})
+        if name == "accepts_any_type":
+            spec = Spec("PairSum", inputs=((Spec("MiniReader", attrs={"data_dir": DATA}), ""),))
         return testing.run_checks(spec, [str(library)], records=None, checksums=True, timeout=2)
 
     names = [*FAULTS, *GOOD]
