@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ._native import check, exception, ffi, lib, new_error, new_struct
-from .batches import Array, BatchArrays
+from .batches import Array, Batch, BatchArrays
 from .errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from .graph import Blob
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
@@ -36,7 +36,9 @@ class DataLoader(Generic[BatchT]):
 
     An array has the rows of this rank first, then the dimensions of a row, and the blob's dtype.
     It views memory of the loader, is writable, and belongs to the caller until it and all views
-    of it are collected; also after close().
+    of it are collected; also after close().  Where rows differ in shape (`blob.is_ragged`), a
+    `Ragged` takes the place of the array, and the same holds for the arrays in it; a type checker
+    sees arrays, and learns otherwise by `isinstance(batch, Ragged)`.
 
     A blob that is given twice gives two arrays that share their memory.
 
@@ -118,7 +120,7 @@ class DataLoader(Generic[BatchT]):
             InvalidArgumentError: What is given is wrong, or the readers do not fit together.
             FileError: Files are missing or cannot be read.
         """
-        self._form: Callable[[list[Array]], BatchT]
+        self._form: Callable[[list[Batch]], BatchT]
         wanted, self._form = arrange(blobs)
         self._blobs = tuple(wanted)
         self._life = _OPEN
@@ -394,13 +396,14 @@ def _check_epoch(epoch: int) -> None:
 class _Batches(Iterator[BatchT]):
     """One epoch of a loader, or all of them."""
 
-    __slots__ = ("_endless", "_loader", "_number", "_over")
+    __slots__ = ("_endless", "_loader", "_number", "_over", "_resumes")
 
     def __init__(self, loader: DataLoader[BatchT], number: int, endless: bool) -> None:
         self._loader = loader
         self._number = number
         self._endless = endless
         self._over = False
+        self._resumes = loader._position > 0  # until something came from there
 
     def __next__(self) -> BatchT:
         loader = self._loader
@@ -426,11 +429,12 @@ class _Batches(Iterator[BatchT]):
                     arrays, epoch, step = loader._arrays.take()
                     batch = loader._form(arrays)
                     loader._epoch, loader._position = epoch, step + 1
-                    loader._must_seek = False
+                    loader._must_seek = self._resumes = False
                     return batch
                 if status < 0:
                     failure = loader._failure(status)
-                    loader._must_seek = False  # the library passes over it or tries again
+                    # The library passes over the batch or tries again.
+                    loader._must_seek = self._resumes = False
                     raise failure
                 if status == _END:
                     self._end_epoch(is_second=ended)
@@ -453,14 +457,17 @@ class _Batches(Iterator[BatchT]):
 
     def _end_epoch(self, *, is_second: bool) -> None:
         loader = self._loader
-        if is_second:
+        if is_second and self._endless:
             raise InvalidArgumentError(
                 "repeat() of an epoch without batches would never end; is last_batch='drop' with "
                 "fewer records than batch_size meant?"
             )
-        if self._endless:
+        # A state behind the last batch of a stream, which had yet to find its end, means the next
+        # epoch, as one of a reader that can be counted does.
+        goes_on, self._resumes = self._endless or self._resumes, False
+        if goes_on:
             _check_epoch(loader._epoch + 1)
-        loader._epoch, loader._position, self._over = loader._epoch + 1, 0, not self._endless
+        loader._epoch, loader._position, self._over = loader._epoch + 1, 0, not goes_on
         if self._over:
             raise StopIteration
         loader._begun = loader._epoch

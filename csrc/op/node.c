@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "op/attr_text.h"
 #include "op/nearest_name.h"
+#include "text/row_type.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -131,14 +132,15 @@ static pfd_status fail_output(const pfd_node *node, uint32_t output, const char 
 {
     return pfd_fail(err, PFD_INTERNAL,
                     "infer() gave output '%s' %s %" PRId64 "; it must fill in a PFD_BOOL ... "
-                    "PFD_FLOAT64, 0 to %d dimensions and sizes from 0",
+                    "PFD_FLOAT64, 0 to %d dimensions and sizes from 0, or -1 for one that varies",
                     node->op->public_op->outputs[output].name, found, value, PFD_MAX_DIMS);
 }
 
 static pfd_status check_bytes(const pfd_node *node, uint32_t output, pfd_error *err)
 {
     const pfd_row_type *type = &node->outputs[output];
-    /* A dimension of 0 must not hide the others: NumPy multiplies them without it, too. */
+    /* A dimension of 0 must not hide the others: NumPy multiplies them without it, too.  One that
+     * varies counts as 1: what it comes to is known with each batch. */
     int64_t bytes = pfd_dtype_size(type->dtype) * node->batch_size;
     int32_t too_large = bytes > MOST_BATCH_BYTES;
     for (int32_t i = 0; i < type->ndim && !too_large; i++) {
@@ -165,7 +167,7 @@ static pfd_status check_output(pfd_node *node, uint32_t output, pfd_error *err)
     if (type->ndim < 0 || type->ndim > PFD_MAX_DIMS)
         return fail_output(node, output, "ndim", type->ndim, err);
     for (int32_t i = 0; i < type->ndim; i++)
-        if (type->shape[i] < 0)
+        if (type->shape[i] < -1)
             return fail_output(node, output, "a dimension of", type->shape[i], err);
     for (int32_t i = type->ndim; i < PFD_MAX_DIMS; i++) type->shape[i] = 0;
     return check_bytes(node, output, err);
@@ -190,6 +192,23 @@ static pfd_status call_infer(pfd_node *node, const pfd_row_type *inputs, pfd_err
     return status;
 }
 
+/* An op that knows nothing of ragged rows would read data where there are rows. */
+static pfd_status check_ragged(const pfd_op *op, const pfd_row_type *inputs, pfd_error *err)
+{
+    if (op->flags & PFD_TAKES_RAGGED) return PFD_OK;
+    for (uint32_t i = 0; i < op->num_inputs; i++) {
+        char found[256];
+        for (int32_t d = 0; d < inputs[i].ndim; d++)
+            if (inputs[i].shape[d] < 0)
+                return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                                "the rows of input '%s' are %s, and vary in size; %s takes rows of "
+                                "one size",
+                                op->inputs[i].name,
+                                pfd_format_row_type(&inputs[i], found, sizeof found), op->name);
+    }
+    return PFD_OK;
+}
+
 static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
 {
     const pfd_op *op = node->op->op, *public_op = node->op->public_op;
@@ -201,7 +220,8 @@ static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
     }
     for (uint32_t i = 0; i < op->num_inputs; i++)
         inputs[i] = node->inputs[i].node->outputs[node->inputs[i].output];
-    pfd_status status = call_infer(node, inputs, err);
+    pfd_status status = check_ragged(op, inputs, err);
+    if (status == PFD_OK) status = call_infer(node, inputs, err);
     free(inputs);
     PFD_TRY(status);
     if (pfd_op_is_reader(op)) {
