@@ -18,6 +18,8 @@ from bench.contender import Contender, Source, registered
 from bench.data import Truth
 from bench.measure import Measures, anonymous_bytes, measure
 
+os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")  # opening includes building the index
+
 
 def list_contenders(peer: str) -> list[dict[str, Any]]:
     importlib.import_module(f"bench.peers.{peer}")

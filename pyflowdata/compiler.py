@@ -33,6 +33,7 @@ _LANGUAGES = {"c": _C, "c++": _CPP}
 _SUFFIXES = {".c": _C, ".cc": _CPP, ".cpp": _CPP, ".cxx": _CPP}
 _FLAGS = ("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
 _LIBRARIES = ("-lm",)
+_CACHE_HINT = "set XDG_CACHE_HOME to a folder of this user's own"
 _TEXT_NAME = "plugin"  # of the file that source text is written to
 
 
@@ -85,16 +86,24 @@ def cache_dir() -> Path:
     """
     chosen = os.environ.get("XDG_CACHE_HOME", "")
     # A relative one is to be ignored, as its specification says.
-    base = Path(chosen) if os.path.isabs(chosen) else Path("~/.cache").expanduser()
+    base = Path(chosen if os.path.isabs(chosen) else os.path.expanduser("~/.cache"))
     folder = base / "pyflowdata" / "plugins"
     try:
+        if not base.is_absolute():
+            raise OSError(0, "there is no home folder")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        about = folder.stat()
     except OSError as failure:
         raise FileError(
-            f"the cache of compiled plugins cannot be made: {failure.strerror}; set "
-            "XDG_CACHE_HOME to a folder that can be written to",
+            f"the cache of compiled plugins cannot be made: {failure.strerror}; {_CACHE_HINT}",
             file=str(folder),
         ) from None
+    if about.st_uid != os.getuid() or about.st_mode & 0o022:
+        raise FileError(
+            "others than this user can write into the cache of compiled plugins, and what lies "
+            f"there is run; remove it, or {_CACHE_HINT}",
+            file=str(folder),
+        )
     return folder
 
 
@@ -192,8 +201,8 @@ def compile(  # noqa: A001  (named after what it does; the built-in one is not u
     The source includes "pyflowdata/op.h" and ends with PFD_PLUGIN(...).  What was compiled before
     is taken from a cache: same source, headers, compiler and flags, same library.  The compiler is
     `$CC`, or the first of cc, gcc and clang (`$CXX`, c++, g++ and clang++ for C++); its warnings
-    are shown as Python warnings.  An op of a changed source takes the place of the plugin's op of that
-    name; blobs and loaders that were made before keep the former one.  May be called from any
+    are shown as Python warnings.  An op of a changed source takes the place of the plugin's op of
+    that name; blobs and loaders that were made before keep the former one.  May be called from any
     thread.
 
     Args:

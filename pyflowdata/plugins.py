@@ -26,7 +26,7 @@ class Plugin:
     """The ops of a plugin: each op function is an attribute, and an item of the iteration.
 
     Attributes:
-        path: The library that was loaded, as it was given.
+        path: Of the library that was loaded, absolute.
         name: As the plugin calls itself; empty if it does not say.
         version: As its author counts; empty if it does not say.
         abi: The version of the plugin interface that it needs, major and minor.
@@ -73,7 +73,7 @@ class Plugin:
         return hash(tuple(self._functions))
 
     def __reduce__(self) -> tuple[Callable[[str], Plugin], tuple[str]]:
-        return load_library, (os.path.abspath(self.path),)
+        return load_library, (self.path,)
 
     def __repr__(self) -> str:
         about = " ".join(part for part in (self.name, self.version) if part)
@@ -148,7 +148,7 @@ def load(file: str, *, replace: bool) -> Plugin:
     with _lock:
         functions = {name: _publish(name) for name in names}
     abi = (plugin.abi_major, plugin.abi_minor)
-    return Plugin(file, text(plugin.name), text(plugin.version), abi, functions)
+    return Plugin(os.path.abspath(file), text(plugin.name), text(plugin.version), abi, functions)
 
 
 def load_plugins_of_environment() -> None:

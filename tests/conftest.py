@@ -20,6 +20,9 @@ for variable in [*os.environ]:
     if variable in ("RANK", "WORLD_SIZE") or variable.startswith(tuple(LAUNCHERS)):
         del os.environ[variable]
 
+# The cache of the user who runs the tests is not theirs; what tests it says where.
+os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")
+
 SANITIZED = "LD_PRELOAD" in os.environ
 
 # Marker -> its meaning, and the test files that carry it as a whole.

@@ -97,13 +97,8 @@ def tree(tmp_path):
 
     def check(text, *, write=False):
         (tmp_path / "csrc/include/pyflowdata/op.h").write_text(text)
-        arguments = ["--root", tmp_path, *(["--write"] if write else [])]
-        done = subprocess.run(
-            [sys.executable, ROOT / "tools/abi_layout.py", *arguments],
-            capture_output=True,
-            text=True,
-        )
-        return done.returncode, done.stderr
+        found = tool.check(tmp_path, write)
+        return int(bool(found)), "\n".join(found)
 
     return check
 
@@ -138,6 +133,19 @@ def test_a_new_minor_version_has_files_of_its_own(tree, tmp_path):
     changed = replaced("const char *more;", "int64_t more;", newer)
     code, said = tree(changed, write=True)
     assert code == 1 and "op-1.1.txt: pfd_op: 'more' was char *" in said
+
+
+def test_the_command(tree, tmp_path):
+    tree(replaced("#define PFD_IO -3", "#define PFD_IO -9"))
+    for arguments in ([], ["--write"]):
+        done = subprocess.run(
+            [sys.executable, ROOT / "tools/abi_layout.py", "--root", tmp_path, *arguments],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1 and done.stdout == ""
+        assert done.stderr.startswith("op-1.0.txt: PFD_IO was -3, now -9\n")
+        assert "Plugins that are compiled would break" in done.stderr
 
 
 @pytest.mark.parametrize(

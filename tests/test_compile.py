@@ -242,7 +242,8 @@ def test_what_is_no_source(value):
 def test_wrong_arguments(tmp_path):
     with pytest.raises(flow.FileError, match="no such source"):
         flow.compile(tmp_path / "none.c")
-    for name, hint in (("x.so", "load_library"), ("x.py", r"\.c, \.cc, \.cpp, \.cxx"), ("", "a source ends in")):
+    hints = {"x.so": "load_library", "x.py": r"\.c, \.cc, \.cpp, \.cxx", "": "a source ends in"}
+    for name, hint in hints.items():
         with pytest.raises(flow.InvalidArgumentError, match=hint):
             flow.compile(name)
     with pytest.raises(flow.InvalidArgumentError, match="language = 'rust'"):
@@ -265,8 +266,25 @@ def test_no_compiler(variable, language, monkeypatch, tmp_path):
 def test_a_cache_that_cannot_be_made(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(flow.FileError, match="set XDG_CACHE_HOME"):
+    with pytest.raises(flow.FileError, match="Not a directory; set XDG_CACHE_HOME"):
         flow.compile(named("CachelessScale"))
+
+
+def test_a_cache_that_others_can_write_to(cache):
+    cache.mkdir(parents=True)
+    cache.chmod(0o777)
+    with pytest.raises(flow.FileError, match="can write into the cache.*set XDG_CACHE_HOME"):
+        flow.compile(named("SharedScale"))
+    cache.chmod(0o755)
+    assert flow.compile(named("SharedScale")).SharedScale
+
+
+def test_the_cache_of_the_home_folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    library = Path(flow.compile(named("HomeScale")).path)
+    assert library.is_relative_to(tmp_path / "home/.cache/pyflowdata/plugins")
+    assert not Path("relative").exists()
 
 
 # ---- C++, threads, processes --------------------------------------------------------------------

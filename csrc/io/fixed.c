@@ -62,8 +62,7 @@ static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scra
     for (int64_t i = 0; i < n;) {
         if (positions[i] < 0 || positions[i] >= self->num_records)
             return pfd_fail_row(err, i, -1, PFD_INTERNAL,
-                                "position = %" PRId64 " of records; it must be in [0, %" PRId64
-                                ")",
+                                "position = %" PRId64 " of records; it must be in [0, %" PRId64 ")",
                                 positions[i], self->num_records);
         int64_t file = pfd_index_file_of(self->places, self->num_files, positions[i]);
         int64_t run = run_length(self, file, positions + i, n - i);

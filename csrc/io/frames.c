@@ -92,7 +92,7 @@ static pfd_status ask_frame(const frames *self, const pfd_file *file, int64_t of
 typedef struct frame_scan {
     const frames *source;
     const pfd_open_args *args;
-    pfd_mark_list *lists;   /* of each thread */
+    pfd_mark_list *lists; /* of each thread */
     pfd_scratch **scratches;
     pfd_mark_piece *pieces; /* one a file */
 } frame_scan;
@@ -149,9 +149,8 @@ static pfd_status join(const frame_scan *self, int32_t num_threads, pfd_index_im
     }
     choose_strides(&marks, files[num_files].first_place, records);
     pfd_record_marks_place(&marks, files, num_files);
-    pfd_status status =
-        pfd_index_image_create(PFD_INDEX_FRAMES, num_files,
-                               pfd_record_marks_groups(&marks, records), out, err);
+    pfd_status status = pfd_index_image_create(PFD_INDEX_FRAMES, num_files,
+                                               pfd_record_marks_groups(&marks, records), out, err);
     if (status == PFD_OK) {
         memcpy((*out)->files, files, ((size_t)num_files + 1) * sizeof *files);
         status = pfd_record_marks_fill(&marks, records, num_threads, *out, err);
@@ -235,10 +234,8 @@ static pfd_status read_record(const frames *self, pfd_record_start *from, int64_
         PFD_TRY(ask_frame(self, file, from->offset, scratch, &frame, err));
         from->offset = frame.next;
         if (!frame.is_record || from->skip-- > 0) continue;
-        *out = (pfd_record){.size = frame.size,
-                            .offset = frame.data,
-                            .ordinal = position,
-                            .file = file->index};
+        *out = (pfd_record){
+            .size = frame.size, .offset = frame.data, .ordinal = position, .file = file->index};
         from->skip = 0;
         return pfd_file_read(file, frame.data, frame.size, scratch, &out->data, err);
     }

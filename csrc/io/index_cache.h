@@ -1,10 +1,10 @@
 /* io/index_cache.h -- indexes kept on disk: found again, or built by one process and shared by all.
  *
- * An index lies in a file of its own, named by what it is of; a header says which state of the files
- * it belongs to.  It is written under another name, synced and renamed, so that whoever opens it
- * finds all of it or nothing.  A builder holds a lock; others wait for it a while, and then build in
- * memory.  Where no file can be locked or written, every process builds its own.  Nothing of this
- * is an error to the user: the cache saves time and memory, and is never needed.
+ * An index lies in a file of its own, named by what it is of; a header says which state of the
+ * files it belongs to.  It is written under another name, synced and renamed, so that whoever opens
+ * it finds all of it or nothing.  A builder holds a lock; others wait for it a while, and then
+ * build in memory.  Where no file can be locked or written, every process builds its own.  Nothing
+ * of this is an error to the user: the cache saves time and memory, and is never needed.
  *
  * THREADS  Everything here may be called from any thread, and from many processes.
  */
@@ -19,11 +19,11 @@ struct pfd_index_request {
     int32_t num_threads;
 
     /* What became of it. */
-    int32_t num_sources;  /* that an index was wanted for */
-    int32_t num_built;    /* of them not found in the cache */
-    int64_t bytes;        /* of all indexes */
-    int64_t ns;           /* for finding or building them */
-    char path[4096];      /* of the last one on disk; "": in memory */
+    int32_t num_sources; /* that an index was wanted for */
+    int32_t num_built;   /* of them not found in the cache */
+    int64_t bytes;       /* of all indexes */
+    int64_t ns;          /* for finding or building them */
+    char path[4096];     /* of the last one on disk; "": in memory */
 };
 
 /* Less text than this is scanned faster than an index is found, unless attr index_dir asks for it.

@@ -68,9 +68,9 @@ pfd_status pfd_index_image_create(int32_t kind, int64_t num_files, int64_t num_e
     layout at = lay_out(num_files, num_entries);
     size_t bytes = (size_t)at.total;
     pfd_index_image *image = calloc(1, sizeof *image);
-    void *memory = image ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                                -1, 0)
-                         : MAP_FAILED;
+    void *memory =
+        image ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+              : MAP_FAILED;
     if (memory == MAP_FAILED) {
         free(image);
         return pfd_fail_memory(err, at.total, "the index");

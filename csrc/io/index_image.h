@@ -2,11 +2,11 @@
  *
  *   header | one pfd_index_file for each file, and one of totals | entries of 64 bytes | checksums
  *
- * An image is made in memory, zeroed, and filled in; or it is a file of the cache, mapped shared and
- * read-only, so that the processes of a machine have one copy.  A mapped one may be cut short by
- * others while it is in use: what is missing then reads as zeros, and pfd_index_image_check() says
- * so.  Whatever an image holds, looking up in it is memory-safe; that what it holds is right is
- * what the checksums are for.
+ * An image is made in memory, zeroed, and filled in; or it is a file of the cache, mapped shared
+ * and read-only, so that the processes of a machine have one copy.  A mapped one may be cut short
+ * by others while it is in use: what is missing then reads as zeros, and pfd_index_image_check()
+ * says so.  Whatever an image holds, looking up in it is memory-safe; that what it holds is right
+ * is what the checksums are for.
  *
  * OWNERSHIP  create() and load() return new images for free().
  * THREADS    check() and reading: any thread.  The rest: one.
@@ -48,8 +48,8 @@ typedef struct pfd_index_image {
     pfd_index_file *files; /* num_files + 1 */
     void *entries;
     int64_t mapped_bytes;
-    char *path;    /* of the file that is mapped; NULL: private memory */
-    void *region;  /* guarded, while mapped */
+    char *path;   /* of the file that is mapped; NULL: private memory */
+    void *region; /* guarded, while mapped */
     _Atomic int64_t fault;
 } pfd_index_image;
 

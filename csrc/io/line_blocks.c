@@ -3,20 +3,26 @@
 
 #include "io/record_index.h"
 
-int32_t pfd_line_blocks_init(pfd_line_blocks *blocks, const pfd_index_image *image)
+int64_t pfd_line_blocks_entries(const pfd_file *file)
+{
+    const int64_t bytes = PFD_BLOCKS_PER_ENTRY * PFD_LINE_BLOCK_BYTES;
+    return (file->size + bytes - 1) / bytes;
+}
+
+int32_t pfd_line_blocks_init(pfd_line_blocks *blocks, const pfd_index_image *image,
+                             const pfd_file *const *files)
 {
     const pfd_index_header *header = image->header;
+    int64_t entries = 0;
     *blocks = (pfd_line_blocks){.num_files = header->num_files,
                                 .num_records = header->num_records,
-                                .num_entries = header->num_entries,
                                 .files = image->files,
                                 .entries = image->entries};
-    for (int64_t i = 0; i <= header->num_files; i++) {
-        int64_t place = image->files[i].first_place;
-        if (place < (i > 0 ? image->files[i - 1].first_place : 0)) return 0;
-        if (place > header->num_entries) return 0;
+    for (int64_t i = 0; i < header->num_files; i++) {
+        if (image->files[i].first_place != entries) return 0;
+        entries += pfd_line_blocks_entries(files[i]);
     }
-    return 1;
+    return image->files[header->num_files].first_place == entries && header->num_entries == entries;
 }
 
 /* The last entry of a file before which fewer than `wanted` records end. */
@@ -47,7 +53,8 @@ pfd_line_block_start pfd_line_blocks_find(const pfd_line_blocks *blocks, int64_t
         if (left <= count) break;
         left -= count;
     }
-    start.offset = ((at - places->first_place) * PFD_BLOCKS_PER_ENTRY + block) * PFD_LINE_BLOCK_BYTES;
+    start.offset =
+        ((at - places->first_place) * PFD_BLOCKS_PER_ENTRY + block) * PFD_LINE_BLOCK_BYTES;
     start.skip = left;
     start.first_newline_ends = start.offset > 0 && entry->counts[block] >= PFD_FIRST_NEWLINE_ENDS;
     return start;

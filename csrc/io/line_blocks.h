@@ -22,7 +22,7 @@ typedef struct pfd_line_entry {
 enum { PFD_FIRST_NEWLINE_ENDS = 1 << 15 };
 
 typedef struct pfd_line_blocks {
-    int64_t num_files, num_records, num_entries;
+    int64_t num_files, num_records;
     const pfd_index_file *files; /* places are entries */
     const pfd_line_entry *entries;
 } pfd_line_blocks;
@@ -33,8 +33,12 @@ typedef struct pfd_line_block_start {
     int32_t first_newline_ends; /* a record; else the place is the beginning of a line */
 } pfd_line_block_start;
 
-/* 0: the numbers of the image do not belong together. */
-int32_t pfd_line_blocks_init(pfd_line_blocks *blocks, const pfd_index_image *image);
+/* How many entries a file has. */
+int64_t pfd_line_blocks_entries(const pfd_file *file);
+
+/* 0: the numbers of the image are not those of these files. */
+int32_t pfd_line_blocks_init(pfd_line_blocks *blocks, const pfd_index_image *image,
+                             const pfd_file *const *files);
 
 /* Position in [0, num_records). */
 pfd_line_block_start pfd_line_blocks_find(const pfd_line_blocks *blocks, int64_t position);

@@ -17,7 +17,8 @@ enum {
     piece_bytes = entries_per_piece * entry_bytes,
     mark_bytes = 16 * 1024,
     bytes_per_stride = 16, /* or more: the index is 0.6 bits per byte of text, or less */
-    sample_bytes = 1024 * 1024
+    sample_bytes = 1024 * 1024,
+    least_reserved = 1024 * 1024 /* strides of a thread */
 };
 
 /* What a piece of text says about the lines that it cuts. */
@@ -39,11 +40,12 @@ typedef struct line_scan {
     const pfd_newline_scan *scan;
     int32_t num_threads;
     worker *workers;
+    double about_records; /* dense: in all files */
     int64_t *first_piece; /* of each file; one more: all pieces.  A file has one more than text */
     piece_ends *ends;
-    pfd_mark_list *lists;       /* dense: of each worker */
-    pfd_mark_piece *pieces;     /* dense */
-    pfd_line_entry *entries;    /* sparse */
+    pfd_mark_list *lists;    /* dense: of each worker */
+    pfd_mark_piece *pieces;  /* dense */
+    pfd_line_entry *entries; /* sparse */
     const pfd_index_file *files;
 } line_scan;
 
@@ -165,7 +167,8 @@ static pfd_status scan_pieces(void *ctx, int64_t begin, int64_t end, int32_t wor
 /* Goes through the pieces in order.  `mend` is called for those that begin in a line without
  * content which ends in them; `close` for each file, with whether its last line is an open one, and
  * has content. */
-static pfd_status join(line_scan *self, pfd_status (*mend)(line_scan *, int64_t, int64_t, pfd_error *),
+static pfd_status join(line_scan *self,
+                       pfd_status (*mend)(line_scan *, int64_t, int64_t, pfd_error *),
                        void (*close)(line_scan *, int64_t, int32_t, int32_t), pfd_error *err)
 {
     for (int64_t file = 0; file < self->args->num_files; file++) {
@@ -270,10 +273,13 @@ static pfd_status open_scan(line_scan *self, int32_t kind, int width, pfd_error 
     self->first_piece[num_files] = pieces;
     self->ends = calloc((size_t)pieces + 1, sizeof *self->ends);
     if (kind == PFD_INDEX_LINES) self->pieces = calloc((size_t)pieces + 1, sizeof *self->pieces);
+    int64_t share = (int64_t)(1.25 * self->about_records) / self->num_threads;
+    if (share < least_reserved) share = 0;
     int whole = self->ends && (kind != PFD_INDEX_LINES || self->pieces);
     for (int32_t i = 0; whole && i < self->num_threads; i++) {
         worker *each = &self->workers[i];
         self->lists[i].width = width;
+        if (share > 0) pfd_mark_list_reserve(&self->lists[i], share);
         each->scratch = pfd_scratch_create();
         each->marks = malloc((mark_bytes / 2 + 1 + PFD_SPLIT_SLACK) * sizeof *each->marks);
         whole = each->scratch && each->marks;
@@ -291,9 +297,9 @@ static pfd_status scan_all(line_scan *self, pfd_error *err)
 /* ---- The two indexes ------------------------------------------------------------------------- */
 
 /* Strides of a width hold four times the mean line. */
-static pfd_status choose_strides(const line_scan *self, pfd_record_marks *marks, pfd_error *err)
+static pfd_status choose_strides(line_scan *self, pfd_record_marks *marks, pfd_error *err)
 {
-    int64_t bytes = 0, lines = 1;
+    int64_t bytes = 0, lines = 1, all_bytes = 0;
     for (int64_t i = 0; i < self->args->num_files && bytes == 0; i++) {
         const pfd_file *file = self->args->files[i];
         const uint8_t *text;
@@ -305,6 +311,8 @@ static pfd_status choose_strides(const line_scan *self, pfd_record_marks *marks,
         pfd_scratch_free(scratch);
         PFD_TRY(status);
     }
+    for (int64_t i = 0; i < self->args->num_files; i++) all_bytes += self->args->files[i]->size;
+    if (bytes > 0) self->about_records = (double)all_bytes / (double)bytes * (double)lines;
     while ((bytes << marks->shift) / lines < bytes_per_stride && marks->shift < 3) marks->shift++;
     int64_t stride = (bytes << marks->shift) / lines;
     marks->width = stride < 64 ? 0 : stride < 64 * 256 ? 1 : 2;
@@ -346,12 +354,12 @@ static pfd_status scan_counts(line_scan *self, pfd_index_image **out, pfd_error 
 {
     int64_t num_files = self->args->num_files, entries = 0;
     for (int64_t i = 0; i < num_files; i++)
-        entries += (self->args->files[i]->size + entry_bytes - 1) / entry_bytes;
+        entries += pfd_line_blocks_entries(self->args->files[i]);
     PFD_TRY(pfd_index_image_create(PFD_INDEX_BLOCKS, num_files, entries, out, err));
     pfd_index_file *files = (*out)->files;
     for (int64_t i = 0; i < num_files; i++)
         files[i + 1].first_place =
-            files[i].first_place + (self->args->files[i]->size + entry_bytes - 1) / entry_bytes;
+            files[i].first_place + pfd_line_blocks_entries(self->args->files[i]);
     self->files = files;
     self->entries = (*out)->entries;
     PFD_TRY(open_scan(self, PFD_INDEX_BLOCKS, 0, err));
@@ -366,8 +374,8 @@ pfd_status pfd_line_scan(const pfd_open_args *args, const pfd_newline_scan *scan
 {
     line_scan self = {.args = args, .scan = scan, .num_threads = num_threads};
     pfd_index_image *image = NULL;
-    pfd_status status = kind == PFD_INDEX_LINES ? scan_marks(&self, &image, err)
-                                                : scan_counts(&self, &image, err);
+    pfd_status status =
+        kind == PFD_INDEX_LINES ? scan_marks(&self, &image, err) : scan_counts(&self, &image, err);
     free_scan(&self);
     if (status == PFD_OK)
         *out = image;

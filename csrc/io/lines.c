@@ -24,10 +24,10 @@ typedef struct lines {
     const pfd_index_file *places; /* of the image */
     const uint8_t **texts;        /* owned; NULL: not mapped */
     int32_t all_mapped, is_sparse;
-    int32_t has_all_files; /* of the reader: a file's number is its index */
-    pfd_index_image *image; /* owned */
-    pfd_record_index index; /* dense */
-    pfd_line_blocks blocks; /* sparse */
+    int32_t has_all_files;     /* of the reader: a file's number is its index */
+    pfd_index_image *image;    /* owned */
+    pfd_record_index index;    /* dense */
+    pfd_line_blocks blocks;    /* sparse */
     pfd_line_numbers *numbers; /* owned */
 } lines;
 
@@ -52,8 +52,8 @@ static pfd_status walk_to(const lines *self, int64_t position, int64_t n, pfd_sc
     int64_t bytes = bytes_for(self, n);
     if (!self->is_sparse) {
         pfd_record_start from = pfd_record_index_find(&self->index, position);
-        *walk = pfd_text_walk_begin(self->scan, self->files[from.file], scratch, from.offset,
-                                    bytes);
+        *walk =
+            pfd_text_walk_begin(self->scan, self->files[from.file], scratch, from.offset, bytes);
         return from.skip > 0 ? pfd_text_walk_skip(walk, from.skip, err) : PFD_OK;
     }
     pfd_line_block_start from = pfd_line_blocks_find(&self->blocks, position);
@@ -78,8 +78,7 @@ static pfd_status read_run(const lines *self, int64_t position, int64_t n, pfd_s
 
 /* Positions that do not follow each other, in a dense index. */
 static pfd_status read_singles(const lines *self, const int64_t *positions, int64_t n,
-                               pfd_scratch *scratch, pfd_record *out, int64_t *done,
-                               pfd_error *err)
+                               pfd_scratch *scratch, pfd_record *out, int64_t *done, pfd_error *err)
 {
     int64_t left = pfd_record_index_look_up(&self->index, positions, n, out), got = 1;
     *done = n;
@@ -214,7 +213,7 @@ static int32_t init_index(lines *self)
     const pfd_index_image *image = self->image;
     self->num_records = image->header->num_records;
     self->places = image->files;
-    if (self->is_sparse) return pfd_line_blocks_init(&self->blocks, image);
+    if (self->is_sparse) return pfd_line_blocks_init(&self->blocks, image, self->files);
     for (int64_t i = 0; i < self->num_files; i++) {
         int64_t bytes = image->files[i + 1].first_place - image->files[i].first_place;
         if (bytes != self->files[i]->size && bytes != self->files[i]->size + 1) return 0;

@@ -19,7 +19,8 @@ int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *im
     const pfd_index_header *header = image->header;
     if (header->shift < 0 || header->shift > 3 || header->width < 0 || header->width > 2) return 0;
     int64_t per_group = (PFD_GROUP_STRIDE_BYTES >> header->width) << header->shift;
-    if (header->num_records > header->num_entries * per_group) return 0;
+    int64_t groups = header->num_records / per_group + (header->num_records % per_group != 0);
+    if (groups != header->num_entries) return 0;
     *index = (pfd_record_index){.texts = texts,
                                 .num_files = header->num_files,
                                 .num_records = header->num_records,
@@ -31,7 +32,8 @@ int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *im
     return 1;
 }
 
-/* ---- Sums of strides -------------------------------------------------------------------------- */
+/* ---- Sums of strides --------------------------------------------------------------------------
+ */
 
 /* The sum of n bytes, n <= PFD_GROUP_STRIDE_BYTES. */
 #if defined(__SSE2__)
@@ -166,8 +168,8 @@ static pfd_record make_unknown(const pfd_record_index *index, int64_t position)
 
 /* Short loops, so that many of their accesses to memory are under way at once: one loop for all,
  * with the work between the accesses, was slower. */
-int64_t pfd_record_index_look_up(const pfd_record_index *index, const int64_t *positions,
-                                 int64_t n, pfd_record *out)
+int64_t pfd_record_index_look_up(const pfd_record_index *index, const int64_t *positions, int64_t n,
+                                 pfd_record *out)
 {
     int64_t stride, num_unknown = 0;
     for (int64_t i = 0; i < n; i++) fetch_group(index, positions[i]);

@@ -28,8 +28,8 @@ enum { PFD_GROUP_MOST_FILE = UINT16_MAX };
 typedef struct pfd_record_index {
     const uint8_t *const *texts; /* of each file; NULL where it is not mapped */
     int64_t num_files, num_records, num_groups;
-    int shift; /* a stride is that of 2^shift records */
-    int width; /* and is stored in 2^width bytes */
+    int shift;                   /* a stride is that of 2^shift records */
+    int width;                   /* and is stored in 2^width bytes */
     const pfd_index_file *files; /* places are bytes */
     const pfd_index_group *groups;
 } pfd_record_index;
@@ -56,6 +56,6 @@ void pfd_record_index_find_all(const pfd_record_index *index, const int64_t *pos
 /* Of lines: makes the records at n positions, as far as the index knows where they end, without
  * touching their text: that is fetched into the cache meanwhile.  Returns how many it does not
  * know; their size is -1. */
-int64_t pfd_record_index_look_up(const pfd_record_index *index, const int64_t *positions,
-                                 int64_t n, pfd_record *out);
+int64_t pfd_record_index_look_up(const pfd_record_index *index, const int64_t *positions, int64_t n,
+                                 pfd_record *out);
 #endif

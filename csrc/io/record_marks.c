@@ -6,9 +6,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
+
+enum { huge_page = 2 * 1024 * 1024 };
 
 void pfd_mark_list_free(pfd_mark_list *list)
 {
@@ -16,6 +19,18 @@ void pfd_mark_list_free(pfd_mark_list *list)
     free(list->large);
     free(list->flags);
     *list = (pfd_mark_list){0};
+}
+
+void pfd_mark_list_reserve(pfd_mark_list *list, int64_t strides)
+{
+    size_t bytes = (size_t)strides << list->width;
+    bytes = (bytes + huge_page - 1) / huge_page * huge_page;
+    void *memory = aligned_alloc(huge_page, bytes);
+    if (!memory) return;
+    (void)madvise(memory, bytes, MADV_HUGEPAGE);
+    free(list->strides);
+    list->strides = memory;
+    list->capacity = (int64_t)(bytes >> list->width);
 }
 
 /* ---- Listing --------------------------------------------------------------------------------- */
@@ -102,8 +117,8 @@ pfd_status pfd_mark_piece_add_one(pfd_mark_piece *piece, pfd_mark_list *list, in
     return PFD_OK;
 }
 
-/* Strides of one byte between n + 1 places: those that do not fit become 255.  Returns whether there
- * may be such. */
+/* Strides of one byte between n + 1 places: those that do not fit become 255.  Returns whether
+ * there may be such. */
 #if defined(__SSE2__)
 static inline int pack_strides(const uint32_t *places, int64_t n, uint8_t *out)
 {
@@ -115,8 +130,8 @@ static inline int pack_strides(const uint32_t *places, int64_t n, uint8_t *out)
         for (int j = 0; j < 4; j++)
             four[j] = _mm_sub_epi32(_mm_loadu_si128((const void *)(places + i + 4 * j + 1)),
                                     _mm_loadu_si128((const void *)(places + i + 4 * j)));
-        __m128i bytes = _mm_packus_epi16(_mm_packs_epi32(four[0], four[1]),
-                                         _mm_packs_epi32(four[2], four[3]));
+        __m128i bytes =
+            _mm_packus_epi16(_mm_packs_epi32(four[0], four[1]), _mm_packs_epi32(four[2], four[3]));
         large = _mm_or_si128(large, _mm_cmpeq_epi8(bytes, most));
         _mm_storeu_si128((void *)(out + i), bytes);
     }
@@ -228,8 +243,7 @@ void pfd_record_marks_place(pfd_record_marks *marks, pfd_index_file *files, int6
     int64_t number = marks->first_number, open_byte = 0, file = 0;
     for (int64_t i = 0; i < marks->num_pieces; i++) {
         pfd_mark_piece *piece = &marks->pieces[i];
-        for (; file <= piece->file; file++)
-            files[file].first_record = number - marks->first_number;
+        for (; file <= piece->file; file++) files[file].first_record = number - marks->first_number;
         piece->number = number;
         piece->open_byte = open_byte;
         number += piece->num_marks;
@@ -297,8 +311,8 @@ static inline int64_t add_up(const uint8_t *bytes, int64_t n)
 #if defined(__SSE2__)
     __m128i sums = _mm_setzero_si128();
     for (; i + 8 <= n; i += 8)
-        sums = _mm_add_epi64(sums, _mm_sad_epu8(_mm_loadl_epi64((const void *)(bytes + i)),
-                                                _mm_setzero_si128()));
+        sums = _mm_add_epi64(
+            sums, _mm_sad_epu8(_mm_loadl_epi64((const void *)(bytes + i)), _mm_setzero_si128()));
     sum = _mm_cvtsi128_si64(sums);
 #endif
     for (; i < n; i++) sum += bytes[i];
@@ -314,7 +328,8 @@ static void fill_bytes(const filling *self, const pfd_mark_piece *piece)
         int64_t stride = piece->number + i, group = stride / self->per_group;
         int64_t used = stride % self->per_group, n = self->per_group - used;
         if (n > last - i) n = last - i;
-        if (group < self->num_groups) memcpy(self->groups[group].strides + used, strides + i, (size_t)n);
+        if (group < self->num_groups)
+            memcpy(self->groups[group].strides + used, strides + i, (size_t)n);
         byte += add_up(strides + i, n);
         i += n;
         if (used + n == self->per_group) set_head(self, group + 1, piece->file, byte);
@@ -328,7 +343,8 @@ static void fill_flags(const filling *self, const pfd_mark_piece *piece)
     int64_t open = piece->number > 0 ? piece->number - 1 : 0;
     add_to_head(self, (open >> shift) / self->per_group, piece->open_flags);
     for (int64_t i = 0; i < piece->num_flags; i++) {
-        int64_t first = piece->number + ranges[i].begin - 1, last = piece->number + ranges[i].end - 1;
+        int64_t first = piece->number + ranges[i].begin - 1,
+                last = piece->number + ranges[i].end - 1;
         if (first < 0) first = 0;
         int64_t end = (last >> shift) / self->per_group;
         for (int64_t group = (first >> shift) / self->per_group; group <= end; group++)

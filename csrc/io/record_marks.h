@@ -1,8 +1,9 @@
 /* io/record_marks.h -- building a dense index: marks found by many threads, put together.
  *
- * A mark is the place where a record begins.  Files are scanned in pieces, each by one thread, which
- * lists the strides between the marks of a piece.  When all pieces are known, so is the number of
- * each mark, and the pieces are written into the groups of the index, again by many threads.
+ * A mark is the place where a record begins.  Files are scanned in pieces, each by one thread,
+ * which lists the strides between the marks of a piece.  When all pieces are known, so is the
+ * number of each mark, and the pieces are written into the groups of the index, again by many
+ * threads.
  *
  * OWNERSHIP  A list belongs to one thread until all have ended.
  */
@@ -40,6 +41,10 @@ typedef struct pfd_mark_piece {
 } pfd_mark_piece;
 
 void pfd_mark_list_free(pfd_mark_list *list); /* accepts a zeroed one */
+
+/* Memory for about as many strides, in huge pages where there are such: lists grow anyway, and
+ * without memory now they do so later. */
+void pfd_mark_list_reserve(pfd_mark_list *list, int64_t strides);
 
 /* Starts a piece with the list's next strides. */
 void pfd_mark_piece_begin(pfd_mark_piece *piece, const pfd_mark_list *list, int32_t number,

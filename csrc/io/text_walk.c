@@ -76,11 +76,8 @@ static inline int make_record(const pfd_text_walk *walk, int64_t begin, int64_t 
     const uint8_t *data = walk->text + (begin - walk->begin);
     if (size == 0 || (*data <= ' ' && is_blank(data, data + size))) return 0;
     size -= data[size - 1] == '\r';
-    *out = (pfd_record){.data = data,
-                        .size = size,
-                        .offset = begin,
-                        .ordinal = ordinal,
-                        .file = walk->file->index};
+    *out = (pfd_record){
+        .data = data, .size = size, .offset = begin, .ordinal = ordinal, .file = walk->file->index};
     return 1;
 }
 
@@ -93,8 +90,8 @@ static int64_t read_window_lines(pfd_text_walk *walk, int64_t ordinal, int64_t n
     while (done < n && walk->at < walk->end) {
         int64_t left = walk->end - walk->at, first = walk->at;
         int64_t wanted = n - done < lines_at_once ? n - done : lines_at_once;
-        int64_t got = walk->scan->split(here(walk), left < most_bytes ? left : most_bytes, wanted,
-                                        newlines);
+        int64_t got =
+            walk->scan->split(here(walk), left < most_bytes ? left : most_bytes, wanted, newlines);
         for (int64_t i = 0; i < got; i++) {
             int64_t end = first + newlines[i];
             done += make_record(walk, walk->at, end - walk->at, ordinal + done, &out[done]);

@@ -14,9 +14,9 @@ typedef struct pfd_text_walk {
     const pfd_newline_scan *scan;
     const pfd_file *file;
     pfd_scratch *scratch;
-    int64_t at;                /* the beginning of a line */
-    int64_t window_bytes;      /* to read at a time */
-    const uint8_t *text;       /* of [begin, end), whose end is that of a line or of the file */
+    int64_t at;           /* the beginning of a line */
+    int64_t window_bytes; /* to read at a time */
+    const uint8_t *text;  /* of [begin, end), whose end is that of a line or of the file */
     int64_t begin, end;
 } pfd_text_walk;
 

@@ -49,7 +49,9 @@ def _attrs(op: Op, given: list[str]) -> dict[str, Any]:
     for one in given:
         name, sign, text = one.partition("=")
         if not sign or name not in known:
-            raise InvalidArgumentError(f"--attr {one}: {op.name} has no such attr; write NAME=VALUE")
+            raise InvalidArgumentError(
+                f"--attr {one}: {op.name} has no such attr; write NAME=VALUE"
+            )
         try:
             found[name] = known[name].type.parse(text)
         except ValueError:
@@ -85,6 +87,6 @@ def run(args: argparse.Namespace) -> int:
     for path in args.paths:
         blobs = getattr(ops, op.name)(path, **attrs)
         with DataLoader(blobs if isinstance(blobs, tuple) else (blobs,)) as loader:
-            for reader in loader._readers:
+            for reader in loader.readers:
                 print(_describe(path, reader))
     return 0

@@ -148,8 +148,8 @@ static void test_lines(void)
             int64_t size = (int64_t)next_random(next_random(4) ? 4000 : 3);
             if (round % 5 == 0) fill_text(text, 4000, next_random(8));
             files[i] = (text_file){"part", text, size};
-            opened[i] = (pfd_input_file){
-                .file = {.index = (int32_t)i, .path = "part", .size = size}, .data = text, .fd = -1};
+            opened[i] = (pfd_input_file){.file = {.path = "part", .size = size}, .data = text};
+            opened[i].file.index = (int32_t)i;
             list[i] = &opened[i].file;
         }
         pfd_open_args args = {.access = round % 2, .files = list, .num_files = num_files};
@@ -207,7 +207,8 @@ static void test_long_texts(void)
         pfd_error err;
         CHECK(pfd_lines_open(&args, &lines, &err) == PFD_OK);
         CHECK(lines.methods->size(lines.self) == n);
-        for (int64_t i = 0; i < n; i = i < 300 ? i + 1 : i + 1 + (int64_t)next_random((uint64_t)n / 500 + 1)) {
+        uint64_t far = (uint64_t)n / 500 + 1;
+        for (int64_t i = 0; i < n; i += i < 300 ? 1 : 1 + (int64_t)next_random(far)) {
             CHECK(lines.methods->at(lines.self, &i, 1, NULL, got, &err) == PFD_OK);
             check_record(got, &expected[i]);
         }

@@ -233,8 +233,8 @@ typedef struct pfd_frame {
     int32_t is_record; /* 0: no record, but a file header or padding; data and size are unused */
     int64_t data;      /* offset in the file of the record's first byte */
     int64_t size;      /* bytes of the record */
-    int64_t next;      /* offset behind the frame, where the next one begins; at most the file's
-                          size, which ends the file */
+    int64_t next;      /* offset behind the frame, where the next one begins; the file's size ends
+                          the file, and beyond it the file is truncated: PFD_CORRUPT_DATA */
 } pfd_frame;
 
 typedef struct pfd_frame_args {
@@ -253,8 +253,9 @@ typedef struct pfd_framing {
     int32_t reserved;
     /* Reads the frame's header and says where its record is.  The first frame of a file is asked
      * for at 0.  A pure function.  A damaged header is PFD_CORRUPT_DATA, err->byte counted from
-     * args->offset: it ends the open, since what follows cannot be found.  Damage inside the record
-     * is for compute() to find, and costs one record. */
+     * args->offset (from the file's beginning where host->fail_file() or host->read() failed): it
+     * ends the open, since what follows cannot be found.  Damage inside the record is for compute()
+     * to find, and costs one record. */
     pfd_status (*frame)(const pfd_frame_args *args, pfd_frame *out, pfd_error *err);
 } pfd_framing;
 
