@@ -104,6 +104,8 @@ class LoaderChecks:
                 "first and the last record of each file, and at size()",
             )
         self._threads(base)
+        if self._spec.needs_whole_batches():
+            return f"{len(base)} records: 1, 2, 7 threads, {self._resume()} resumed states"
         self._differs(
             "batch-dependent", self._epoch(threads=2, batch_size=5 * self._unit), base,
             "with another batch_size the records are others",

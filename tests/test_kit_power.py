@@ -39,6 +39,8 @@ FAULTS = {
     "leaks_when_failing": ("leaks-memory", r"closing that failed left \d+ bytes of malloc"),
     "order_by_time": ("open-not-repeatable", r"closed and opened again: .* not on time"),
     "ordinal_wrong": ("record-field", r"record 7 with ordinal = 0; it must be the one asked for"),
+    "ragged_row_wild": ("returns-wild-pointer", r"returned a ragged row, number 0 whose bytes"),
+    "ragged_row_wrong": ("ragged-row", r"row \d+ of output 'values' .* num_elements is negative"),
     "read_status_changed": ("read-failure-status", r"failed with PFD_IO .* made PFD_CORRUPT_DATA"),
     "reads_past_file": ("reads-past-read", r"open\(\) read byte \d past the end of the 8 bytes of"),
     "reads_past_record": ("reads-past-record", r"compute\(\) read byte 1 past the end of the \d+"),
@@ -53,7 +55,8 @@ FAULTS = {
     "wrong_status": ("damage-status", r"gives PFD_INVALID_ARGUMENT \(bad data\): damaged data is"),
     "wrong_struct_size": ("descriptor", r"struct_size is 24; it must be sizeof\(pfd_op\)"),
 }
-GOOD = ["good", "good_stream"]
+GOOD = ["good", "good_ragged", "good_stream", "good_whole_batch"]
+WITH_INPUTS = {"accepts_any_type": "PairSum", "good_whole_batch": "Centre"}  # and their ops
 ONLY_SANITIZED = ["shifts_too_far"]  # what test_kit.py compiles with a sanitizer
 
 
@@ -73,8 +76,9 @@ def reports(tmp_path_factory, samples):
                    include_dir(), FOLDER / f"{name}.c", "-o", library]  # fmt: skip
         subprocess.run(command, check=True)
         spec = Spec("BoxReader", attrs={"data_dir": str(samples)})
-        if name == "accepts_any_type":
-            spec = Spec("PairSum", inputs=((Spec("MiniReader", attrs={"data_dir": DATA}), ""),))
+        if name in WITH_INPUTS:
+            rows = Spec("MiniReader", attrs={"data_dir": DATA})
+            spec = Spec(WITH_INPUTS[name], inputs=((rows, ""),))
         return testing.run_checks(spec, [str(library)], records=None, checksums=True, timeout=2)
 
     names = [*FAULTS, *GOOD]
@@ -100,4 +104,4 @@ def test_the_fault_is_caught_and_named(reports, name):
 def test_a_plugin_without_a_fault_passes(reports, name):
     report = reports[name]
     assert report.findings == [] and report.left_out == [], report
-    assert {"records", "threads", "failures", "leaks", "sizes", "loader"} < set(report.groups)
+    assert {"records", "threads", "failures", "leaks", "damage: cut", "loader"} < set(report.groups)

@@ -40,7 +40,8 @@ static int64_t row_bytes(const pfd_row_type *type)
     return bytes;
 }
 
-/* ---- infer() ------------------------------------------------------------------------------------ */
+/* ---- infer() ------------------------------------------------------------------------------------
+ */
 static const char *fault_of(const pfd_row_type *type)
 {
     if (!pfd_dtype_name(type->dtype)) return "no dtype";
@@ -84,7 +85,8 @@ static int32_t accepts(trial *t, uint32_t varied)
     return status == PFD_OK;
 }
 
-/* ---- compute() ---------------------------------------------------------------------------------- */
+/* ---- compute() ----------------------------------------------------------------------------------
+ */
 static void make_up(uint8_t *data, int64_t bytes, int32_t dtype)
 {
     for (int64_t i = 0; i < bytes; i++) {
@@ -122,8 +124,7 @@ static void compute(trial *t)
     for (int64_t i = 0; i < made_up_rows; i++)
         records[i] = (pfd_record){.data = (const uint8_t *)"", .ordinal = i};
     /* How it fails is its own affair: the bytes are no data that anybody has written. */
-    if (can)
-        (void)pfd_kit_compute_with(&t->call, inputs, records, made_up_rows, hashes, &err);
+    if (can) (void)pfd_kit_compute_with(&t->call, inputs, records, made_up_rows, hashes, &err);
     free(inputs);
     pfd_scratch_reset(t->scratch);
 }
