@@ -13,6 +13,9 @@ from .errors import Error
 from .graph import Blob, Node
 from .loader import DataLoader
 
+# Attrs of the reader that the checks set themselves.
+_SET_HERE = "rank world_size batch_size last_batch with_mask random_shuffle shuffle seed".split()
+
 Tell = Callable[[str, str], None]
 Rows = list[tuple[tuple[int, int], bytes]]  # (file, ordinal) and outputs, in order
 
@@ -38,9 +41,7 @@ class LoaderChecks:
 
     def __init__(self, job: Job, tell: Tell) -> None:
         self._tell, self._records = tell, job.records
-        # What the checks set themselves.
-        taken = "rank world_size with_mask random_shuffle shuffle last_batch seed batch_size".split()
-        spec = job.spec.with_reader(**dict.fromkeys(taken))
+        spec = job.spec.with_reader(**dict.fromkeys(_SET_HERE))
         self._spec: Spec = spec.with_reader(with_id=True)
         self._unit = 1  # of batch sizes: an epoch has not too many batches
 

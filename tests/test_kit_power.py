@@ -17,7 +17,7 @@ FOLDER = Path(__file__).resolve().parent / "faulty"
 
 # Plugin -> the finding that names its fault, and words of its text.
 FAULTS = {
-    "accepts_any_type": ("reads-past-input", r"compute\(\) read byte \d+ past the end of .* input 0"),
+    "accepts_any_type": ("reads-past-input", r"compute\(\) read byte \d+ past .* of input 0"),
     "aborts_on_truncation": ("crash", r"open\(\) crashed \(Aborted\), with part-1 cut to"),
     "alloc_overflow": ("writes-past-alloc", r"wrote 1 bytes past the end of the \d+ bytes that"),
     "at_not_pure": ("at-not-pure", r"at\(\) .* must be a pure function of the ordinals"),
