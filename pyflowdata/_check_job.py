@@ -75,7 +75,7 @@ class Job:
         records: How many records the sample has; None: not known.
         checksums: Whether the format can tell every damage.
         also: Further folders of samples, and how many records each has.
-        limit: Seconds for one pass over the sample.
+        limit: Seconds of processor time for one pass over the sample.
         folder: For damaged samples.
     """
 
