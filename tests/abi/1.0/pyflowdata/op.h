@@ -24,7 +24,7 @@
  * GROWTH       Within a major version nothing changes but that structs which begin with struct_size
  *              grow at their end; whoever fills one in sets its size, and what lies behind it is
  *              zero to the reader.  A NULL function means "cannot".  Structs without a struct_size
- *              (pfd_row_type, pfd_record, pfd_ragged_row, the lists) never change.
+ *              (pfd_row_type, pfd_record, pfd_place, pfd_ragged_row, the lists) never change.
  *
  * Everything between the cdef marks is also what Python reads: no macros or inline functions there,
  * except integer constants.
@@ -101,7 +101,8 @@ typedef struct pfd_row_type {
 typedef struct pfd_ragged_row {
     const void *data; /* elements, C-contiguous, dtype-aligned */
     int64_t num_elements;
-    const int64_t *shape; /* all ndim dimensions; NULL: where only one varies, num_elements tells */
+    const int64_t *shape; /* all ndim dimensions; NULL: where only one varies, num_elements tells,
+                             and in an empty row */
 } pfd_ragged_row;
 
 /* Rows of one blob. */
@@ -114,9 +115,11 @@ typedef struct pfd_tensor {
     uint8_t *data; /* 64-byte aligned at the start of a batch, dtype-aligned at a range */
     int64_t row_bytes;
 
-    /* Ragged: one per row.  As outputs they are zeroed, to be filled in: an empty row may stay.
+    /* Ragged: one per row, and `data` above is NULL: an op whose infer() accepts a dimension of -1
+     * looks at is_ragged.  As outputs they are zeroed, to be filled in: an empty row may stay.
      * They may point into the scratch, into the record's bytes and into the inputs: no copy is
-     * needed, the host makes one where a batch is delivered. */
+     * needed, the host makes one where a batch is delivered.  It checks the rows; sizes that do not
+     * fit the type, or data that is not aligned, are PFD_INTERNAL. */
     pfd_ragged_row *rows;
 } pfd_tensor;
 
@@ -183,6 +186,13 @@ typedef struct pfd_record {
     int32_t filler;  /* 1: repeated only to fill a batch (last_batch="pad" or "wrap") */
 } pfd_record;
 
+/* A place in the files of a reader. */
+typedef struct pfd_place {
+    int64_t offset; /* bytes */
+    int32_t file;   /* index into the reader's files */
+    int32_t reserved;
+} pfd_place;
+
 /* ---- Sources: where a reader's records are -----------------------------------------------------
  *
  * A source is random-access (size and at) or a stream (next and seek).  The host turns the first
@@ -213,6 +223,10 @@ typedef struct pfd_source_methods {
 
     /* Optional: fills err->line from file, offset and err->byte of a record that failed. */
     void (*describe)(void *self, const pfd_record *record, pfd_error *err);
+
+    /* Optional, random access: about where the records with n ordinals begin, without reading the
+     * files.  With it the host asks the disk for what comes next. */
+    void (*places)(void *self, const int64_t *ordinals, int64_t n, pfd_place *out);
 } pfd_source_methods;
 
 /* What open() hands over: self belongs to the host from there on, until close().  The host makes
@@ -230,8 +244,8 @@ typedef struct pfd_frame {
     int32_t is_record; /* 0: no record, but a file header or padding; data and size are unused */
     int64_t data;      /* offset in the file of the record's first byte */
     int64_t size;      /* bytes of the record */
-    int64_t next;      /* offset behind the frame, where the next one begins; at most the file's
-                          size, which ends the file */
+    int64_t next;      /* offset behind the frame, where the next one begins; the file's size ends
+                          the file, and beyond it the file is truncated: PFD_CORRUPT_DATA */
 } pfd_frame;
 
 typedef struct pfd_frame_args {
@@ -250,8 +264,9 @@ typedef struct pfd_framing {
     int32_t reserved;
     /* Reads the frame's header and says where its record is.  The first frame of a file is asked
      * for at 0.  A pure function.  A damaged header is PFD_CORRUPT_DATA, err->byte counted from
-     * args->offset: it ends the open, since what follows cannot be found.  Damage inside the record
-     * is for compute() to find, and costs one record. */
+     * args->offset (from the file's beginning where host->fail_file() or host->read() failed): it
+     * ends the open, since what follows cannot be found.  Damage inside the record is for compute()
+     * to find, and costs one record. */
     pfd_status (*frame)(const pfd_frame_args *args, pfd_frame *out, pfd_error *err);
 } pfd_framing;
 
@@ -376,8 +391,9 @@ typedef struct pfd_port {
     const char *doc; /* one sentence, ends with a period */
 } pfd_port;
 
-#define PFD_READS_FILES 1u /* a reader of files: gets the file attrs and open_args.files */
-#define PFD_WHOLE_BATCH 2u /* no reader: compute() is called once, with all rows of a batch */
+#define PFD_READS_FILES 1u  /* a reader of files: gets the file attrs and open_args.files */
+#define PFD_WHOLE_BATCH 2u  /* no reader: compute() is called with all rows of a batch at once */
+#define PFD_TAKES_RAGGED 4u /* no reader: inputs may be ragged; else the host refuses such ones */
 
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */
@@ -397,6 +413,10 @@ typedef struct pfd_op {
 
     pfd_status (*infer)(const pfd_infer_args *args, pfd_error *err);
     pfd_status (*open)(const pfd_open_args *args, pfd_source *out, pfd_error *err); /* readers */
+
+    /* Of an op with PFD_WHOLE_BATCH: the rows are those that this rank has of the batch and that no
+     * op before has failed on; with none left it is not called.  After PFD_CORRUPT_DATA for a row
+     * that on_error leaves out, it is called again without that row. */
     pfd_status (*compute)(const pfd_compute_args *args, pfd_error *err);
 
     /* Readers, optional: the group of a record.  Batches are then made of one group each. */
