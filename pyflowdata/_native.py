@@ -33,7 +33,8 @@ _HEADERS = ("op.h", "pyflowdata.h")
 _PACKAGE = Path(__file__).resolve().parent
 _ABI_STRUCTS = (
     "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_attr_value pfd_blob "
-    "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_ragged_batch pfd_stats"
+    "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_ragged_batch pfd_stats "
+    "pfd_kit_options pfd_kit_result"
 ).split()
 # What ffi.new() is called with, besides pointers to these structs.
 _TYPES = (
@@ -68,7 +69,8 @@ def _declarations() -> str:
     return "\n".join(blocks)
 
 
-def _library_path() -> Path:
+def library_path() -> Path:
+    """The shared library of this package, or the one that PYFLOWDATA_LIBRARY names."""
     chosen = os.environ.get(LIBRARY_VARIABLE)
     path = Path(chosen) if chosen else _PACKAGE / "libpyflowdata.so"
     if not path.is_file():
@@ -86,7 +88,7 @@ def expected_abi_version() -> int:
 
 
 def _load() -> CData:
-    path = _library_path()
+    path = library_path()
     try:
         # NODELETE: arrays may give their memory back after the interpreter dropped this module.
         library = ffi.dlopen(str(path), ffi.RTLD_NOW | ffi.RTLD_NODELETE)
@@ -197,7 +199,7 @@ def _check_registry() -> None:
     err = new_error()
     status = lib.pfd_registry_check(err)
     if status < 0:
-        raise ImportError(f"{_library_path()}: {exception(status, err)}")
+        raise ImportError(f"{library_path()}: {exception(status, err)}")
 
 
 _check_registry()
