@@ -3,6 +3,7 @@
  *   pfd_op_*      walk the registry of ops
  *   pfd_node_*    one use of an op: attrs and inputs checked, outputs inferred, nothing opened
  *   pfd_loader_*  open the nodes behind the wanted blobs, and take batches
+ *   pfd_bench_*   measure ops
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
  *              A node holds references to the nodes of its inputs, a loader to all its nodes.
@@ -208,6 +209,60 @@ void pfd_batch_release(void *memory);
 /* The i-th record left out by on_error="skip" or "pad" since open, in order of delivery;
  * PFD_END past the last one.  The latest 1000 are kept. */
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out);
+
+/* ---- Benchmark of ops ---------------------------------------------------------------------------
+ *
+ * Calls the functions of a reader and of the ops behind it as a loader would, on one thread, over
+ * ranges of records, and times each part by itself.  What is measured is a window: the first
+ * records of the dataset, as many as take a round's time, or all of them. */
+typedef struct pfd_bench_options {
+    uint32_t struct_size;
+    int32_t rounds;   /* the best one counts, >= 1 */
+    int64_t round_ns; /* how long a round takes at least, > 0 */
+} pfd_bench_options;
+
+/* What one part of the work costs a record. */
+typedef struct pfd_bench_cost {
+    double ns;           /* records in the order of the files */
+    double shuffled_ns;  /* in random order; -1: a stream has none */
+    double mallocs;      /* allocations from the C library; -1: they cannot be counted here */
+    double malloc_bytes; /* of them; -1 as well */
+    double allocs;       /* calls of host->alloc() by compute(): they cost next to nothing */
+    double alloc_bytes;
+} pfd_bench_cost;
+
+#define PFD_BENCH_MOST_OPS 32
+
+typedef struct pfd_bench_result {
+    uint32_t struct_size;
+    int32_t num_ops; /* the reader first */
+    int64_t num_files;
+    int64_t num_bytes;                    /* of all files */
+    int64_t num_records;                  /* of the dataset; -1: a stream */
+    int64_t range_rows;                   /* rows of one compute(), as many as a loader takes */
+    int64_t window_records, window_bytes; /* measured; bytes of their data */
+    uint64_t
+        window_sum; /* of that data as words of 64 bits, each record's last one filled with 0 */
+    double open_ns; /* of the whole dataset: files, open(), index */
+    pfd_bench_cost locate;                    /* the source's at(), or a stream's next() */
+    pfd_bench_cost read;                      /* touching each cache line of the data */
+    pfd_bench_cost copy;                      /* limit: memcpy() of the data, record by record */
+    pfd_bench_cost sum;                       /* limit: summing the data in place */
+    const char *op_names[PFD_BENCH_MOST_OPS]; /* live as long as the process */
+    pfd_bench_cost ops[PFD_BENCH_MOST_OPS];   /* compute() of each */
+} pfd_bench_result;
+
+/* Measures the ops behind some blobs.  Takes some 6 rounds of each kind.
+ * PFD_UNSUPPORTED: several readers, or more than PFD_BENCH_MOST_OPS ops.  PFD_CORRUPT_DATA: a
+ * record is damaged, or there is none. */
+pfd_status pfd_bench_ops(const pfd_blob *blobs, int64_t num_blobs, const pfd_bench_options *options,
+                         pfd_bench_result *out, pfd_error *err);
+
+/* Records per second that a loader of the same blobs delivers, in the best round. */
+pfd_status pfd_bench_loader(const pfd_blob *blobs, int64_t num_blobs,
+                            const pfd_loader_options *loader_options,
+                            const pfd_bench_options *options, double *records_per_second,
+                            pfd_error *err);
 
 /* cdef-end */
 
