@@ -150,7 +150,11 @@ def _write_part(text: Text, part: int) -> dict[str, object]:
 
 
 def _digest(path: str) -> str:
+    """Of a file that is read from the disk, as a training job finds it: what was just written
+    stands otherwise in the page cache, in smaller pages."""
     with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         digest = hashlib.sha256()
         while block := file.read(1 << 20):
             digest.update(block)
