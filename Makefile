@@ -82,11 +82,16 @@ check: all .venv/test
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
 	    $$(find csrc pyflowdata tests -name '*.[ch]' -o -name '*.py') || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
+	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) -m mypy --strict pyflowdata
 	$(PYTEST) tests/test_layering.py tests/test_abi.py tests/test_stubs.py
 
 stubs: all .venv/train
 	$(IN_VENV) -m pyflowdata._stubs
+
+# After a change of op.h that only adds: the files that pin its layout.
+abi: .venv/train
+	$(IN_VENV) tools/abi_layout.py --write
 
 # The same tests under other flags.  Leaks are looked for in the C tests: CPython has its own.
 # Without address randomisation, where that may be set: older sanitizers trip over it.
@@ -127,9 +132,10 @@ help:
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
 	@echo 'make bench    measures beside the peers, see bench/README.md'
 	@echo 'make stubs    writes the .pyi stubs anew'
+	@echo 'make abi      writes the files anew that pin the layout of op.h'
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests train test check stubs asan tsan run-asan run-tsan bench \
+.PHONY: all objects c-tests train test check stubs abi asan tsan run-asan run-tsan bench \
         bench-smoke dist clean help always
 .DELETE_ON_ERROR:

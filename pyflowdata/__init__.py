@@ -28,6 +28,7 @@ from .graph import Blob
 from .loader import DataLoader
 from .op_builder import user_op_builder
 from .ops import *  # noqa: F403
+from .plugins import Plugin, load_library, load_plugins_of_environment
 
 __all__ = [
     "Blob",
@@ -39,13 +40,16 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "OutOfMemoryError",
+    "Plugin",
     "UnsupportedError",
     "World",
     "include_dir",
+    "load_library",
     "ops",
     "user_op_builder",
     "world",
 ]
-__all__ += ops.__all__
-
 __version__ = version()
+
+load_plugins_of_environment()
+__all__ += ops.__all__

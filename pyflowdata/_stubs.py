@@ -96,7 +96,7 @@ def _stub(op: Op) -> str:
 
 def make_stubs() -> str:
     """The text of ops.pyi for the loaded library."""
-    ops = registered_ops()
+    ops = [op for op in registered_ops() if op.origin == "built in"]
     names = "".join(f"    {_literal(op.name)},\n" for op in ops)
     return f"{_HEAD}__all__ = [\n{names}]\n\n" + "\n".join(_stub(op) for op in ops)
 

@@ -21,11 +21,13 @@ class Node:
     """One use of an op, checked, with its inputs.  Immutable.
 
     Attributes:
+        inputs: The blobs that it was made with.
+        attrs: What was given by name; an attr that is left out has its default.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
             rank and world_size has what `world()` finds when its node is made.
     """
 
-    __slots__ = ("__weakref__", "handle", "name", "op", "outputs", "worlds")
+    __slots__ = ("__weakref__", "attrs", "handle", "inputs", "name", "op", "outputs", "worlds")
 
     def __init__(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
@@ -53,6 +55,7 @@ class Node:
             if found and re.search(r"\bworld_size'? = \d", failure.message):
                 failure.message += f" (world_size was found out: {found.source})"
             raise
+        self.inputs, self.attrs = tuple(inputs), dict(values)
         self.worlds: tuple[World, ...] = (
             (found or _given_world(values),)
             if op.is_reader

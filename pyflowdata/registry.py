@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -113,6 +113,7 @@ class Op:
         doc: A paragraph; its first sentence is the summary.
         is_reader: Has no inputs and yields the records of a dataset.
         attrs, inputs, outputs: In the order of the C tables.
+        origin: "built in", or the path of the plugin that has it.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Op:
     attrs: tuple[Attr, ...]
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    origin: str
 
     def attr(self, name: str) -> Attr | None:
         return next((attr for attr in self.attrs if attr.name == name), None)
@@ -158,7 +160,7 @@ def _read_ports(ports: CData, count: int) -> tuple[Port, ...]:
     return tuple(Port(text(ports[i].name), text(ports[i].doc)) for i in range(count))
 
 
-def _read_op(op: CData) -> Op:
+def _read_op(op: CData, origin: str) -> Op:
     name = text(op.name)
     return Op(
         name=name,
@@ -167,16 +169,21 @@ def _read_op(op: CData) -> Op:
         attrs=tuple(_read_attr(name, op.attrs[i]) for i in range(op.num_attrs)),
         inputs=_read_ports(op.inputs, op.num_inputs),
         outputs=_read_ports(op.outputs, op.num_outputs),
+        origin=origin,
     )
 
 
-@functools.cache
+_ops: dict[str, Op] = {}
+_lock = threading.Lock()
+
+
 def registered_ops() -> tuple[Op, ...]:
-    """All ops, in the order of the C library's list."""
-    ops: list[Op] = []
-    while (op := lib.pfd_op_at(len(ops))) != ffi.NULL:
-        ops.append(_read_op(op))
-    return tuple(ops)
+    """All ops: the built-in ones in the order of the C library's list, then those of plugins."""
+    with _lock:
+        while (op := lib.pfd_op_at(len(_ops))) != ffi.NULL:
+            read = _read_op(op, text(lib.pfd_op_origin(len(_ops))))
+            _ops[read.name] = read
+        return tuple(_ops.values())
 
 
 def find_op(name: str) -> Op:

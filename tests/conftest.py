@@ -28,9 +28,13 @@ MARKERS = {
         "compiles C or installs the package; left out of the sanitizer runs",
         {
             "test_abi",
+            "test_abi_matrix",
             "test_add_op",
             "test_attrs",
             "test_careless_ops",
+            "test_cli_new",
+            "test_compile",
+            "test_plugins",
             "test_readme",
             "test_stream_readers",
         },

@@ -17,13 +17,22 @@
 
 enum { FOLDED_BYTES = 64 };
 
+/* A plugin whose ops are here. */
+struct added_plugin {
+    struct added_plugin *next;
+    const pfd_plugin *author;
+    pfd_plugin plugin; /* with all fields of this library */
+    char origin[];
+};
+
 static pthread_once_t built = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for what grows */
 static struct {
     const pfd_registered_op **ops;
     const char **names;
     int64_t size, capacity;
-    pfd_error fault; /* PFD_OK: the registry is good */
+    struct added_plugin *plugins; /* the latest first */
+    pfd_error fault;              /* PFD_OK: the registry is good */
 } registry;
 
 int32_t pfd_op_is_reader(const pfd_op *op)
@@ -182,8 +191,20 @@ static pfd_status add_all(pfd_error *err)
     return PFD_OK;
 }
 
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void give_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
 static void build(void)
 {
+    /* A child that is forked while another thread holds the lock would wait for ever. */
+    (void)pthread_atfork(take_lock, give_lock, give_lock);
     pfd_error_init(&registry.fault);
     (void)add_all(&registry.fault);
 }
@@ -210,20 +231,19 @@ static void fail_unknown(const char *name, pfd_error *err)
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
-static int32_t has_op(const pfd_op *author)
+static const struct added_plugin *find_plugin(const pfd_plugin *author)
 {
-    for (int64_t i = 0; i < registry.size; i++)
-        if (registry.ops[i]->author == author) return 1;
-    return 0;
+    const struct added_plugin *added = registry.plugins;
+    while (added && added->author != author) added = added->next;
+    return added;
 }
 
 /* All ops or none. */
-static pfd_status add_plugin(const pfd_plugin *plugin, const char *origin, pfd_error *err)
+static pfd_status add_ops(const struct added_plugin *added, pfd_error *err)
 {
-    if (has_op(plugin->ops[0])) return PFD_OK; /* loaded before */
     int64_t before = registry.size;
-    for (uint32_t i = 0; i < plugin->num_ops; i++) {
-        pfd_status status = add_op(plugin->ops[i], origin, err);
+    for (uint32_t i = 0; i < added->plugin.num_ops; i++) {
+        pfd_status status = add_op(added->plugin.ops[i], added->origin, err);
         if (status == PFD_OK) continue;
         while (registry.size > before)
             free_op((pfd_registered_op *)(uintptr_t)registry.ops[--registry.size]);
@@ -232,15 +252,34 @@ static pfd_status add_plugin(const pfd_plugin *plugin, const char *origin, pfd_e
     return PFD_OK;
 }
 
-pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, pfd_error *err)
+static pfd_status add_plugin(const pfd_plugin *author, const char *origin, pfd_error *err)
+{
+    size_t length = strlen(origin) + 1;
+    struct added_plugin *added = calloc(1, sizeof *added + length);
+    if (!added) return pfd_fail_memory(err, (int64_t)(sizeof *added + length), "the registry");
+    size_t size = author->struct_size;
+    memcpy(&added->plugin, author, size < sizeof *author ? size : sizeof *author);
+    memcpy(added->origin, origin, length);
+    added->plugin.struct_size = sizeof(pfd_plugin);
+    added->author = author;
+    pfd_status status = add_ops(added, err);
+    if (status != PFD_OK) {
+        free(added);
+        return status;
+    }
+    added->next = registry.plugins;
+    registry.plugins = added;
+    return PFD_OK;
+}
+
+pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, const pfd_plugin **out,
+                            pfd_error *err)
 {
     PFD_TRY(ensure_built(err));
-    char *kept = strdup(origin);
-    if (!kept) return pfd_fail_memory(err, (int64_t)strlen(origin), "the registry");
     pthread_mutex_lock(&lock);
-    int64_t before = registry.size;
-    pfd_status status = add_plugin(plugin, kept, err);
-    if (registry.size == before) free(kept);
+    pfd_status status = PFD_OK;
+    if (!find_plugin(plugin)) status = add_plugin(plugin, origin, err);
+    if (status == PFD_OK && out) *out = &find_plugin(plugin)->plugin;
     pthread_mutex_unlock(&lock);
     return status;
 }

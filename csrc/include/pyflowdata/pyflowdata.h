@@ -47,11 +47,13 @@ const pfd_op *pfd_op_at(int64_t i);
 const char *pfd_op_origin(int64_t i);
 
 /* Loads a plugin and adds its ops behind the others; all or, where one is faulty, none.  Loading it
- * again does nothing.  It is never unloaded.  `path` is a file, not searched for.
- * PFD_IO: it cannot be loaded. PFD_UNSUPPORTED: it was made for another version of the interface.
- * PFD_INTERNAL: a descriptor is faulty; the error names op and field.  PFD_INVALID_ARGUMENT: it is
- * no plugin, or an op's name is taken. */
-pfd_status pfd_library_load(const char *path, pfd_error *err);
+ * again does nothing.  It is never unloaded.  `path` is a file, not searched for.  *out, unless out
+ * is NULL: the plugin, as long as the process; fields that its author's header did not have are
+ * zero.
+ * PFD_IO: it cannot be loaded. PFD_UNSUPPORTED: it was made for another version of the interface or
+ * another processor.  PFD_INTERNAL: a descriptor is faulty; the error names op and field.
+ * PFD_INVALID_ARGUMENT: it is no plugin, or an op's name is taken. */
+pfd_status pfd_library_load(const char *path, const pfd_plugin **out, pfd_error *err);
 
 /* Finds an op by any accepted spelling.  The error lists near names. */
 pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err);
@@ -210,6 +212,69 @@ void pfd_batch_release(void *memory);
  * PFD_END past the last one.  The latest 1000 are kept. */
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out);
 
+/* ---- Conformance kit ----------------------------------------------------------------------------
+ *
+ * Calls the functions of one op as a loader would, in one process and without a loader, through a
+ * host that looks closely: what it hands out lies between forbidden pages, its read() and alloc()
+ * can be made to fail, and what the op returns is examined.  A faulty op may crash the process:
+ * the crash is described in report_fd first. */
+#define PFD_KIT_FORWARD 0
+#define PFD_KIT_BACKWARD 1
+#define PFD_KIT_SHUFFLED 2 /* and each record twice */
+#define PFD_KIT_STREAM 3   /* next(), also where there is at() */
+
+typedef struct pfd_kit_options {
+    uint32_t struct_size;
+    int32_t order;              /* PFD_KIT_*; of a stream always PFD_KIT_STREAM */
+    int64_t range;              /* records of one call of at(), next() and compute(), >= 1 */
+    int64_t seek;               /* PFD_KIT_STREAM: begin at this record; -1: without a seek() */
+    int64_t most_records;       /* of more than these the first and last ones are looked at, >= 2 */
+    int64_t fail_read;          /* number of the read() that fails, from 1; 0: none */
+    int64_t fail_alloc;         /* number of the alloc() that fails, from 1; 0: none */
+    pfd_status fail_read_with;  /* PFD_IO or PFD_CORRUPT_DATA */
+    int32_t cancelled;          /* 1: is_cancelled() says so */
+    int32_t filler;             /* 1: every second record is marked as filler */
+    int32_t num_threads;        /* in one source at once; with more than 1 some checks are left out */
+    int32_t rounds;             /* open to close, >= 1; from 6 on leaks are looked for */
+    int32_t twice;              /* 1: every compute() is called twice, and has to agree */
+    int32_t watch_globals;      /* 1: from the second round on, the plugin's global memory */
+    int32_t report_fd;          /* for crashes and endless calls; -1: signals are left alone */
+    int32_t limit_ms;           /* of a run; 0: none.  Needs a report_fd */
+    int64_t seed;               /* of PFD_KIT_SHUFFLED and of the random key */
+    const char *doing;          /* for messages: what was done to the sample; NULL: nothing */
+    uint64_t *records;          /* hash of each record, 0: not seen, 1: failed; NULL: not wanted */
+    uint64_t *rows;             /* the same of all outputs of the op in this row */
+    int64_t capacity;           /* of the two */
+} pfd_kit_options;
+
+/* One fault of an op. */
+typedef struct pfd_kit_finding {
+    char id[32];    /* "reads-past-record", always the same for one kind of fault */
+    char text[992]; /* what was found, what was expected, what to do */
+} pfd_kit_finding;
+
+typedef struct pfd_kit_result {
+    uint32_t struct_size;
+    pfd_status status;   /* of the first call that failed, if possible not of PFD_CORRUPT_DATA */
+    pfd_error error;     /* what it said */
+    char function[16];   /* which it was: "open()" */
+    int32_t injected;    /* a failure that was asked for took place */
+    int64_t num_records; /* of the source, as far as they are looked at; of a stream: yielded */
+    int64_t num_failed;  /* of these, records and rows that failed */
+    int64_t num_reads, num_allocs; /* of the first round */
+    int64_t num_findings;
+    pfd_kit_finding findings[8]; /* the first ones, each id once */
+} pfd_kit_result;
+
+/* Checks the op behind a blob.  PFD_OK whenever the op could be called at all: what it then did is
+ * in *out.  One run at a time in a process.
+ * PFD_INVALID_ARGUMENT: an option is wrong.  PFD_UNSUPPORTED: several readers are upstream. */
+pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
+                       pfd_error *err);
+
+/* The i-th file that the reader behind a blob would read; PFD_END past the last one. `path` has room
+ * for `size` bytes. */
+pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
 /* ---- Benchmark of ops ---------------------------------------------------------------------------
  *
  * Calls the functions of a reader and of the ops behind it as a loader would, on one thread, over
@@ -241,9 +306,8 @@ typedef struct pfd_bench_result {
     int64_t num_records;                  /* of the dataset; -1: a stream */
     int64_t range_rows;                   /* rows of one compute(), as many as a loader takes */
     int64_t window_records, window_bytes; /* measured; bytes of their data */
-    uint64_t
-        window_sum; /* of that data as words of 64 bits, each record's last one filled with 0 */
-    double open_ns; /* of the whole dataset: files, open(), index */
+    uint64_t window_sum; /* of that data as 64-bit words, each record's last one filled with 0 */
+    double open_ns;      /* of the whole dataset: files, open(), index */
     pfd_bench_cost locate;                    /* the source's at(), or a stream's next() */
     pfd_bench_cost read;                      /* touching each cache line of the data */
     pfd_bench_cost copy;                      /* limit: memcpy() of the data, record by record */
