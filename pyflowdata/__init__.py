@@ -14,8 +14,10 @@ The ops are functions of this module, made from the C library's registry: `help(
 from . import ops
 from ._native import include_dir, version
 from ._world import World, world
+from .compiler import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .errors import (
     CancelledError,
+    CompileError,
     CorruptDataError,
     Error,
     FileError,
@@ -33,6 +35,7 @@ from .plugins import Plugin, load_library, load_plugins_of_environment
 __all__ = [
     "Blob",
     "CancelledError",
+    "CompileError",
     "CorruptDataError",
     "DataLoader",
     "Error",
@@ -49,7 +52,7 @@ __all__ = [
     "user_op_builder",
     "world",
 ]
+__all__ += ops.__all__
 __version__ = version()
 
 load_plugins_of_environment()
-__all__ += ops.__all__

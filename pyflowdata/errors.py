@@ -10,6 +10,7 @@ from typing import Any
 
 __all__ = [
     "CancelledError",
+    "CompileError",
     "CorruptDataError",
     "Error",
     "FileError",
@@ -90,6 +91,10 @@ def _rebuild(cls: type[Error], message: str, place: dict[str, Any]) -> Error:
 
 class InvalidArgumentError(Error, ValueError):
     """An attr, a shape or a call is wrong: change the program."""
+
+
+class CompileError(InvalidArgumentError):
+    """The compiler refused the source of a plugin."""
 
 
 class CorruptDataError(Error, ValueError):

@@ -14,11 +14,12 @@ from . import ops
 from ._native import check, encode, ffi, lib, new_error, text
 from .errors import Error, InvalidArgumentError, shown
 from .op_functions import make_function
-from .registry import find_op
+from .registry import Op, find_op
 
 PLUGINS_VARIABLE = "PYFLOWDATA_PLUGINS"  # paths to load at import, as PATH separates them
 
 _lock = threading.Lock()
+_published: dict[str, tuple[Op, Callable[..., Any]]] = {}
 
 
 class Plugin:
@@ -81,19 +82,27 @@ class Plugin:
 
 def _publish(name: str) -> Callable[..., Any]:
     """The function of an op, as an attribute of `pyflowdata.ops` and of `pyflowdata`."""
-    known = vars(ops)
-    if name not in ops.__all__:
-        known[name] = make_function(find_op(name))
-        ops.__all__.append(name)
-    function: Callable[..., Any] = known[name]
-    package = sys.modules[__package__]
-    taken = vars(package).setdefault(name, function)
-    if taken is not function:
-        warnings.warn(
-            f"pyflowdata.{name} is not the op of the plugin, but what it was before; the op is "
-            f"pyflowdata.ops.{name}",
-            stacklevel=4,
-        )
+    op = find_op(name)
+    former, function = _published.get(name, (None, None))
+    if function is None or former is not op:
+        function = make_function(op)
+        package = sys.modules[__package__]
+        taken = vars(package).get(name)
+        if taken is None or taken is vars(ops).get(name):
+            setattr(package, name, function)
+            exported: list[str] = vars(package)["__all__"]
+            if name not in exported:
+                exported.append(name)
+        else:
+            warnings.warn(
+                f"pyflowdata.{name} is not the op of the plugin, but what it was before; the op is "
+                f"pyflowdata.ops.{name}",
+                stacklevel=5,
+            )
+        setattr(ops, name, function)
+        if name not in ops.__all__:
+            ops.__all__.append(name)
+        _published[name] = op, function
     return function
 
 
@@ -127,8 +136,13 @@ def load_library(path: str | os.PathLike[str]) -> Plugin:
     file = os.fspath(path)
     if not isinstance(file, str):
         file = os.fsdecode(file)
+    return load(file, replace=False)
+
+
+def load(file: str, *, replace: bool) -> Plugin:
+    """`load_library`; with `replace`, ops of other plugins give way to those of the same name."""
     out, err = ffi.new("const pfd_plugin **"), new_error()
-    check(lib.pfd_library_load(encode(file, "path"), out, err), err)
+    check(lib.pfd_library_load(encode(file, "path"), replace, out, err), err)
     plugin = out[0]
     names = [text(plugin.ops[i].name) for i in range(plugin.num_ops)]
     with _lock:

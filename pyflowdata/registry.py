@@ -173,17 +173,27 @@ def _read_op(op: CData, origin: str) -> Op:
     )
 
 
-_ops: dict[str, Op] = {}
+_read: dict[int, Op] = {}  # by the address of the C library's op, which stays
 _lock = threading.Lock()
+
+
+def _op_at(index: int) -> Op | None:
+    op = lib.pfd_op_at(index)
+    if op == ffi.NULL:
+        return None
+    address = int(ffi.cast("uintptr_t", op))
+    if address not in _read:
+        _read[address] = _read_op(op, text(lib.pfd_op_origin(index)))
+    return _read[address]
 
 
 def registered_ops() -> tuple[Op, ...]:
     """All ops: the built-in ones in the order of the C library's list, then those of plugins."""
+    ops: list[Op] = []
     with _lock:
-        while (op := lib.pfd_op_at(len(_ops))) != ffi.NULL:
-            read = _read_op(op, text(lib.pfd_op_origin(len(_ops))))
-            _ops[read.name] = read
-        return tuple(_ops.values())
+        while (op := _op_at(len(ops))) is not None:
+            ops.append(op)
+    return tuple(ops)
 
 
 def find_op(name: str) -> Op:

@@ -121,6 +121,13 @@ def test_a_field_at_the_end_passes_with_new_files(tree):
     assert code == 1 and "pfd_op: the last fields are gone: more" in said
 
 
+def test_a_reserved_field_may_get_a_name(tree):
+    old = "typedef struct pfd_group_args {\n    uint32_t struct_size;\n    int32_t "
+    assert tree(replaced(old + "reserved", old + "purpose"), write=True) == (0, "")
+    code, said = tree(replaced(old + "reserved", old.replace("int32_t ", "float ") + "purpose"))
+    assert code == 1 and "pfd_group_args: 'purpose' was int32_t" in said
+
+
 def test_a_new_minor_version_has_files_of_its_own(tree, tmp_path):
     newer = replaced("PFD_ABI_MINOR 0", "PFD_ABI_MINOR 1", GROWN)
     assert tree(newer, write=True) == (0, "")

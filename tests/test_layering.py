@@ -24,8 +24,8 @@ C_LAYERS = {
 }
 
 # A module may import those before it.
-PYTHON_ORDER = """errors _world _native registry attr_values graph op_functions op_builder ops plugins
-    batches state opening loader _op_bench _op_bench_report
+PYTHON_ORDER = """errors _world _native registry attr_values graph op_functions op_builder ops
+    plugins compiler batches state opening loader _op_bench _op_bench_report
     _check_report _check_job _check_kit _check_damage _check_low _check_loader _check_worker testing
     __init__ _stubs""".split()
 

@@ -96,7 +96,7 @@ static void *open_library(const char *path)
     return library;
 }
 
-static pfd_status load(const char *path, const pfd_plugin **out, pfd_error *err)
+static pfd_status load(const char *path, int32_t replace, const pfd_plugin **out, pfd_error *err)
 {
     PFD_TRY(pfd_library_file_check(path, err));
     void *library = open_library(path);
@@ -107,10 +107,11 @@ static pfd_status load(const char *path, const pfd_plugin **out, pfd_error *err)
     if (!entry) return fail_entry(library, err);
     const pfd_plugin *plugin = entry();
     PFD_TRY(check_plugin(plugin, err));
-    return pfd_registry_add(plugin, path, out, err);
+    return pfd_registry_add(plugin, path, replace, out, err);
 }
 
-pfd_status pfd_library_load(const char *path, const pfd_plugin **out, pfd_error *err)
+pfd_status pfd_library_load(const char *path, int32_t replace, const pfd_plugin **out,
+                            pfd_error *err)
 {
     PFD_TRY(pfd_registry_check(err));
     pfd_error_init(err);
@@ -118,7 +119,7 @@ pfd_status pfd_library_load(const char *path, const pfd_plugin **out, pfd_error 
     char *file = realpath(path, NULL);
     if (!file)
         return pfd_fail_file(err, path, "there is no such library to load: %s", strerror(errno));
-    pfd_status status = load(file, out, err);
+    pfd_status status = load(file, replace, out, err);
     free(file);
     if (status != PFD_OK) pfd_error_set_file(err, path);
     return status;

@@ -17,6 +17,8 @@
 
 enum { FOLDED_BYTES = 64 };
 
+static const char BUILT_IN[] = "built in";
+
 /* A plugin whose ops are here. */
 struct added_plugin {
     struct added_plugin *next;
@@ -110,22 +112,24 @@ static const pfd_registered_op *find(const char *name)
     return NULL;
 }
 
-static pfd_status check_free(const pfd_op *op, const char *name, pfd_error *err)
+static pfd_status check_free(const pfd_op *op, const char *name, const pfd_registered_op *old,
+                             pfd_error *err)
 {
     const pfd_registered_op *known = find(name);
-    if (!known) return PFD_OK;
+    if (!known || known == old) return PFD_OK;
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
                     "descriptor of op '%s': the name '%s' is that of op '%s' (%s)", op->name, name,
                     known->op->name, known->origin);
 }
 
-static pfd_status check_names_free(const pfd_op *op, pfd_error *err)
+/* `old`: the op whose place it takes; NULL: none. */
+static pfd_status check_names_free(const pfd_op *op, const pfd_registered_op *old, pfd_error *err)
 {
-    PFD_TRY(check_free(op, op->name, err));
+    PFD_TRY(check_free(op, op->name, old, err));
     char buffer[PFD_CHOICES_BYTES];
     const char *names[PFD_MAX_CHOICES];
     int64_t n = op->aliases ? pfd_split_choices(op->aliases, buffer, names) : 0;
-    for (int64_t i = 0; i < n; i++) PFD_TRY(check_free(op, names[i], err));
+    for (int64_t i = 0; i < n; i++) PFD_TRY(check_free(op, names[i], old, err));
     return PFD_OK;
 }
 
@@ -151,32 +155,35 @@ static void free_op(pfd_registered_op *op)
 }
 
 /* The author's descriptor, copied, checked and made public. */
-static pfd_status register_op(const pfd_op *author, pfd_registered_op *op, pfd_error *err)
+static pfd_status register_op(const pfd_op *author, pfd_registered_op *op,
+                              const pfd_registered_op *old, pfd_error *err)
 {
     pfd_op *copy;
     PFD_TRY(pfd_op_copy(author, &copy, err));
     op->op = op->public_op = copy;
     PFD_TRY(pfd_descriptor_check(copy, err));
-    PFD_TRY(check_names_free(copy, err));
+    PFD_TRY(check_names_free(copy, old, err));
     if (pfd_op_is_reader(copy)) PFD_TRY(make_public_op(copy, &op->public_op, err));
     return pfd_descriptor_check_names(op->public_op, err);
 }
 
-static pfd_status add_op(const pfd_op *author, const char *origin, pfd_error *err)
+/* Adds an op behind the others, or at `place` for the one that is there. */
+static pfd_status add_op(const pfd_op *author, const char *origin, int64_t place, pfd_error *err)
 {
     PFD_TRY(reserve(1, err));
     pfd_registered_op *op = calloc(1, sizeof *op);
     if (!op) return pfd_fail_memory(err, (int64_t)sizeof *op, "the registry");
     op->author = author;
     op->origin = origin;
-    pfd_status status = register_op(author, op, err);
+    const pfd_registered_op *old = place < registry.size ? registry.ops[place] : NULL;
+    pfd_status status = register_op(author, op, old, err);
     if (status != PFD_OK) {
         free_op(op);
         return status;
     }
-    registry.ops[registry.size] = op;
-    registry.names[registry.size] = op->op->name;
-    registry.size++;
+    registry.ops[place] = op;
+    registry.names[place] = op->op->name;
+    if (!old) registry.size++;
     return PFD_OK;
 }
 
@@ -187,7 +194,7 @@ static pfd_status add_all(pfd_error *err)
     PFD_TRY(pfd_attr_table_check("(every reader of files)", pfd_file_attr_table,
                                  pfd_file_attr_count, sizeof(pfd_file_attrs), err));
     for (size_t i = 0; pfd_builtin_ops[i]; i++)
-        PFD_TRY(add_op(pfd_builtin_ops[i], "built in", err));
+        PFD_TRY(add_op(pfd_builtin_ops[i], BUILT_IN, registry.size, err));
     return PFD_OK;
 }
 
@@ -231,38 +238,85 @@ static void fail_unknown(const char *name, pfd_error *err)
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
-static const struct added_plugin *find_plugin(const pfd_plugin *author)
+static struct added_plugin *find_plugin(const pfd_plugin *author)
 {
-    const struct added_plugin *added = registry.plugins;
+    struct added_plugin *added = registry.plugins;
     while (added && added->author != author) added = added->next;
     return added;
 }
 
-/* All ops or none. */
-static pfd_status add_ops(const struct added_plugin *added, pfd_error *err)
+/* Where an op goes: to the place of another plugin's op of that name, or behind all. */
+static int64_t place_of(const pfd_op *author, const char *origin, int32_t replace)
 {
-    int64_t before = registry.size;
-    for (uint32_t i = 0; i < added->plugin.num_ops; i++) {
-        pfd_status status = add_op(added->plugin.ops[i], added->origin, err);
-        if (status == PFD_OK) continue;
-        while (registry.size > before)
-            free_op((pfd_registered_op *)(uintptr_t)registry.ops[--registry.size]);
-        return status;
+    for (int64_t i = 0; replace && i < registry.size; i++) {
+        const pfd_registered_op *known = registry.ops[i];
+        if (known->origin != BUILT_IN && known->origin != origin && author->name &&
+            same_name(author->name, known->op->name))
+            return i;
     }
-    return PFD_OK;
+    return registry.size;
 }
 
-static pfd_status add_plugin(const pfd_plugin *author, const char *origin, pfd_error *err)
+static void put_back(const pfd_registered_op **before, int64_t size)
+{
+    for (int64_t i = 0; i < registry.size; i++) {
+        if (i < size && registry.ops[i] == before[i]) continue;
+        free_op((pfd_registered_op *)(uintptr_t)registry.ops[i]);
+        if (i >= size) continue;
+        registry.ops[i] = before[i];
+        registry.names[i] = before[i]->op->name;
+    }
+    registry.size = size;
+}
+
+/* All ops or none. */
+static pfd_status add_ops(const struct added_plugin *added, int32_t replace, pfd_error *err)
+{
+    int64_t size = registry.size;
+    size_t bytes = (size_t)size * sizeof *registry.ops + 1;
+    const pfd_registered_op **before = malloc(bytes);
+    if (!before) return pfd_fail_memory(err, (int64_t)bytes, "the registry");
+    if (size > 0) memcpy(before, registry.ops, (size_t)size * sizeof *before);
+    pfd_status status = PFD_OK;
+    for (uint32_t i = 0; i < added->plugin.num_ops && status == PFD_OK; i++) {
+        const pfd_op *author = added->plugin.ops[i];
+        status = add_op(author, added->origin, place_of(author, added->origin, replace), err);
+    }
+    if (status != PFD_OK) put_back(before, size);
+    free(before);
+    return status;
+}
+
+static int32_t has_all(const pfd_plugin *plugin)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < plugin->num_ops; i++)
+        for (int64_t j = 0; j < registry.size; j++)
+            found += registry.ops[j]->author == plugin->ops[i];
+    return found == plugin->num_ops;
+}
+
+static struct added_plugin *copy_plugin(const pfd_plugin *author, const char *origin)
 {
     size_t length = strlen(origin) + 1;
     struct added_plugin *added = calloc(1, sizeof *added + length);
-    if (!added) return pfd_fail_memory(err, (int64_t)(sizeof *added + length), "the registry");
+    if (!added) return NULL;
     size_t size = author->struct_size;
     memcpy(&added->plugin, author, size < sizeof *author ? size : sizeof *author);
     memcpy(added->origin, origin, length);
     added->plugin.struct_size = sizeof(pfd_plugin);
     added->author = author;
-    pfd_status status = add_ops(added, err);
+    return added;
+}
+
+static pfd_status add_plugin(const pfd_plugin *author, const char *origin, int32_t replace,
+                             pfd_error *err)
+{
+    const struct added_plugin *known = find_plugin(author);
+    if (known) return has_all(author) ? PFD_OK : add_ops(known, replace, err);
+    struct added_plugin *added = copy_plugin(author, origin);
+    if (!added) return pfd_fail_memory(err, (int64_t)sizeof *added, "the registry");
+    pfd_status status = add_ops(added, replace, err);
     if (status != PFD_OK) {
         free(added);
         return status;
@@ -272,13 +326,12 @@ static pfd_status add_plugin(const pfd_plugin *author, const char *origin, pfd_e
     return PFD_OK;
 }
 
-pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, const pfd_plugin **out,
-                            pfd_error *err)
+pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
+                            const pfd_plugin **out, pfd_error *err)
 {
     PFD_TRY(ensure_built(err));
     pthread_mutex_lock(&lock);
-    pfd_status status = PFD_OK;
-    if (!find_plugin(plugin)) status = add_plugin(plugin, origin, err);
+    pfd_status status = add_plugin(plugin, origin, replace, err);
     if (status == PFD_OK && out) *out = &find_plugin(plugin)->plugin;
     pthread_mutex_unlock(&lock);
     return status;

@@ -47,13 +47,15 @@ const pfd_op *pfd_op_at(int64_t i);
 const char *pfd_op_origin(int64_t i);
 
 /* Loads a plugin and adds its ops behind the others; all or, where one is faulty, none.  Loading it
- * again does nothing.  It is never unloaded.  `path` is a file, not searched for.  *out, unless out
- * is NULL: the plugin, as long as the process; fields that its author's header did not have are
- * zero.
+ * again does nothing.  It is never unloaded.  `path` is a file, not searched for.  `replace`, 0 or
+ * 1: ops of other plugins give way to those of the same name, nodes that were made of them stay.
+ * *out, unless out is NULL: the plugin, as long as the process; fields that its author's header did
+ * not have are zero.
  * PFD_IO: it cannot be loaded. PFD_UNSUPPORTED: it was made for another version of the interface or
  * another processor.  PFD_INTERNAL: a descriptor is faulty; the error names op and field.
  * PFD_INVALID_ARGUMENT: it is no plugin, or an op's name is taken. */
-pfd_status pfd_library_load(const char *path, const pfd_plugin **out, pfd_error *err);
+pfd_status pfd_library_load(const char *path, int32_t replace, const pfd_plugin **out,
+                            pfd_error *err);
 
 /* Finds an op by any accepted spelling.  The error lists near names. */
 pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err);
