@@ -232,7 +232,8 @@ static pfd_status do_range(bench *b, work what, int64_t n, pfd_error *err)
     return PFD_OK;
 }
 
-/* Over the first `most` records, or until `deadline`; *done is how many it were. */
+/* Over the first `most` records, or until `deadline`, but a range at least; *done is how many it
+ * were. */
 static pfd_status run_pass(bench *b, work what, int64_t most, int64_t deadline, int64_t *done,
                            pfd_error *err)
 {
@@ -244,7 +245,7 @@ static pfd_status run_pass(bench *b, work what, int64_t most, int64_t deadline, 
         pfd_status status = pfd_dataset_seek(b->reader.source, 0, 0, err);
         PFD_TRY(pfd_check_returned(status, "seek", err));
     }
-    while (*done < most && pfd_clock_ns() < deadline) {
+    while (*done < most && (*done == 0 || pfd_clock_ns() < deadline)) {
         int64_t n = most - *done < b->range ? most - *done : b->range;
         PFD_TRY(find_records(b, *done, &n, err));
         if (n == 0) break;
