@@ -136,9 +136,10 @@ def _does_not_scale(bench: Bench) -> bool:
 
 
 def _loader_advice(bench: Bench, total: float) -> str | None:
-    """What to do about what whole loaders show, if they show anything."""
+    """What to do about what whole loaders show, if they show anything; on a busy machine they do
+    not."""
     if _is_busy(bench):
-        return f"the machine is busy (load {bench.load:.1f}): measure again when it is quiet"
+        return None
     added = 1e9 / bench.scaling[0].records_per_s - total
     if added > total + 20:
         if bench.records is not None and bench.records < 10 * bench.batch_size:
@@ -180,7 +181,8 @@ def verdict(bench: Bench) -> str:
     total = sum(part.ns for part in bench.parts)
     slowest = max(bench.parts, key=lambda part: part.ns)
     share = slowest.ns / total if total > 0 else 0.0
-    said = f"{_where(slowest)} takes {_percent(share)} of the time: {_figure(slowest.ns)} ns a record"
+    said = f"{_where(slowest)} takes {_percent(share)} of the time: "
+    said += f"{_figure(slowest.ns)} ns a record"
     if slowest.gb_per_s is not None:
         said += f", {_figure(slowest.gb_per_s)} GB/s, {_percent(slowest.of_memcpy)} of memcpy"
     if len(bench.scaling) > 1:
@@ -192,7 +194,10 @@ def verdict(bench: Bench) -> str:
         if counted
         else "; allocations cannot be counted here"
     )
-    return f"{said}: {_advice(bench, slowest, total)}"
+    said += f": {_advice(bench, slowest, total)}"
+    if _is_busy(bench):
+        said += f" (the machine is busy, load {bench.load:.1f}: measure again when it is quiet)"
+    return said
 
 
 def as_table(bench: Bench) -> str:
