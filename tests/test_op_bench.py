@@ -14,7 +14,7 @@ from face import DATA
 from plugin_sources import COUNT, build, renamed
 
 import pyflowdata as flow
-from pyflowdata._op_bench import measure, thread_counts
+from pyflowdata._op_bench import Scaling, measure, thread_counts
 from pyflowdata._op_bench_report import as_dict, as_table, verdict
 from pyflowdata.cli import main
 
@@ -151,7 +151,8 @@ def test_every_part_is_there_and_takes_time(lines):
     assert [part.name for part in bench.limits] == ["memcpy", "sum"]
     for part in (*bench.parts, *bench.limits):
         assert part.ns > 0 and part.shuffled_ns > 0
-        assert part.gb_per_s == pytest.approx(bench.measured_bytes / bench.measured_records / part.ns)
+        record_bytes = bench.measured_bytes / bench.measured_records
+        assert part.gb_per_s == pytest.approx(record_bytes / part.ns)
         assert part.of_memcpy == pytest.approx(part.gb_per_s / bench.limits[0].gb_per_s)
         assert part.allocs == part.alloc_bytes == 0
         assert part.mallocs in (0, None)
@@ -278,9 +279,9 @@ def made_up(bench, **changes):
         )
         for part in bench.parts
     )
-    one = bench.scaling[0]
+    rate = changes.get("rate", 1e7)
     scaling = tuple(
-        dataclasses.replace(one, threads=n, records_per_s=changes.get("rate", 1e7) * speedup, speedup=speedup)
+        Scaling(threads=n, records_per_s=rate * speedup, speedup=speedup)
         for n, speedup in changes.get("speedups", {1: 1.0, 2: 1.9}).items()
     )
     load = changes.get("load", 0.0)
@@ -398,7 +399,8 @@ def test_a_library_that_is_not_there(capsys, tmp_path):
 
 def test_data_without_records(capsys, tmp_path):
     (tmp_path / "part-0").write_text("\n\n")
-    status, _, error = cli(capsys, "builtin", "--op", "MiniReader", "--attr", f"data_dir={tmp_path}")
+    reader = ["--op", "MiniReader", "--attr", f"data_dir={tmp_path}"]
+    status, _, error = cli(capsys, "builtin", *reader)
     assert status == 1
     assert "not one record" in error
 

@@ -1,4 +1,4 @@
-"""Attrs on the command line: `--op NAME --attr key=value`, read by the types that the op declares."""
+"""Attrs on the command line: `--op NAME --attr key=value`, read by the types of the op's attrs."""
 
 from __future__ import annotations
 
