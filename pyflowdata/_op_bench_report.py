@@ -160,13 +160,14 @@ def _advice(bench: Bench, slowest: Part, total: float) -> str:
     loader_advice = _loader_advice(bench, total) if bench.scaling else None
     if loader_advice:
         return loader_advice
-    if slowest.name == "locate":
-        kind = "next()" if bench.records is None else "at()"
-        return f"have {kind} do less: an index made by open() is paid once"
     if slowest.name == "read":
         return "the memory is the limit: store fewer bytes"
     if (slowest.of_memcpy or 0) > 0.5:
         return "nothing is left to gain: it is about as fast as memcpy"
+    if slowest.name == "locate":
+        return (
+            "have next() do less" if bench.records is None else "have at() do less"
+        ) + "; the host's own sources (open_lines(), open_frames(), open_fixed()) do little"
     return f"make compute() of {slowest.op} faster; `perf record` shows where it spends its time"
 
 
