@@ -53,6 +53,7 @@ __all__ = [
     "world",
 ]
 __all__ += ops.__all__
+
 __version__ = version()
 
 load_plugins_of_environment()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping
@@ -13,7 +14,7 @@ from ._world import World
 from .batches import Array
 from .errors import InvalidArgumentError, UnsupportedError, shown
 from .graph import Blob
-from .state import Reader
+from .state import Index, Reader
 
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
 _SIGNALS_SECONDS = 0.05  # how long a wait may keep Python from looking for signals
@@ -177,6 +178,12 @@ def _read_reader(handle: CData, index: int) -> Reader:
         batch_size=info.batch_size,
         rank=info.rank,
         world_size=info.world_size,
+        index=Index(
+            path=os.fsdecode(ffi.string(info.index_path)),
+            bytes=info.index_bytes,
+            seconds=info.index_ns / 1e9,
+            is_new=info.indexes_built > 0,
+        ),
     )
 
 
@@ -198,7 +205,7 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
             _readers_in_order.add(reader.name)
             warnings.warn(
                 f"{reader.name}: shuffle_after_epoch=True has no effect without "
-                "random_shuffle=True; the records come in the order of the files.",
+                "random_shuffle=True or a shuffle; the records come in the order of the files.",
                 stacklevel=3,
             )
         if (

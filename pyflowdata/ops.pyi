@@ -22,11 +22,15 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
     shuffle_after_epoch: bool = False,
     shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
@@ -55,6 +59,10 @@ def MiniReader(
         file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
             maps them into memory, read reads them piece by piece; auto maps them if they fit into
             memory and address space together.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
         batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
             be divisible by world_size.
         last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
@@ -62,12 +70,20 @@ def MiniReader(
             rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
             first records.
         random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch.
-        shuffle_after_epoch (bool, default False): Whether random_shuffle makes a new order for each
-            epoch, instead of the same one; without random_shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records to choose from when a source
-            that can only be read in sequence is shuffled; files with an index are shuffled as a
-            whole.
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
         seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
             loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
         order_key (str, default ''): Text that the random order depends on besides the seed, the
@@ -111,11 +127,15 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
     shuffle_after_epoch: bool = False,
     shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
@@ -135,11 +155,15 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
     shuffle_after_epoch: bool = False,
     shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
@@ -159,11 +183,15 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
     shuffle_after_epoch: bool = False,
     shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,
@@ -183,11 +211,15 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
     shuffle_after_epoch: bool = False,
     shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
     seed: int = -1,
     order_key: str | PathLike[str] = "",
     group_buffer_size: int = 65536,

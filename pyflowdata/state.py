@@ -27,6 +27,23 @@ _WORDS_BYTES = 900  # of readers described in words; more are described by hashe
 
 
 @dataclass(frozen=True)
+class Index:
+    """The indexes of a reader's files, taken together.
+
+    Attributes:
+        path: The file in which they lie; "" where they are in memory, or there are none.
+        bytes: Their size.
+        seconds: What building or finding them took when the loader was opened.
+        is_new: They were built then, not found in the cache.
+    """
+
+    path: str
+    bytes: int
+    seconds: float
+    is_new: bool
+
+
+@dataclass(frozen=True)
 class Reader:
     """What a loader knows about one of its readers.
 
@@ -40,6 +57,7 @@ class Reader:
         data: Fingerprint of the files' names, sizes and sampled content, in hex.
         batch_size: Records in a batch, of all ranks together.
         rank, world_size: Which part of each batch comes here.
+        index: What tells where records are.
     """
 
     name: str
@@ -54,11 +72,13 @@ class Reader:
     batch_size: int
     rank: int
     world_size: int
+    index: Index
 
     def __str__(self) -> str:
         return (
             f"{self.name}: seed={self.seed}, files={self.files}, batch_size={self.batch_size}"
             + (f", records={self.records}" if self.records >= 0 else "")
+            + (f", index={self.index.path}" if self.index.path else "")
         )
 
 

@@ -22,10 +22,17 @@ SANITIZED = "san" in os.environ.get("PYFLOWDATA_LIBRARY", "")
 
 LAST_BATCH = ("short", "drop", "pad", "wrap")
 WORLD_SIZES = (1, 2, 3, 4, 5, 8)
-MODES: dict[str, dict[str, bool]] = {
+MODES: dict[str, dict[str, Any]] = {
     "in order": {"random_shuffle": False},
     "one order": {"random_shuffle": True, "shuffle_after_epoch": False},
     "new orders": {"random_shuffle": True, "shuffle_after_epoch": True},
+    "in windows": {
+        "shuffle": "window",
+        "shuffle_block_size": 4,
+        "shuffle_window": 3,
+        "shuffle_after_epoch": True,
+    },
+    "from a buffer": {"shuffle": "buffer", "shuffle_buffer_size": 9, "shuffle_after_epoch": True},
 }
 
 
@@ -259,3 +266,21 @@ def epoch_order(seed: int, epoch: int, order_key: str, n: int, *, reshuffle: boo
     if n < 2:
         return list(range(n))
     return permutation(random_key(seed, epoch if reshuffle else 0, order_key), n)
+
+
+def window_order(
+    seed: int, epoch: int, order_key: str, n: int, block_size: int, window: int
+) -> list[int]:
+    """What an epoch's order has to be where shuffle is "window": by lists, block after block."""
+    key = random_key(seed, epoch, order_key)
+    blocks = [list(range(first, min(first + block_size, n))) for first in range(0, n, block_size)]
+    last = len(blocks) - 1
+    order = permutation(random_bits(key, 2), last) if last else []
+    order.insert(random_bits(key, 0) * len(blocks) >> 64, last)
+    windows_key = random_bits(key, 1)
+    result = []
+    for number, first in enumerate(range(0, len(order), window)):
+        records = [i for block in order[first : first + window] for i in blocks[block]]
+        places = permutation(random_bits(windows_key, number), len(records))
+        result += [records[place] for place in places]
+    return result

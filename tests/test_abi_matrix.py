@@ -124,7 +124,7 @@ def test_a_field_at_the_end_passes_with_new_files(tree):
 def test_a_reserved_field_may_get_a_name(tree):
     old = "typedef struct pfd_group_args {\n    uint32_t struct_size;\n    int32_t "
     assert tree(replaced(old + "reserved", old + "purpose"), write=True) == (0, "")
-    code, said = tree(replaced(old + "reserved", old.replace("int32_t ", "float ") + "purpose"))
+    code, said = tree(replaced(old + "reserved", old.removesuffix("int32_t ") + "float purpose"))
     assert code == 1 and "pfd_group_args: 'purpose' was int32_t" in said
 
 

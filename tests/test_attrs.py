@@ -114,7 +114,15 @@ def test_a_missing_attr_is_explained():
         ({"batchsize": 4}, "unknown attr 'batchsize'; did you mean 'batch_size'? Attrs of Mini"),
         ({"part_num": 4}, "unknown attr 'part_num'; did you mean 'data_part_num'?"),
         ({"random_seed": 4}, "unknown attr 'random_seed'; did you mean 'seed'?"),
-        ({"shuffle": True}, "unknown attr 'shuffle'; did you mean 'random_shuffle'?"),
+        ({"shuffled": True}, "unknown attr 'shuffled'; did you mean 'shuffle'?"),
+        ({"shuffle": True}, "attr 'shuffle' = True (a bool); it must be a string"),
+        ({"shuffle": "windo"}, "auto, none, global, window, buffer; did you mean 'window'?"),
+        ({"shuffle": "none", "random_shuffle": True}, "leave one of the two out"),
+        (
+            {"shuffle": "window", "shuffle_block_size": 2**20, "shuffle_window": 2**12},
+            "are windows of 4294967296 records; the most is 2147483648",
+        ),
+        ({"shuffle_window": 0}, "attr 'shuffle_window' = 0; it must be in [1, 2147483647]"),
         ({"xyz": 4}, "unknown attr 'xyz'. Attrs of MiniReader: data_dir, "),
     ],
 )

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pyflowdata import cli
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Folder of csrc/ -> the folders whose headers its files may include.
@@ -27,7 +29,7 @@ C_LAYERS = {
 PYTHON_ORDER = """errors _world _native registry attr_values graph op_functions op_builder ops
     plugins compiler batches state opening loader _op_bench _op_bench_report
     _check_report _check_job _check_kit _check_damage _check_low _check_loader _check_worker testing
-    __init__ _stubs""".split()
+    __init__ cli _stubs __main__""".split()
 
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
 OPS = sorted(p.stem for kind in ("readers", "decoders") for p in (ROOT / "csrc" / kind).glob("*.c"))
@@ -83,6 +85,12 @@ def test_python_imports_point_down():
         below = PYTHON_ORDER[: PYTHON_ORDER.index(path.stem)]
         for imported in re.findall(r"^\s*from \.(\w+) import", path.read_text(), re.M):
             assert imported in below, f"{path.name} may not import {imported}"
+
+
+def test_commands_know_nothing_of_each_other():
+    for path in (ROOT / "pyflowdata" / "cli").glob("*.py"):
+        imported = set(re.findall(r"^\s*from \.(\w+) import", path.read_text(), re.M))
+        assert not imported & set(cli.COMMANDS), f"{path.name} imports another command"
 
 
 def test_python_names_no_op():

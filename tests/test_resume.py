@@ -91,9 +91,13 @@ def test_any_stop_with_any_settings(
     assert got == whole[stop:]
 
 
-@pytest.mark.parametrize("before, after", [(1, 4), (4, 1), (2, 3), (3, 6), (6, 2)])
-def test_another_world_size_goes_on_with_the_same_logical_batches(table, before, after):
-    options = dict(batch_size=12, seed=11, last_batch="pad", **NEW_ORDERS)
+@pytest.mark.parametrize(
+    "before, after, mode",
+    [(*worlds, "new orders") for worlds in [(1, 4), (4, 1), (2, 3), (3, 6), (6, 2)]]
+    + [(*worlds, mode) for worlds in [(1, 4), (3, 2)] for mode in ("in windows", "from a buffer")],
+)
+def test_another_world_size_goes_on_with_the_same_logical_batches(table, before, after, mode):
+    options = dict(batch_size=12, seed=11, last_batch="pad", **MODES[mode])
     epochs = deliver_epochs(table, 3, **options)
     whole = [step for steps in epochs for step in steps]
     for stop in range(len(whole)):

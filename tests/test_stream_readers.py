@@ -166,6 +166,17 @@ def read_with_error(op, folder, **options):
                 out.append((type(error).__name__, str(error)))
 
 
+def refusal(op, folder, **options):
+    """The class and the text of the error with which the loader does not open."""
+    import pyflowdata as flow
+
+    try:
+        open_loader(op, folder, **options).close()
+    except flow.Error as error:
+        return type(error).__name__, str(error)
+    return None
+
+
 # ---- Streams -----------------------------------------------------------------------------------
 
 
@@ -222,6 +233,23 @@ def test_shuffle_gives_every_record_once_an_epoch(there, folder, buffer):
         assert len({tuple(ordinals(epoch)) for epoch in new}) == 3
         other_seed = there(read, "StreamReader", folder, **{**attrs, "seed": 4})
         assert other_seed[0] != same[0]
+
+
+def test_only_a_buffer_shuffles_a_stream(there, folder):
+    attrs = dict(batch_size=4, shuffle_buffer_size=6, seed=3)
+    by_attr = there(read, "StreamReader", folder, shuffle="buffer", **attrs)
+    assert by_attr == there(read, "StreamReader", folder, random_shuffle=True, **attrs)
+    _, (state, *_) = there(
+        read_with_states, "StreamReader", folder, 1, random_shuffle=True, **attrs
+    )
+    resumed = there(read_from, state, 6, "StreamReader", folder, shuffle="buffer", **attrs)
+    assert [resumed] == by_attr
+    assert "shuffle" not in state["readers"]["StreamReader_0"]["spec"]
+    for shuffle in ("global", "window"):
+        kind, message = there(refusal, "StreamReader", folder, shuffle=shuffle)
+        assert kind == "UnsupportedError"
+        assert f"StreamReader: attr 'shuffle' = '{shuffle}'" in message
+        assert "use 'buffer' or 'auto'" in message
 
 
 def test_wrap_takes_the_next_epochs_first_records(there, folder):
@@ -306,10 +334,11 @@ def test_a_bad_line_costs_its_batch(there, tmp_path):
 
 @pytest.mark.parametrize("buffer", [1, 5, 1000])
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("shuffle", ["none", "global", "window", "buffer"])
 def test_batches_have_one_group_each(there, groups, shuffle, rule, buffer):
     (epoch,) = there(read, "GroupedReader", groups, batch_size=5, last_batch=rule, seed=1,
-                     random_shuffle=shuffle, group_buffer_size=buffer)  # fmt: skip
+                     shuffle=shuffle, shuffle_block_size=8, shuffle_window=3,
+                     shuffle_buffer_size=30, group_buffer_size=buffer)  # fmt: skip
     assert all(len({row[2] for row in batch}) == 1 for batch in epoch)
     rows = [row for row in flatten(epoch) if row[1]]
     assert all(row[2:] == ((row[0] ** 2) % 11, row[0]) for row in rows)

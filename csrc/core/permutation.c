@@ -118,11 +118,60 @@ TARGET_AVX2 static void permute_avx2(const pfd_permutation *permutation, const i
     }
     permute_plain(permutation, in + i, count - i, out + i);
 }
+
+#define TARGET_AVX512 __attribute__((target("avx2,avx512f")))
+
+/* The same with eight lanes. */
+TARGET_AVX512 INLINE __m512i hash_avx512(__m512i digit, uint64_t key)
+{
+    __m512i summand = _mm512_set1_epi64((int64_t)(key & UINT32_MAX));
+    __m512i factor = _mm512_set1_epi64((int64_t)(key >> 32 | 1));
+    __m512i product = _mm512_mul_epu32(_mm512_xor_si512(digit, summand), factor);
+    return _mm512_xor_si512(product, _mm512_srli_epi64(product, 32));
+}
+
+TARGET_AVX512 INLINE __m512i pass_avx512(const pfd_permutation *permutation, __m512i i)
+{
+    const uint32_t bits = permutation->right_bits;
+    const __m128i shift = _mm_cvtsi32_si128((int)bits);
+    const __m128i hash_shift = _mm_cvtsi32_si128((int)(32 - bits));
+    const __m512i left = _mm512_set1_epi64((int64_t)permutation->left);
+    const __m512i mask = _mm512_set1_epi64((1LL << bits) - 1);
+    __m512i l = _mm512_srl_epi64(i, shift), r = _mm512_and_si512(i, mask);
+#pragma GCC unroll 8
+    for (int round = 0; round < PFD_PERMUTATION_ROUNDS; round += 2) {
+        __m512i product = _mm512_mul_epu32(hash_avx512(r, permutation->keys[round]), left);
+        l = _mm512_add_epi64(l, _mm512_srli_epi64(product, 32));
+        l = _mm512_min_epu32(l, _mm512_sub_epi32(l, left));
+        __m512i added = _mm512_srl_epi64(hash_avx512(l, permutation->keys[round + 1]), hash_shift);
+        r = _mm512_and_si512(_mm512_add_epi64(r, added), mask);
+    }
+    return _mm512_or_si512(_mm512_sll_epi64(l, shift), r);
+}
+
+TARGET_AVX512 static void permute_avx512(const pfd_permutation *permutation, const int64_t *in,
+                                         int64_t count, int64_t *out)
+{
+    const __m512i last = _mm512_set1_epi64(permutation->n - 1);
+    int64_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        __m512i places = pass_avx512(permutation, _mm512_loadu_si512(in + i));
+        _mm512_storeu_si512(out + i, places);
+        int outside = _mm512_cmpgt_epi64_mask(places, last);
+        for (int64_t j = i; outside && j < i + 8; j++)
+            if (out[j] >= permutation->n) permute_plain(permutation, &out[j], 1, &out[j]);
+    }
+    permute_avx2(permutation, in + i, count - i, out + i);
+}
 #endif
 
 void pfd_permute(const pfd_permutation *permutation, const int64_t *in, int64_t count, int64_t *out)
 {
 #if defined(__x86_64__)
+    if (pfd_simd_level() >= PFD_SIMD_AVX512) {
+        permute_avx512(permutation, in, count, out);
+        return;
+    }
     if (pfd_simd_level() >= PFD_SIMD_AVX2) {
         permute_avx2(permutation, in, count, out);
         return;

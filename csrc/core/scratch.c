@@ -86,6 +86,11 @@ void pfd_scratch_set_cancel(pfd_scratch *scratch, const _Atomic int32_t *cancel)
     scratch->cancel = cancel;
 }
 
+void pfd_scratch_inherit_cancel(pfd_scratch *scratch, const pfd_scratch *from)
+{
+    scratch->cancel = from ? from->cancel : NULL;
+}
+
 int32_t pfd_scratch_is_cancelled(const pfd_scratch *scratch)
 {
     return scratch->cancel && atomic_load_explicit(scratch->cancel, memory_order_relaxed);

@@ -18,6 +18,8 @@ void pfd_scratch_reset(pfd_scratch *scratch); /* what was handed out is invalid 
 
 /* is_cancelled() of the host: the flag is borrowed, 1 means yes; without one it is no. */
 void pfd_scratch_set_cancel(pfd_scratch *scratch, const _Atomic int32_t *cancel);
+/* Takes over the flag of another scratch, which may be NULL. */
+void pfd_scratch_inherit_cancel(pfd_scratch *scratch, const pfd_scratch *from);
 int32_t pfd_scratch_is_cancelled(const pfd_scratch *scratch);
 int64_t pfd_scratch_bytes(const pfd_scratch *scratch); /* held */
 #endif

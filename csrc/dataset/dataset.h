@@ -8,7 +8,8 @@
  *
  * The chain, innermost first, built by loader/data_reader.c:
  *
- *   source -> cancellation -> random_shuffle -> batch | group_batch -> distributed_training
+ *   source -> cancellation -> random_shuffle | window_shuffle | shuffle_buffer
+ *          -> batch | group_batch -> distributed_training
  *
  * Batches are formed before they are split over the ranks, so that a batch is the same thing at any
  * world size, also a batch of one group.
@@ -91,6 +92,17 @@ pfd_status pfd_cancellation_wrap(pfd_dataset **ds, const _Atomic int32_t *cancel
  * of (seed, order_key) and, with reshuffle, of the epoch.  order_key is copied. */
 pfd_status pfd_random_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, int64_t buffer_size, pfd_error *err);
+
+/* shuffle_buffer.c.  The buffer of the above, also over random access: a stream. */
+pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                   int32_t reshuffle, int64_t buffer_size, pfd_error *err);
+
+/* window_shuffle.c.  Random access only: blocks of block_size records permuted, and the records of
+ * each run of `window` permuted blocks among each other; see dataset/window_shuffle.h. */
+#define PFD_MOST_WINDOW_RECORDS (INT64_C(1) << 31) /* block_size * window, at most */
+pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                   int32_t reshuffle, int64_t block_size, int64_t window,
+                                   pfd_error *err);
 
 /* batch.c.  Logical batches of batch_size records.  What a last batch with too few records becomes:
  *   short  a smaller batch

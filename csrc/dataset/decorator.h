@@ -59,8 +59,4 @@ void pfd_record_cell_free(pfd_record_cell *cell); /* accepts a zeroed one */
 /* The record with its bytes copied into the scratch. */
 pfd_status pfd_record_copy(const pfd_record *record, pfd_scratch *scratch, pfd_record *out,
                            pfd_error *err);
-
-/* ---- shuffle_buffer.c: the stream form of pfd_random_shuffle_wrap() -------------------------- */
-pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
-                                   int32_t reshuffle, int64_t buffer_size, pfd_error *err);
 #endif

@@ -364,3 +364,18 @@ void pfd_input_files_read_ahead(const pfd_input_files *files, int64_t file, int6
         bytes -= files->files[file].file.size - from;
     }
 }
+
+void pfd_input_files_identify(const pfd_input_files *files, uint64_t seed, uint64_t *identity,
+                              uint64_t *state)
+{
+    *identity = seed;
+    *state = pfd_hash_word(seed, files->fingerprint);
+    for (int64_t i = 0; i < files->size; i++) {
+        const pfd_input_file *opened = &files->files[i];
+        const struct timespec *modified = &files->states[i].modified;
+        *identity = pfd_hash_bytes(*identity, opened->absolute, (int64_t)strlen(opened->absolute));
+        *state = pfd_hash_word(*state, (uint64_t)opened->file.size);
+        *state = pfd_hash_word(*state, (uint64_t)modified->tv_sec);
+        *state = pfd_hash_word(*state, (uint64_t)modified->tv_nsec);
+    }
+}

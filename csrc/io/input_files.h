@@ -66,6 +66,11 @@ pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *e
 /* Of base names, sizes and sampled content (the same on another machine with equal files). */
 uint64_t pfd_input_files_fingerprint(const pfd_input_files *files);
 int64_t pfd_input_files_bytes(const pfd_input_files *files);
+
+/* Which files on this machine these are, and in which state: of absolute paths; of sizes, times of
+ * modification and sampled content.  Both begin with `seed`. */
+void pfd_input_files_identify(const pfd_input_files *files, uint64_t seed, uint64_t *identity,
+                              uint64_t *state);
 /* For files that are gone through in sequence: what lies before `offset` of a file is being worked
  * on, so what comes behind, also in the next file, is asked of the disk, some megabytes at a time.
  * Cheap where that was done before. */

@@ -13,10 +13,10 @@
 
 typedef struct pfd_line_numbers pfd_line_numbers;
 
-pfd_line_numbers *pfd_line_numbers_create(const pfd_text_file *files, int64_t num_files,
+pfd_line_numbers *pfd_line_numbers_create(const pfd_file *const *files, int64_t num_files,
                                           const pfd_newline_scan *scan); /* NULL: out of memory */
 void pfd_line_numbers_free(pfd_line_numbers *numbers);                   /* accepts NULL */
 
-/* 1-based line of the byte at `offset`, 0 <= offset <= size. */
+/* 1-based line of the byte at `offset`, 0 <= offset <= size; -1: the file cannot be read. */
 int64_t pfd_line_numbers_of(pfd_line_numbers *numbers, int64_t file, int64_t offset);
 #endif

@@ -1,8 +1,9 @@
-/* io/lines.h -- text files as a random-access dataset of lines; host->open_lines().
+/* io/lines.h -- text files as a random-access source of lines; host->open_lines().
  *
- * The index holds the offset of every 64th or so line; at() walks the rest of the way.  Positions
- * that follow each other are walked as one run.
- * OWNERSHIP  Files are borrowed until close; records are views into them.
+ * For any order there is a dense index, with the place of every record; for reading in order a
+ * sparse one, and at() walks from the nearest block.  Positions that follow each other are walked
+ * as one run.
+ * OWNERSHIP  Files are borrowed until close; records are views into them, or into the scratch.
  * THREADS    As of a pfd_source in op.h.
  */
 #ifndef PFD_IO_LINES_H

@@ -52,7 +52,21 @@ static int64_t count_plain(const uint8_t *text, int64_t size)
     return n;
 }
 
-static int64_t mark_plain(const uint8_t *text, int64_t size, int64_t step, pfd_line_marker *marker,
+static int64_t count_records_plain(const uint8_t *text, int64_t size, uint64_t *content)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < size; i++) {
+        if (text[i] != '\n') {
+            *content |= (uint64_t)is_content(text[i]);
+            continue;
+        }
+        n += (int64_t)*content;
+        *content = 0;
+    }
+    return n;
+}
+
+static int64_t mark_plain(const uint8_t *text, int64_t size, pfd_line_marker *marker,
                           uint32_t *marks)
 {
     int64_t n = 0;
@@ -62,12 +76,11 @@ static int64_t mark_plain(const uint8_t *text, int64_t size, int64_t step, pfd_l
             marker->returns |= text[i] == '\r';
             continue;
         }
-        if (!marker->content) marker->blank_lines++;
-        marker->left -= (int64_t)marker->content;
+        if (marker->content)
+            marks[n++] = (uint32_t)(i + 1);
+        else
+            marker->blank_lines++;
         marker->content = 0;
-        if (marker->left > 0) continue;
-        marks[n++] = (uint32_t)(i + 1);
-        marker->left = step;
     }
     return n;
 }
@@ -136,27 +149,37 @@ INLINE int64_t count_by_masks(masks_fn masks_of, const uint8_t *text, int64_t si
     return n;
 }
 
-INLINE int64_t mark_by_masks(masks_fn masks_of, nth_fn nth, const uint8_t *text, int64_t size,
-                             int64_t step, pfd_line_marker *marker, uint32_t *marks)
+INLINE int64_t count_records_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size,
+                                      uint64_t *content)
 {
     uint8_t buffer[block_size];
-    int64_t left = marker->left, blank_lines = marker->blank_lines, n = 0;
+    uint64_t carry = *content;
+    int64_t n = 0;
+    for (int64_t at = 0; at < size; at += block_size) {
+        int whole = size - at >= block_size;
+        const uint8_t *block = whole ? text + at : last_block(buffer, text + at, size - at);
+        n += __builtin_popcountll(record_ends(masks_of(block), &carry));
+    }
+    *content = carry;
+    return n;
+}
+
+INLINE int64_t mark_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size,
+                             pfd_line_marker *marker, uint32_t *marks)
+{
+    uint8_t buffer[block_size];
+    int64_t blank_lines = marker->blank_lines, n = 0;
     uint64_t carry = marker->content, returns = 0;
     for (int64_t at = 0; at < size; at += block_size) {
         int whole = size - at >= block_size;
         const uint8_t *block = whole ? text + at : last_block(buffer, text + at, size - at);
         block_masks masks = masks_of(block);
         uint64_t ends = record_ends(masks, &carry);
-        left -= __builtin_popcountll(ends);
         returns |= masks.returns;
         blank_lines += __builtin_popcountll(masks.newlines ^ ends);
-        for (; left <= 0; left += step) {
-            /* so many ends lie behind the one that is marked */
-            int64_t before = __builtin_popcountll(ends) + left - 1;
-            marks[n++] = (uint32_t)(at + nth(ends, before) + 1);
-        }
+        for (; ends; ends &= ends - 1) marks[n++] = (uint32_t)(at + __builtin_ctzll(ends) + 1);
     }
-    *marker = (pfd_line_marker){carry, left, blank_lines, marker->returns | (returns != 0)};
+    *marker = (pfd_line_marker){carry, blank_lines, marker->returns | (returns != 0)};
     return n;
 }
 
@@ -183,13 +206,18 @@ INLINE int64_t split_by_masks(masks_fn masks_of, const uint8_t *text, int64_t si
     target static int64_t count_##name(const uint8_t *text, int64_t size)                          \
     {                                                                                              \
         return count_by_masks(masks_of, text, size);                                               \
+    }                                                                                              \
+    target static int64_t count_records_##name(const uint8_t *text, int64_t size,                  \
+                                               uint64_t *content)                                  \
+    {                                                                                              \
+        return count_records_by_masks(masks_of, text, size, content);                              \
     }
 
-#define LIST_VARIANT(name, target, masks_of, nth)                                                  \
-    target static int64_t mark_##name(const uint8_t *text, int64_t size, int64_t step,             \
-                                      pfd_line_marker *marker, uint32_t *marks)                    \
+#define LIST_VARIANT(name, target, masks_of)                                                       \
+    target static int64_t mark_##name(const uint8_t *text, int64_t size, pfd_line_marker *marker,  \
+                                      uint32_t *marks)                                             \
     {                                                                                              \
-        return mark_by_masks(masks_of, nth, text, size, step, marker, marks);                      \
+        return mark_by_masks(masks_of, text, size, marker, marks);                                 \
     }                                                                                              \
     target static int64_t split_##name(const uint8_t *text, int64_t size, int64_t most,            \
                                        uint32_t *newlines)                                         \
@@ -238,7 +266,7 @@ INLINE block_masks masks_words(const uint8_t *block)
 }
 
 COUNT_VARIANT(words, , masks_words, nth_bit)
-LIST_VARIANT(words, , masks_words, nth_bit)
+LIST_VARIANT(words, , masks_words)
 
 #if defined(__x86_64__)
 /* ---- SSE2: every x86-64 ---------------------------------------------------------------------- */
@@ -262,7 +290,7 @@ INLINE block_masks masks_sse2(const uint8_t *block)
 }
 
 COUNT_VARIANT(sse2, , masks_sse2, nth_bit)
-LIST_VARIANT(sse2, , masks_sse2, nth_bit)
+LIST_VARIANT(sse2, , masks_sse2)
 
 /* A byte that is no content is found by one look-up under its low four bits: the table has it
  * there, and at all other places what no byte with these low bits is. */
@@ -292,7 +320,7 @@ TARGET_AVX2 INLINE int64_t nth_bit_bmi2(uint64_t bits, int64_t n)
 }
 
 COUNT_VARIANT(avx2, TARGET_AVX2, masks_avx2, nth_bit_bmi2)
-LIST_VARIANT(avx2, TARGET_AVX2, masks_avx2, nth_bit_bmi2)
+LIST_VARIANT(avx2, TARGET_AVX2, masks_avx2)
 
 #define PLACES(n)                                                                                  \
     n + 15, n + 14, n + 13, n + 12, n + 11, n + 10, n + 9, n + 8, n + 7, n + 6, n + 5, n + 4,      \
@@ -329,12 +357,9 @@ TARGET_AVX512 INLINE void write_places(uint64_t bits, int64_t base, uint32_t *ou
     } while (n > 0);
 }
 
-TARGET_AVX512 static int64_t mark_avx512(const uint8_t *text, int64_t size, int64_t step,
+TARGET_AVX512 static int64_t mark_avx512(const uint8_t *text, int64_t size,
                                          pfd_line_marker *marker, uint32_t *marks)
 {
-    if (step > 1) {
-        return mark_by_masks(masks_avx512, nth_bit_bmi2, text, size, step, marker, marks);
-    }
     uint8_t buffer[block_size];
     int64_t n = 0;
     for (int64_t at = 0; at < size; at += block_size) {
@@ -365,7 +390,8 @@ TARGET_AVX512 static int64_t split_avx512(const uint8_t *text, int64_t size, int
 }
 #endif
 
-#define SCAN(name) {#name, skip_##name, count_##name, mark_##name, split_##name}
+#define SCAN(name)                                                                                 \
+    {#name, skip_##name, count_##name, count_records_##name, mark_##name, split_##name}
 
 static const pfd_newline_scan scans[] = {
     SCAN(plain), SCAN(words),

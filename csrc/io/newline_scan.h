@@ -8,17 +8,9 @@
 #define PFD_IO_NEWLINE_SCAN_H
 #include <stdint.h>
 
-/* A text file in memory; borrowed. */
-typedef struct pfd_text_file {
-    const char *path;
-    const uint8_t *data;
-    int64_t size;
-} pfd_text_file;
-
 /* Where a scan stands that marks records. */
 typedef struct pfd_line_marker {
     uint64_t content; /* 1: the line at hand has content */
-    int64_t left;     /* records until the next mark, at least 1 */
     int64_t blank_lines;
     int64_t returns; /* CR seen; not how many */
 } pfd_line_marker;
@@ -36,11 +28,13 @@ typedef struct pfd_newline_scan {
     /* The newlines of text[0, size). */
     int64_t (*count)(const uint8_t *text, int64_t size);
 
-    /* Marks places behind the newlines of records: at first the marker->left-th, then every
-     * step-th.  Returns how many; size < 2^31, and marks has room for size / 2 + PFD_SPLIT_SLACK.
-     */
-    int64_t (*mark)(const uint8_t *text, int64_t size, int64_t step, pfd_line_marker *marker,
-                    uint32_t *marks);
+    /* The newlines of text[0, size) that end records.  *content is 1 where the line at hand has
+     * content: before the text, and then behind it. */
+    int64_t (*count_records)(const uint8_t *text, int64_t size, uint64_t *content);
+
+    /* Marks the places behind the newlines that end records.  Returns how many; size < 2^31, and
+     * marks has room for size / 2 + 1 + PFD_SPLIT_SLACK. */
+    int64_t (*mark)(const uint8_t *text, int64_t size, pfd_line_marker *marker, uint32_t *marks);
 
     /* The places of the first newlines, at most `most` and as many as there are: returns how many.
      * size < 2^31, and newlines has room for most + PFD_SPLIT_SLACK. */

@@ -27,6 +27,11 @@ const pfd_attr pfd_file_attr_table[] = {
     ROW(file_access, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|map|read",
         "How files are read: map maps them into memory, read reads them piece by piece; auto maps "
         "them if they fit into memory and address space together."),
+    ROW(index_dir, PFD_ATTR_STRING, "", 0, 0, NULL,
+        "The folder in which indexes of the files are kept, for the next time and for the other "
+        "processes of the machine; none keeps them in memory. Left empty, files of 16 MB or more "
+        "together have theirs in PYFLOWDATA_INDEX_DIR, else in XDG_CACHE_HOME/pyflowdata, else in "
+        "~/.cache/pyflowdata."),
 };
 
 const uint32_t pfd_file_attr_count = PFD_COUNT(pfd_file_attr_table);

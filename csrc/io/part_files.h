@@ -13,7 +13,8 @@ typedef struct pfd_file_attrs {
     int32_t data_part_num;
     const char *part_name_prefix;
     int32_t part_name_suffix_length;
-    int32_t file_access; /* PFD_FILE_ACCESS_* of io/input_files.h */
+    int32_t file_access;   /* PFD_FILE_ACCESS_* of io/input_files.h */
+    const char *index_dir; /* as in io/index_cache.h */
 } pfd_file_attrs;
 
 #define PFD_MAX_SUFFIX_LENGTH 64

@@ -2,12 +2,16 @@
 #include "loader/data_reader.h"
 #include "core/error.h"
 #include "core/random.h"
+#include "core/hash.h"
 #include "dataset/dataset.h"
+#include "io/index_cache.h"
+#include "op/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int32_t last_batch_rule(const char *last_batch)
 {
@@ -31,18 +35,30 @@ static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *g
     return status;
 }
 
+static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
+{
+    const pfd_reader_attrs *attrs = reader->attrs;
+    int64_t seed = reader->seed, buffer_size = attrs->shuffle_buffer_size;
+    int32_t reshuffle = attrs->shuffle_after_epoch;
+    const char *key = reader->order_key;
+    if (reader->shuffle == PFD_SHUFFLE_NONE) return PFD_OK;
+    if (reader->shuffle == PFD_SHUFFLE_BUFFER)
+        return pfd_shuffle_buffer_wrap(ds, seed, key, reshuffle, buffer_size, err);
+    if (reader->shuffle == PFD_SHUFFLE_WINDOW)
+        return pfd_window_shuffle_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
+                                       attrs->shuffle_window, err);
+    return pfd_random_shuffle_wrap(ds, seed, key, reshuffle, buffer_size, err);
+}
+
 /* The one place where a chain is put together; *ds is always a whole dataset. */
 static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
 {
     const pfd_reader_attrs *attrs = reader->attrs;
     const pfd_op *op = reader->node->op->op;
     int32_t rule = last_batch_rule(attrs->last_batch);
-    if (op->group || !pfd_dataset_is_random_access(*ds))
+    if (op->group || reader->shuffle == PFD_SHUFFLE_BUFFER || !pfd_dataset_is_random_access(*ds))
         PFD_TRY(pfd_cancellation_wrap(ds, reader->cancel, err));
-    if (attrs->random_shuffle)
-        PFD_TRY(pfd_random_shuffle_wrap(ds, reader->seed, reader->order_key,
-                                        attrs->shuffle_after_epoch, attrs->shuffle_buffer_size,
-                                        err));
+    PFD_TRY(wrap_shuffle(reader, ds, err));
     if (op->group)
         PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, rule, attrs->group_buffer_size,
                                      group_of, reader, err));
@@ -55,12 +71,24 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
     return PFD_OK;
 }
 
+/* A buffer over an index is read in sequence, but its batches are known.  Those of groups are not,
+ * nor is the length of a stream. */
+static int64_t count_batches(const pfd_data_reader *reader)
+{
+    const pfd_dataset *chain = reader->chain;
+    if (reader->random_access) return chain->methods->num_batches(chain);
+    if (reader->num_records < 0 || reader->node->op->op->group) return -1;
+    int64_t batch_size = reader->attrs->batch_size, rest = reader->num_records % batch_size;
+    int32_t drops = last_batch_rule(reader->attrs->last_batch) == PFD_LAST_BATCH_DROP;
+    return reader->num_records / batch_size + (rest > 0 && !drops);
+}
+
 static void note_shape(pfd_data_reader *reader)
 {
     const pfd_dataset *chain = reader->chain;
-    reader->in_sequence = !reader->attrs->random_shuffle && !reader->node->op->op->group;
+    reader->in_sequence = reader->shuffle == PFD_SHUFFLE_NONE && !reader->node->op->op->group;
     reader->random_access = pfd_dataset_is_random_access(chain) && chain->methods->num_batches;
-    reader->num_batches = reader->random_access ? chain->methods->num_batches(chain) : -1;
+    reader->num_batches = count_batches(reader);
     reader->local_batch_size = reader->attrs->batch_size / reader->attrs->world_size;
 }
 
@@ -105,13 +133,39 @@ static void choose_seed(pfd_data_reader *reader)
     }
 }
 
+static int32_t is_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(name, names[i])) return 1;
+    return 0;
+}
+
+/* The attrs of a shuffle that is chosen by hand are there only where it is: what it decides by
+ * itself is the same for who chose it and for who did not. */
 static int32_t decides_order(const pfd_data_reader *reader, const char *attr)
 {
-    static const char *const deciding[] = {"batch_size", "last_batch", "random_shuffle",
-                                           "shuffle_after_epoch", "shuffle_buffer_size"};
-    for (size_t i = 0; i < sizeof deciding / sizeof *deciding; i++)
-        if (!strcmp(attr, deciding[i])) return 1;
-    return reader->node->op->op->group && !strcmp(attr, "group_buffer_size");
+    static const char *const always[] = {"batch_size", "last_batch", "shuffle_after_epoch",
+                                         "shuffle_buffer_size"};
+    static const char *const of_window[] = {"shuffle", "shuffle_block_size", "shuffle_window"};
+    int32_t by_window = reader->shuffle == PFD_SHUFFLE_WINDOW;
+    int32_t by_buffer = reader->shuffle == PFD_SHUFFLE_BUFFER && reader->num_records >= 0;
+    return is_of(attr, always, PFD_COUNT(always)) ||
+           (by_window && is_of(attr, of_window, PFD_COUNT(of_window))) ||
+           (by_buffer && !strcmp(attr, "shuffle")) ||
+           (reader->node->op->op->group && !strcmp(attr, "group_buffer_size"));
+}
+
+/* What random_shuffle comes to, which `shuffle` may have decided. */
+static int32_t append_random_shuffle(char **text, size_t *used, const pfd_data_reader *reader)
+{
+    int32_t shuffles = reader->shuffle != PFD_SHUFFLE_NONE;
+    const char *line = shuffles ? "random_shuffle=true\n" : "random_shuffle=false\n";
+    char *grown = realloc(*text, *used + strlen(line) + 1);
+    if (!grown) return 0;
+    *text = grown;
+    strcpy(grown + *used, line);
+    *used += strlen(line);
+    return 1;
 }
 
 /* Appends "name=value" and a line's end; the text grows until the value fits. */
@@ -141,9 +195,13 @@ static char *make_spec(const pfd_data_reader *reader)
     int32_t whole = spec != NULL;
     for (uint32_t i = 0; whole && i < op->num_attrs; i++)
         whole = append_attr(&spec, &used, node->attrs, &op->attrs[i]);
-    for (uint32_t i = 0; whole && i < pfd_reader_attr_count; i++)
-        if (decides_order(reader, pfd_reader_attr_table[i].name))
-            whole = append_attr(&spec, &used, node->reader_attrs, &pfd_reader_attr_table[i]);
+    for (uint32_t i = 0; whole && i < pfd_reader_attr_count; i++) {
+        const pfd_attr *row = &pfd_reader_attr_table[i];
+        if (!strcmp(row->name, "random_shuffle"))
+            whole = append_random_shuffle(&spec, &used, reader);
+        else if (decides_order(reader, row->name))
+            whole = append_attr(&spec, &used, node->reader_attrs, row);
+    }
     if (!whole) {
         free(spec);
         return NULL;
@@ -166,8 +224,7 @@ static pfd_status name_reader(pfd_data_reader *reader, int32_t index, pfd_error 
     const char *key = reader->attrs->order_key[0] ? reader->attrs->order_key : name;
     reader->name = copy_text(name);
     reader->order_key = copy_text(key);
-    reader->spec = reader->order_key ? make_spec(reader) : NULL;
-    if (!reader->name || !reader->spec) return pfd_fail_memory(err, 1024, "a reader's names");
+    if (!reader->name || !reader->order_key) return pfd_fail_memory(err, 1024, "a reader's names");
     return PFD_OK;
 }
 
@@ -187,20 +244,83 @@ static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
+/* What decides where records begin besides the files: the op in its version, and its attrs. */
+static uint64_t hash_op(const pfd_data_reader *reader, uint64_t seed)
 {
+    const pfd_registered_op *op = reader->node->op;
+    struct stat plugin;
+    uint64_t hash = pfd_hash_bytes(seed, PFD_VERSION, (int64_t)strlen(PFD_VERSION));
+    hash = pfd_hash_bytes(hash, op->op->name, (int64_t)strlen(op->op->name));
+    hash = pfd_hash_bytes(hash, op->origin, (int64_t)strlen(op->origin));
+    if (stat(op->origin, &plugin) == 0) {
+        hash = pfd_hash_word(hash, (uint64_t)plugin.st_size);
+        hash = pfd_hash_word(hash, (uint64_t)plugin.st_mtim.tv_sec);
+        hash = pfd_hash_word(hash, (uint64_t)plugin.st_mtim.tv_nsec);
+    }
+    char *attrs = NULL;
+    size_t used = 0;
+    for (uint32_t i = 0; i < op->op->num_attrs; i++) /* without memory fewer: a hash all the same */
+        (void)append_attr(&attrs, &used, reader->node->attrs, &op->op->attrs[i]);
+    hash = pfd_hash_bytes(hash, attrs, (int64_t)used);
+    free(attrs);
+    return hash;
+}
+
+static void request_index(const pfd_data_reader *reader, pfd_index_request *request)
+{
+    const pfd_file_attrs *attrs = pfd_attrs_struct(reader->node->file_attrs);
+    *request = (pfd_index_request){.folder = attrs->index_dir};
+    for (uint64_t i = 0; i < 2; i++)
+        pfd_input_files_identify(reader->files, hash_op(reader, i), &request->key.identity[i],
+                                 &request->key.stamp[i]);
+}
+
+static void note_index(pfd_data_reader *reader, const pfd_index_request *request)
+{
+    reader->index_bytes = request->bytes;
+    reader->index_ns = request->ns;
+    reader->indexes_built = request->num_built;
+    reader->index_path = copy_text(request->path); /* without memory for it, it is not shown */
+}
+
+/* Of a source that is random-access; of another it does not matter. */
+static int32_t access_of(const pfd_data_reader *reader)
+{
+    int32_t shuffle;
+    pfd_error err;
+    if (pfd_reader_attrs_shuffle(reader->attrs, 1, &shuffle, &err) != PFD_OK)
+        return PFD_ACCESS_RANDOM;
+    int32_t in_order = shuffle == PFD_SHUFFLE_NONE || shuffle == PFD_SHUFFLE_BUFFER;
+    return in_order ? PFD_ACCESS_SEQUENTIAL : PFD_ACCESS_RANDOM;
+}
+
+static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_error *err)
+{
+    const pfd_op *op = reader->node->op->op;
+    pfd_index_request request = {.folder = "none"};
     pfd_open_args args = {.struct_size = sizeof args,
                           .host = pfd_host_table(),
-                          .attrs = pfd_attrs_struct(reader->node->attrs)};
-    if (reader->files) args.files = pfd_input_files_list(reader->files, &args.num_files);
-    pfd_source source = {.struct_size = sizeof source};
-    pfd_error_init(err);
-    args.scratch = pfd_scratch_create();
+                          .attrs = pfd_attrs_struct(reader->node->attrs),
+                          .scratch = pfd_scratch_create()};
     if (!args.scratch) return pfd_fail_memory(err, 0, "a scratch");
+    args.access = access_of(reader);
+    if (reader->files) {
+        args.files = pfd_input_files_list(reader->files, &args.num_files);
+        request_index(reader, &request);
+        args.index = &request;
+    }
+    pfd_error_init(err);
     pfd_scratch_set_cancel(args.scratch, reader->cancel);
-    pfd_status status = reader->node->op->op->open(&args, &source, err);
+    pfd_status status = pfd_check_returned(op->open(&args, source, err), "open", err);
     pfd_scratch_free(args.scratch);
-    PFD_TRY(pfd_check_returned(status, "open", err));
+    note_index(reader, &request);
+    return status;
+}
+
+static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
+{
+    pfd_source source = {.struct_size = sizeof source};
+    PFD_TRY(call_open(reader, &source, err));
     PFD_TRY(pfd_source_to_dataset(&source, &reader->chain, err));
     reader->source = reader->chain;
     reader->num_records = -1;
@@ -219,6 +339,10 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
     PFD_TRY(name_reader(reader, index, err));
     PFD_TRY(open_files(reader, err));
     PFD_TRY(open_source(reader, err));
+    PFD_TRY(pfd_reader_attrs_shuffle(reader->attrs, pfd_dataset_is_random_access(reader->source),
+                                     &reader->shuffle, err));
+    reader->spec = make_spec(reader);
+    if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
     PFD_TRY(wrap(reader, &reader->chain, err));
     note_shape(reader);
     return PFD_OK;
@@ -257,6 +381,7 @@ void pfd_data_reader_close(pfd_data_reader *reader)
     free(reader->name);
     free(reader->order_key);
     free(reader->spec);
+    free(reader->index_path);
     *reader = (pfd_data_reader){0};
 }
 

@@ -22,12 +22,16 @@ typedef struct pfd_data_reader {
     char *name, *order_key, *spec;
     int64_t seed, next_seed; /* in use; to be used, see below */
     int32_t seed_origin;
+    int32_t shuffle;       /* PFD_SHUFFLE_* */
     int32_t in_sequence;   /* an epoch has the records in the order of the files */
     int32_t random_access; /* the whole chain: batches can be asked for by number */
     int64_t num_files, num_bytes;
     uint64_t fingerprint;          /* of the files */
     int64_t num_records;           /* -1: a stream */
-    int64_t num_batches;           /* of an epoch; -1: a stream */
+    int64_t index_bytes, index_ns; /* of the source's indexes, and for getting them */
+    int64_t indexes_built;         /* that were not in the cache */
+    char *index_path;              /* where one lies; "": in memory */
+    int64_t num_batches;           /* of an epoch; -1: known at its end */
     int64_t local_batch_size;      /* most rows of a batch on this rank */
     const _Atomic int32_t *cancel; /* borrowed; 1: a stream's next() ends with PFD_CANCELLED */
 } pfd_data_reader;

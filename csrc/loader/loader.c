@@ -255,6 +255,10 @@ pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info
         .world_size = reader->attrs->world_size,
         .data_fingerprint = reader->fingerprint,
         .spec = reader->spec,
+        .index_path = reader->index_path ? reader->index_path : "",
+        .index_bytes = reader->index_bytes,
+        .index_ns = reader->index_ns,
+        .indexes_built = reader->indexes_built,
     };
     return PFD_OK;
 }

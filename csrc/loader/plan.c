@@ -160,11 +160,10 @@ static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
         if (other->num_batches < plan->num_batches) plan->num_batches = other->num_batches;
     }
     if (!plan->stream) return PFD_OK;
-    plan->num_batches = -1;
     /* A rank sees its rows only, and could not tell where the common rows of a batch end. */
     if (plan->num_readers > 1 && plan->zip == PFD_ZIP_SHORTEST && first->attrs->world_size > 1)
         return pfd_fail(err, PFD_UNSUPPORTED,
-                        "zip=\"shortest\" of readers that cannot be counted works with "
+                        "zip=\"shortest\" of readers that are read in sequence works with "
                         "world_size = 1 only, here it is %" PRId64,
                         first->attrs->world_size);
     return PFD_OK;

@@ -128,14 +128,15 @@ AT(pfd_infer_args, attrs, 16, 8);
 AT(pfd_infer_args, inputs, 24, 8);
 AT(pfd_infer_args, outputs, 32, 8);
 
-SIZE(pfd_open_args, 48);
+SIZE(pfd_open_args, 56);
 AT(pfd_open_args, struct_size, 0, 4);
-AT(pfd_open_args, reserved, 4, 4);
+AT(pfd_open_args, access, 4, 4);
 AT(pfd_open_args, host, 8, 8);
 AT(pfd_open_args, attrs, 16, 8);
 AT(pfd_open_args, files, 24, 8);
 AT(pfd_open_args, num_files, 32, 8);
 AT(pfd_open_args, scratch, 40, 8);
+AT(pfd_open_args, index, 48, 8);
 
 SIZE(pfd_compute_args, 72);
 AT(pfd_compute_args, struct_size, 0, 4);

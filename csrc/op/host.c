@@ -2,6 +2,8 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/scratch.h"
+#include "io/fixed.h"
+#include "io/frames.h"
 #include "io/input_files.h"
 #include "io/lines.h"
 #include "op/registry.h"
@@ -45,6 +47,8 @@ const pfd_host *pfd_host_table(void)
         .is_cancelled = pfd_scratch_is_cancelled,
         .read = pfd_file_read,
         .open_lines = pfd_lines_open,
+        .open_frames = pfd_frames_open,
+        .open_fixed = pfd_fixed_open,
         .parse_double = pfd_parse_double,
         .random_bits = random_bits,
     };

@@ -2,6 +2,7 @@
 #include "op/reader_attrs.h"
 
 #include "core/error.h"
+#include "dataset/dataset.h"
 
 #include <inttypes.h>
 
@@ -21,14 +22,23 @@ const pfd_attr pfd_reader_attr_table[] = {
         "What becomes of an epoch's last batch when records are too few: short delivers it "
         "smaller (a rank may get 0 rows), drop leaves it out, pad repeats the last record, wrap "
         "takes the next epoch's first records."),
-    FLAG(random_shuffle, "Whether the order is random, with every record once in an epoch."),
-    FLAG(
-        shuffle_after_epoch,
-        "Whether random_shuffle makes a new order for each epoch, instead of the same one; without "
-        "random_shuffle it does nothing."),
+    FLAG(random_shuffle, "Whether the order is random, with every record once in an epoch; which "
+                         "random order, is said by the attr shuffle."),
+    ROW(shuffle, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|none|global|window|buffer",
+        "Which records can come next: global shuffles all of them, window those of some blocks of "
+        "the files, buffer the shuffle_buffer_size next ones of the files; none is the files' own "
+        "order; auto is none without random_shuffle, and with it global, or buffer where the "
+        "source can only be read in sequence."),
+    FLAG(shuffle_after_epoch,
+         "Whether a shuffle makes a new order for each epoch, instead of the same one; without a "
+         "shuffle it does nothing."),
     ROW(shuffle_buffer_size, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL,
-        "Records to choose from when a source that can only be read in sequence is shuffled; "
-        "files with an index are shuffled as a whole."),
+        "Records that the buffer holds to choose from, where the shuffle is a buffer."),
+    ROW(shuffle_block_size, PFD_ATTR_INT32, "256", 1, INT32_TOP, NULL,
+        "Where shuffle is window, the records in a block: what is read together from a file."),
+    ROW(shuffle_window, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL,
+        "Where shuffle is window, the blocks that are mixed at a time; more mix better and touch "
+        "more memory."),
     ROW(seed, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL,
         "Start of the random numbers; -1 draws a seed when the loader opens, or uses 0 where "
         "world_size is above 1, since all ranks need the same one."),
@@ -83,6 +93,23 @@ static pfd_status fail_indivisible(const pfd_reader_attrs *attrs, pfd_error *err
                     attrs->batch_size, about, attrs->world_size, below, above);
 }
 
+static pfd_status check_shuffle(const pfd_reader_attrs *attrs, pfd_error *err)
+{
+    if (attrs->random_shuffle && attrs->shuffle == PFD_SHUFFLE_NONE)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'shuffle' = 'none', but random_shuffle = true asks for a random "
+                        "order; leave one of the two out");
+    int64_t records = (int64_t)attrs->shuffle_block_size * attrs->shuffle_window;
+    if (attrs->shuffle == PFD_SHUFFLE_WINDOW && records > PFD_MOST_WINDOW_RECORDS)
+        return pfd_fail(
+            err, PFD_INVALID_ARGUMENT,
+            "attr 'shuffle_window' = %" PRId32 " blocks of shuffle_block_size = %" PRId32
+            " are windows of %" PRId64 " records; the most is %" PRId64
+            ": lower one of the two, or use shuffle='global'",
+            attrs->shuffle_window, attrs->shuffle_block_size, records, PFD_MOST_WINDOW_RECORDS);
+    return PFD_OK;
+}
+
 /* Both or neither; whoever could find them out has done so, and what is left open is 0 of 1. */
 static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
 {
@@ -113,5 +140,21 @@ pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err)
 {
     PFD_TRY(settle_world(attrs, err));
     if (attrs->batch_size % attrs->world_size != 0) return fail_indivisible(attrs, err);
-    return PFD_OK;
+    return check_shuffle(attrs, err);
+}
+
+pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t random_access,
+                                    int32_t *shuffle, pfd_error *err)
+{
+    *shuffle = attrs->shuffle;
+    if (*shuffle == PFD_SHUFFLE_AUTO)
+        *shuffle = !attrs->random_shuffle ? PFD_SHUFFLE_NONE
+                   : random_access        ? PFD_SHUFFLE_GLOBAL
+                                          : PFD_SHUFFLE_BUFFER;
+    int32_t needs_index = *shuffle == PFD_SHUFFLE_GLOBAL || *shuffle == PFD_SHUFFLE_WINDOW;
+    if (random_access || !needs_index) return PFD_OK;
+    return pfd_fail(err, PFD_UNSUPPORTED,
+                    "attr 'shuffle' = '%s'; this source can only be read in sequence, and there "
+                    "only a buffer can shuffle: use 'buffer' or 'auto'",
+                    *shuffle == PFD_SHUFFLE_GLOBAL ? "global" : "window");
 }

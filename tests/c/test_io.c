@@ -69,13 +69,19 @@ static void test_scans(void)
 }
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
+typedef struct text_file {
+    const char *path;
+    const uint8_t *data;
+    int64_t size;
+} text_file;
+
 typedef struct naive_records {
     pfd_record records[20000];
     int64_t lines[20000];
     int64_t size;
 } naive_records;
 
-static void read_naively(naive_records *out, const pfd_text_file *files, int64_t n)
+static void read_naively(naive_records *out, const text_file *files, int64_t n)
 {
     out->size = 0;
     for (int64_t f = 0; f < n; f++) {
@@ -133,7 +139,7 @@ static void test_lines(void)
     static naive_records naive;
     static uint8_t texts[4][4000];
     for (int round = 0; round < 300; round++) {
-        pfd_text_file files[6];
+        text_file files[6];
         pfd_input_file opened[6];
         const pfd_file *list[6];
         int64_t num_files = (int64_t)next_random(7);
@@ -141,12 +147,12 @@ static void test_lines(void)
             uint8_t *text = texts[next_random(4)];
             int64_t size = (int64_t)next_random(next_random(4) ? 4000 : 3);
             if (round % 5 == 0) fill_text(text, 4000, next_random(8));
-            files[i] = (pfd_text_file){"part", text, size};
-            opened[i] =
-                (pfd_input_file){.file = {.path = "part", .size = size}, .data = text, .fd = -1};
+            files[i] = (text_file){"part", text, size};
+            opened[i] = (pfd_input_file){
+                .file = {.index = (int32_t)i, .path = "part", .size = size}, .data = text, .fd = -1};
             list[i] = &opened[i].file;
         }
-        pfd_open_args args = {.files = list, .num_files = num_files};
+        pfd_open_args args = {.access = round % 2, .files = list, .num_files = num_files};
         pfd_source lines = {0};
         pfd_error err;
         read_naively(&naive, files, num_files);
@@ -160,6 +166,64 @@ static void test_lines(void)
         CHECK(err.row == 0);
         lines.methods->close(lines.self);
     }
+}
+
+/* Texts of several pieces, as the scan cuts them, whose cuts lie in all kinds of lines. */
+static void test_long_texts(void)
+{
+    enum { size = 4 * 1024 * 1024 };
+    static const int64_t cut = 4 * 28 * 8192;
+    uint8_t *text = malloc(size);
+    pfd_record *expected = malloc((size / 2 + 1) * sizeof *expected), *got = malloc(sizeof *got);
+    CHECK(text && expected && got);
+    for (int round = 0; round < 24; round++) {
+        int64_t n = 0, begin = 0, length = size - (int64_t)next_random(3 * cut);
+        uint64_t mean = round % 3 == 0 ? 3 : round % 3 == 1 ? 300 : 200000;
+        for (int64_t i = 0; i < length; i++)
+            text[i] = next_random(mean) ? (uint8_t)('0' + i % 10) : '\n';
+        for (int64_t at = cut; at < length; at += cut) { /* around the cuts */
+            int64_t from = at - (int64_t)next_random(40), to = at + (int64_t)next_random(40);
+            if (round % 4 == 3) from -= 20000, to += 20000;
+            for (int64_t i = from; i < to && i < length; i++)
+                text[i] = (uint8_t)"   \t\n\r1"[next_random(round % 2 ? 7 : 4)];
+        }
+        for (int64_t i = 0; i <= length; i++) {
+            if (i < length && text[i] != '\n') continue;
+            int64_t end = i, content = 0;
+            for (int64_t j = begin; j < end && !content; j++) content = text[j] >= '0';
+            if (content) {
+                if (text[end - 1] == '\r') end--;
+                expected[n] = (pfd_record){
+                    .data = text + begin, .size = end - begin, .offset = begin, .ordinal = n};
+                n++;
+            }
+            begin = i + 1;
+        }
+        pfd_input_file opened = {
+            .file = {.path = "part", .size = length}, .data = text, .fd = -1};
+        const pfd_file *list = &opened.file;
+        pfd_open_args args = {.access = round / 2 % 2, .files = &list, .num_files = 1};
+        pfd_source lines = {0};
+        pfd_error err;
+        CHECK(pfd_lines_open(&args, &lines, &err) == PFD_OK);
+        CHECK(lines.methods->size(lines.self) == n);
+        for (int64_t i = 0; i < n; i = i < 300 ? i + 1 : i + 1 + (int64_t)next_random((uint64_t)n / 500 + 1)) {
+            CHECK(lines.methods->at(lines.self, &i, 1, NULL, got, &err) == PFD_OK);
+            check_record(got, &expected[i]);
+        }
+        for (int64_t at = cut; at < length; at += cut) { /* all that is near a cut */
+            int64_t i = 0;
+            while (i < n && expected[i].offset < at - 30000) i++;
+            for (; i < n && expected[i].offset < at + 30000; i++) {
+                CHECK(lines.methods->at(lines.self, &i, 1, NULL, got, &err) == PFD_OK);
+                check_record(got, &expected[i]);
+            }
+        }
+        lines.methods->close(lines.self);
+    }
+    free(text);
+    free(expected);
+    free(got);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
@@ -304,7 +368,7 @@ static void test_other_signals(void)
 static pfd_status find(int32_t num, const char *prefix, int32_t length, pfd_part_files *out,
                        pfd_error *err)
 {
-    pfd_file_attrs attrs = {folder, num, prefix, length, 0};
+    pfd_file_attrs attrs = {folder, num, prefix, length, 0, ""};
     pfd_status status = pfd_file_attrs_check(&attrs, err);
     return status == PFD_OK ? pfd_part_files_find(&attrs, out, err) : status;
 }
@@ -344,6 +408,7 @@ int main(void)
     CHECK(mkdtemp(folder));
     test_scans();
     test_lines();
+    test_long_texts();
     test_shrinking_file();
     test_changed_files();
     test_other_signals();

@@ -185,8 +185,7 @@ static void test_lists(void)
     static uint32_t expected[most + PFD_SPLIT_SLACK], found[most + PFD_SPLIT_SLACK];
     const pfd_newline_scan *plain = pfd_newline_scan_at(0), *scan;
     for (int round = 0; round < 2000; round++) {
-        int64_t size = (int64_t)draw(round % 2 ? most : 150), step = INT64_C(1) << draw(4);
-        int64_t wanted = (int64_t)draw(200), left = 1 + (int64_t)draw((uint64_t)step);
+        int64_t size = (int64_t)draw(round % 2 ? most : 150), wanted = (int64_t)draw(200);
         char *text = malloc((size_t)size + 1);
         if (!text) abort();
         for (int64_t i = 0; i < size; i++)
@@ -198,15 +197,21 @@ static void test_lists(void)
             CHECK(scan->split(bytes, size, wanted, found) == n);
             CHECK(!memcmp(found, expected, (size_t)n * sizeof *found));
         }
-        pfd_line_marker before = {.content = content, .left = left}, marker = before;
-        n = plain->mark(bytes, size, step, &marker, expected);
+        pfd_line_marker before = {.content = content}, marker = before;
+        n = plain->mark(bytes, size, &marker, expected);
         for (int32_t i = 1; (scan = pfd_newline_scan_at(i)); i++) {
             pfd_line_marker other = before;
-            CHECK(scan->mark(bytes, size, step, &other, found) == n);
+            CHECK(scan->mark(bytes, size, &other, found) == n);
             CHECK(!memcmp(found, expected, (size_t)n * sizeof *found));
-            CHECK(other.content == marker.content && other.left == marker.left);
+            CHECK(other.content == marker.content);
             CHECK(other.blank_lines == marker.blank_lines);
             CHECK((other.returns > 0) == (marker.returns > 0));
+        }
+        uint64_t open_before = content;
+        CHECK(plain->count_records(bytes, size, &content) == n && content == marker.content);
+        for (int32_t i = 1; (scan = pfd_newline_scan_at(i)); i++) {
+            uint64_t open = open_before;
+            CHECK(scan->count_records(bytes, size, &open) == n && open == content);
         }
         free(text);
     }

@@ -272,14 +272,21 @@ typedef struct pfd_infer_args {
     pfd_row_type *outputs;      /* to be filled in, one per declared output */
 } pfd_infer_args;
 
+/* In which order records will be asked for, mostly. */
+#define PFD_ACCESS_RANDOM 0
+#define PFD_ACCESS_SEQUENTIAL 1 /* in file order, perhaps with gaps */
+
+typedef struct pfd_index_request pfd_index_request;
+
 typedef struct pfd_open_args {
     uint32_t struct_size;
-    int32_t reserved;
+    int32_t access; /* PFD_ACCESS_*: a hint, both must work */
     const pfd_host *host;
     const void *attrs;            /* valid until the source is closed */
     const pfd_file *const *files; /* of ops with PFD_READS_FILES, in order; valid until close */
     int64_t num_files;
-    pfd_scratch *scratch; /* until open() returns */
+    pfd_scratch *scratch;     /* until open() returns */
+    pfd_index_request *index; /* the host's: where host->open_lines() and the others keep indexes */
 } pfd_open_args;
 
 typedef struct pfd_compute_args {

@@ -153,6 +153,10 @@ typedef struct pfd_reader_info {
     uint64_t data_fingerprint; /* of the files' names, sizes and sampled content */
     const char *spec; /* the attrs that decide the order, "name=value" one a line, '\n' between;
                          without the seed */
+    const char *index_path; /* the file of its index; "": in memory, or it has none */
+    int64_t index_bytes;    /* of its indexes, in memory or mapped */
+    int64_t index_ns;       /* that building or finding them took */
+    int64_t indexes_built;  /* that were not found in the cache */
 } pfd_reader_info;
 
 /* One delivered batch. Blob i lies at memory + offsets[i] (pfd_loader_info): rows * row bytes,
