@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ._native import encode, ffi, lib, text
+from ._native import CData, encode, ffi, lib, text
+from .attr_values import attr_values
 from .errors import InvalidArgumentError
 from .graph import Blob, Node
 from .plugins import load_library
 from .registry import Op, find_op
 
 _BUILT_IN = "built in"
-WORLD = ("rank", "world_size")
+_HOST_OUTPUTS = ("mask", "id")  # which every reader can have besides its own
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ class Spec:
     def make(self) -> Node:
         """The node.  Raises InvalidArgumentError as the op's function does."""
         op = find_op(self.op)
-        values = {**{name: _parse(op, name, said) for name, said in self.texts.items()}}
-        return Node(op, None, [_output(spec.make(), name) for spec, name in self.inputs],
-                    {**values, **self.attrs})  # fmt: skip
+        values = {name: _parse(op, name, said) for name, said in self.texts.items()}
+        inputs = [_output(spec.make(), name) for spec, name in self.inputs]
+        return Node(op, None, inputs, {**values, **self.attrs})
 
     def reader(self) -> Spec:
         """The reader upstream, along the first inputs."""
@@ -98,8 +99,9 @@ def _parse(op: Op, name: str, said: str) -> Any:
 
 
 def _output(node: Node, name: str) -> Blob:
-    if not name and len(node.outputs) == 1:
-        return node.outputs[0]
+    own = [blob for blob in node.outputs if node.op.outputs[blob.index].name not in _HOST_OUTPUTS]
+    if not name and len(own) == 1:
+        return own[0]
     for blob in node.outputs:
         if node.op.outputs[blob.index].name == name:
             return blob
@@ -115,7 +117,9 @@ def spec_of(node: Node) -> Spec:
         (spec_of(blob.node), blob.node.op.outputs[blob.index].name) for blob in node.inputs
     )
     attrs = {
-        name: os.path.abspath(value) if name == "data_dir" else value
+        name: os.path.abspath(os.fspath(value))
+        if name == "data_dir" and isinstance(value, (str, os.PathLike))
+        else value
         for name, value in node.attrs.items()
     }
     return Spec(node.op.name, attrs=attrs, inputs=inputs)
@@ -124,18 +128,8 @@ def spec_of(node: Node) -> Spec:
 def libraries_of(spec: Spec) -> list[str]:
     """The plugins that the ops of a graph come from, in an order in which they can be loaded."""
     found = [path for upstream, _ in spec.inputs for path in libraries_of(upstream)]
-    out = origin_of(spec.op)
+    out = find_op(spec.op).origin
     return list(dict.fromkeys([*found, *([] if out == _BUILT_IN else [out])]))
-
-
-def origin_of(name: str) -> str:
-    """Where an op comes from: "built in", or the path of a plugin."""
-    op, index = find_op(name).name, 0
-    while (one := lib.pfd_op_at(index)) != ffi.NULL:
-        if text(one.name) == op:
-            return text(lib.pfd_op_origin(index))
-        index += 1
-    raise InvalidArgumentError(f"the op {name} is not registered")
 
 
 def flags_of(name: str) -> int:
@@ -143,3 +137,48 @@ def flags_of(name: str) -> int:
     found, err = ffi.new("const pfd_op **"), ffi.new("pfd_error *")
     lib.pfd_op_find(encode(name, "op name"), found, err)
     return int(found[0].flags)
+
+
+def driver_job(node: Node) -> str:
+    """The graph of a node as check_driver.c reads it, without the plugins."""
+    order: list[Node] = []
+    _collect(node, order)
+    lines = []
+    for one in order:
+        lines.append(f"node {one.op.name}")
+        slots, keep = attr_values(one.op, one.attrs)
+        lines += [_attr_line(slot) for slot in slots]
+        keep.clear()  # the slots point into it until here
+        lines += [f"input {order.index(blob.node)} {blob.index}" for blob in one.inputs]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _collect(node: Node, order: list[Node]) -> None:
+    for blob in node.inputs:
+        _collect(blob.node, order)
+    if node not in order:
+        order.append(node)
+
+
+def _hex(said: str) -> str:
+    return said.encode("utf-8", "surrogateescape").hex() or "-"
+
+
+def _attr_line(slot: CData) -> str:
+    values: list[str]
+    if slot.kind in (lib.PFD_VALUE_BOOL, lib.PFD_VALUE_INT):
+        values = [str(slot.i)]
+    elif slot.kind == lib.PFD_VALUE_FLOAT:
+        values = [repr(slot.f)]
+    elif slot.kind == lib.PFD_VALUE_STRING:
+        values = [_hex(text(slot.s))]
+    else:
+        kinds: dict[int, tuple[str, Callable[[Any], str]]] = {
+            lib.PFD_VALUE_LIST_INT: ("int64_t *", str),
+            lib.PFD_VALUE_LIST_FLOAT: ("double *", repr),
+            lib.PFD_VALUE_LIST_STRING: ("char **", lambda one: _hex(text(one))),
+        }
+        kind, show = kinds[slot.kind]
+        items = ffi.cast(kind, slot.list)
+        values = [str(slot.list_size), *(show(items[i]) for i in range(slot.list_size))]
+    return " ".join(["attr", text(slot.name), str(slot.kind), *values])

@@ -39,6 +39,7 @@ class Run:
         num_records: Looked at.
         num_failed: Of them, those that failed.
         num_reads, num_allocs: Calls of the host's functions, in the first round.
+        found: Id and text of each finding.
         records, rows: A hash for each record and for its row of all outputs; 0: not seen, 1:
             failed.  Of shape (most_records,).
     """
@@ -51,6 +52,7 @@ class Run:
     num_failed: int
     num_reads: int
     num_allocs: int
+    found: tuple[tuple[str, str], ...]
     records: Hashes
     rows: Hashes
 
@@ -81,8 +83,8 @@ class Kit:
         self._report_fd = report_fd
         self._limit_ms = int(limit * 1000)
 
-    def run(self, *, doing: str = "", **options: int) -> Run:
-        """One run; `options` are those of `pfd_kit_options`.
+    def run(self, *, doing: str = "", silent: bool = False, **options: int) -> Run:
+        """One run; `options` are those of `pfd_kit_options`.  A silent one tells nobody.
 
         Raises:
             Error: The op could not be called at all.
@@ -101,22 +103,22 @@ class Kit:
         given.rows = ffi.cast("uint64_t *", rows.ctypes.data)
         out, err = new_struct("pfd_kit_result"), new_error()
         check(lib.pfd_kit_run(self._blob, given, out, err), err)
-        for i in range(out.num_findings):
-            found = out.findings[i]
-            where = f" (with {doing})" if doing else ""
-            self._tell(text(found.id), text(found.text) + where)
-        return _read_run(out, records, rows)
+        run = _read_run(out, records, rows, f" (with {doing})" if doing else "")
+        for id, said in () if silent else run.found:
+            self._tell(id, said)
+        return run
 
     def files(self) -> list[str]:
-        """The files that the reader reads, in order."""
+        """The files that the reader reads, in order.  Raises FileError where they are not there."""
         paths: list[str] = []
         path, err = ffi.new("char[]", 4096), new_error()
-        while lib.pfd_kit_file(self._blob, len(paths), path, 4096, err) == lib.PFD_OK:
+        while (status := lib.pfd_kit_file(self._blob, len(paths), path, 4096, err)) == lib.PFD_OK:
             paths.append(text(path))
+        check(status, err)
         return paths
 
 
-def _read_run(out: Any, records: Hashes, rows: Hashes) -> Run:
+def _read_run(out: Any, records: Hashes, rows: Hashes, where: str) -> Run:
     return Run(
         status=_STATUS.get(out.status, str(out.status)),
         function=text(out.function),
@@ -126,6 +128,10 @@ def _read_run(out: Any, records: Hashes, rows: Hashes) -> Run:
         num_failed=out.num_failed,
         num_reads=out.num_reads,
         num_allocs=out.num_allocs,
+        found=tuple(
+            (text(found.id), text(found.text) + where)
+            for found in (out.findings[i] for i in range(out.num_findings))
+        ),
         records=records,
         rows=rows,
     )

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._check_damage import KINDS
-from ._check_job import Job, flags_of
+from ._check_job import Job, driver_job, flags_of
 from ._check_loader import LoaderChecks, has_groups
 from ._check_low import Checks
 from ._native import lib
@@ -37,17 +37,17 @@ class _Child:
     def __init__(self, job: Job, pipe: int) -> None:
         self.job, self.pipe = job, pipe
 
-    def _write(self, **said: object) -> None:
+    def write(self, **said: object) -> None:
         os.write(self.pipe, (json.dumps(said) + "\n").encode())
 
     def tell(self, id: str, text: str) -> None:
-        self._write(id=id, text=text)
+        self.write(id=id, text=text)
 
     def warn(self, id: str, text: str) -> None:
-        self._write(id=id, text=text, warning=True)
+        self.write(id=id, text=text, warning=True)
 
     def note(self, text: str) -> None:
-        self._write(note=text)
+        self.write(note=text)
 
     def checks(self) -> Checks:
         self.job.load()
@@ -99,9 +99,9 @@ def groups_of(job: Job) -> dict[str, Group]:
     """The groups that can be run; called in a process that has loaded the plugin."""
     found: dict[str, Group] = {
         "records": lambda child: child.checks().records(),
+        "leaks": lambda child: child.checks().leaks(),
         "threads": lambda child: child.checks().threads(),
         "failures": lambda child: child.checks().failures(),
-        "leaks": lambda child: child.checks().leaks(),
     }
     reader = job.spec.reader()
     if flags_of(reader.op) & lib.PFD_READS_FILES:
@@ -116,7 +116,13 @@ def _list_groups(child: _Child) -> str:
     said = _descriptor(child)
     names = groups_of(child.job)
     reader = child.job.spec.reader()
-    os.write(child.pipe, (json.dumps({"groups": list(names)}) + "\n").encode())
+    try:
+        files = child.checks().kit.files()
+    except Error as failure:
+        child.tell("no-sample", f"there is no sample to check with: {failure}")
+        raise _StopError from failure
+    spec = child.job.spec.with_reader(rank=0, world_size=1)
+    child.write(groups=list(names), job=driver_job(spec.make()), files=files)
     if "sizes" not in names:
         child.note(f"damaged samples: {reader.op} reads no files through the host")
     if "loader" not in names:
@@ -127,12 +133,12 @@ def _list_groups(child: _Child) -> str:
 def _run_child(job: Job, group: str, pipe: int) -> int:
     child = _Child(job, pipe)
     try:
-        function = _list_groups if group == "descriptor" else None
-        if function is None:
+        if group == "descriptor":
+            said = _list_groups(child)
+        else:
             job.load()
-            function = groups_of(job)[group]
-        said = function(child)
-        os.write(pipe, (json.dumps({"done": said}) + "\n").encode())
+            said = groups_of(job)[group](child)
+        child.write(done=said)
     except _StopError:
         return _STOP
     except Error as failure:
@@ -161,7 +167,8 @@ def _fork(job: Job, group: str) -> tuple[int, int]:
 
 def _read_lines(pipe: int, seconds: float) -> tuple[list[str], bool]:
     """What the group wrote, and whether it ended in time."""
-    parts, end = [], time.monotonic() + seconds
+    parts: list[bytes] = []
+    end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         if not select.select([pipe], [], [], left)[0]:
             break
@@ -215,7 +222,7 @@ def _name(number: int) -> str:
 def main() -> None:
     job: Job = pickle.load(sys.stdin.buffer)
     said, goes_on = _run_group(job, "descriptor")
-    groups = next((one["groups"] for one in said if "groups" in one), [])
+    groups: list[str] = next((one["groups"] for one in said if "groups" in one), [])
     _print("descriptor", said)
     for group in groups if goes_on else []:
         said, _ = _run_group(job, group)

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { most_regions = 8192, most_released = 256 };
+enum { most_regions = 8192, most_released = 256, large = 1 << 20 };
 
 static pfd_guarded table[most_regions];
 static int32_t table_end; /* entries from here on were never used */
@@ -113,7 +113,8 @@ void pfd_guard_release(int32_t region)
     pfd_guarded *entry = &table[region];
     entry->released = 1;
     (void)mprotect(entry->pages, (size_t)entry->page_bytes, PROT_NONE);
-    (void)madvise(entry->pages, (size_t)entry->page_bytes, MADV_DONTNEED);
+    if (entry->page_bytes > large) /* small ones are given back soon enough */
+        (void)madvise(entry->pages, (size_t)entry->page_bytes, MADV_DONTNEED);
     if (num_released == most_released) {
         unmap(released[0]);
         memmove(released, released + 1, sizeof released - sizeof *released);

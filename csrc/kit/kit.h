@@ -28,6 +28,7 @@ typedef struct pfd_kit_run_state {
     _Atomic int64_t num_reads, num_allocs;
     _Atomic int32_t injected; /* a failure was, see options */
     int64_t file_bytes;
+    int32_t round; /* from 0 */
     int32_t watch; /* global memory of the plugin: nothing may change there any more */
 } pfd_kit_run_state;
 

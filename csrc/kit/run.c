@@ -160,7 +160,8 @@ static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes
 /* ---- The interface --------------------------------------------------------------------------------- */
 static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
 {
-    int32_t rounds = run->options->rounds, half = rounds >= 6 ? (rounds - 2) / 2 : 0;
+    /* The first rounds fill caches, also those of malloc(). */
+    int32_t rounds = run->options->rounds, half = rounds >= 6 ? rounds / 3 : 0;
     pfd_kit_usage usages[3];
     pfd_status status = PFD_OK;
     for (int32_t i = 0; i < rounds && status == PFD_OK; i++) {
@@ -168,6 +169,7 @@ static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashe
         if (half && i == rounds - half) usages[1] = pfd_kit_usage_now();
         if (i == 1 && run->options->watch_globals && run->options->num_threads == 1)
             pfd_kit_globals_open(run);
+        run->round = i;
         status = run_round(run, hashes, err);
         if (i > 0) continue;
         run->result->num_reads = atomic_load(&run->num_reads);

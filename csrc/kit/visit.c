@@ -50,7 +50,13 @@ static void note(pfd_kit_visit *visit, int64_t index, uint64_t record, uint64_t 
     pthread_mutex_unlock(visit->hashes.lock);
     if (visit->call.run->injected) return;
     int32_t threads = visit->call.run->options->num_threads > 1;
-    if (other_record)
+    if (other_record && visit->call.run->round > 0 && !threads)
+        pfd_kit_report(visit->call.run, "open-not-repeatable",
+                       "record %" PRId64 " is another one after the reader was closed and opened "
+                       "again: which record stands where must depend on files and attrs alone, not "
+                       "on time, randomness, addresses or the order of a directory",
+                       index);
+    else if (other_record)
         pfd_kit_report(visit->call.run, threads ? "threads-differ" : "at-not-pure",
                        "record %" PRId64 " is another one when it is asked for %s: at() must be a "
                        "pure function of the ordinals; keep no cursor or cache in the source that "
