@@ -316,9 +316,8 @@ def test_the_verdict_says_where_the_time_goes(measured):
 
 def test_json_has_all_that_was_measured(measured, capsys, lines):
     status, out, _ = cli(
-        capsys, "builtin", "--reader", "MiniReader", "--attr", f"data_dir={lines[0]}",
-        "--op", "MiniDecoder", "--json", *FAST,
-    )  # fmt: skip
+        capsys, "--input", f"MiniReader data_dir={lines[0]}", "--op", "MiniDecoder", "--json", *FAST
+    )
     assert status == 0
     found = json.loads(out)
     assert found.keys() == as_dict(measured).keys()
@@ -368,24 +367,27 @@ READER = ["--op", "MiniReader", "--attr", DATA_DIR]
     "arguments, status, said",
     [
         ([], 2, "--op NAME is missing"),
-        (["--attr", "x=1", "--op", "MiniReader"], 2, "--attr comes behind --op or --reader"),
-        (["--op", "MiniReader", "--attr", "batch_size"], 2, "it must be KEY=VALUE"),
-        ([*READER, "--attr", DATA_DIR], 2, "given twice for MiniReader"),
-        (["--op", "MiniDecoder"], 2, "MiniDecoder takes the outputs of a reader"),
-        (["--reader", "MiniReader", "--attr", DATA_DIR, *READER], 2, "a reader: it comes first"),
+        (["--attr", "x=1", "--op", "MiniReader"], 2, "it comes behind --op NAME"),
+        (["--op", "MiniReader", "--attr", "batch_size"], 2, "it must be NAME=VALUE"),
+        ([*READER, "--attr", DATA_DIR], 2, "--attr data_dir is given twice"),
+        ([*READER, "--input", ""], 2, "--input is empty"),
         ([*READER, "--threads", "100000"], 2, "--threads 100000"),
         ([*READER, "--threads", "two"], 2, "--threads two"),
         ([*READER, "--rounds", "0"], 1, "rounds = 0"),
         ([*READER, "--seconds", "nan"], 1, "seconds = nan"),
+        ([*READER, *READER], 2, "--op MiniReader: a reader comes first"),
+        ([*READER, "--input", f"MiniReader {DATA_DIR}"], 1, "it takes 0 inputs; 1 are given"),
+        (["--op", "MiniDecoder"], 1, "it takes 1 inputs; 0 are given, as --input"),
+        (["--op", "MiniDecoder", "--input", "MiniDecoder"], 1, "the op of an --input is a reader"),
+        (["--op", "MiniDecoder", "--input", f"MiniReader.no {DATA_DIR}"], 1, "output 'no'"),
         (["--op", "MiniRaeder"], 1, "MiniReader"),
         (["--op", "MiniReader"], 1, "data_dir"),
-        ([*READER, "--attr", "batch_size=four"], 1, "it must be a whole number"),
-        ([*READER, "--attr", "random_shuffle=maybe"], 1, "it must be true or false"),
+        ([*READER, "--attr", "batch_size=four"], 1, "attr 'batch_size' = 'four'; it must be"),
         ([*READER, "--attr", "batchsize=4"], 1, "batch_size"),
     ],
 )
 def test_what_is_wrong_is_said(capsys, arguments, status, said):
-    found, out, error = cli(capsys, "builtin", *arguments)
+    found, out, error = cli(capsys, *arguments)
     assert (found, out) == (status, "")
     assert said in error
     assert "Traceback" not in error
@@ -400,7 +402,7 @@ def test_a_library_that_is_not_there(capsys, tmp_path):
 def test_data_without_records(capsys, tmp_path):
     (tmp_path / "part-0").write_text("\n\n")
     reader = ["--op", "MiniReader", "--attr", f"data_dir={tmp_path}"]
-    status, _, error = cli(capsys, "builtin", *reader)
+    status, _, error = cli(capsys, *reader)
     assert status == 1
     assert "not one record" in error
 
