@@ -9,9 +9,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ._check_job import output_of, spec_of
 from ._native import CData, check, ffi, lib, new_error, new_struct, text
 from .errors import InvalidArgumentError
-from .graph import Blob
+from .graph import Blob, Node
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Bench:
         measured_sum: Of its bytes as 64-bit words, modulo 2**64; each record filled up with zeros.
         batch_size: Of the loader.
         rows_per_call: Of one compute(), as a loader calls it.
-        open_ms: Opening everything, index included.
+        open_ms: Opening everything, with an index for random access where there is one.
         parts: In the order of the work.
         limits: memcpy and sum of the same records.
         scaling: Whole loaders.
@@ -94,13 +95,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _part(name: str, op: str | None, cost: CData, record_bytes: float, copy_ns: float) -> Part:
+def _part(
+    name: str, op: str | None, cost: CData, shuffled: CData, record_bytes: float, copy_ns: float
+) -> Part:
     known = record_bytes > 0 and cost.ns > 0
     return Part(
         name=name,
         op=op,
         ns=cost.ns,
-        shuffled_ns=cost.shuffled_ns if cost.shuffled_ns >= 0 else None,
+        shuffled_ns=None if shuffled is None else shuffled.ns,
         gb_per_s=record_bytes / cost.ns if known else None,
         of_memcpy=copy_ns / cost.ns if known else None,
         mallocs=cost.mallocs if cost.mallocs >= 0 else None,
@@ -110,20 +113,40 @@ def _part(name: str, op: str | None, cost: CData, record_bytes: float, copy_ns: 
     )
 
 
-def _origin(op: str) -> str:
-    index = 0
-    while (found := lib.pfd_op_at(index)) != ffi.NULL:
-        if text(found.name) == op:
-            break
-        index += 1
-    return text(lib.pfd_op_origin(index))
-
-
 def _blobs(blobs: Sequence[Blob]) -> CData:
     array = ffi.new("pfd_blob[]", len(blobs))
     for slot, blob in zip(array, blobs, strict=True):
         blob.fill(slot)
     return array
+
+
+class _Graph:
+    """Makes a graph again, with other attrs of its readers."""
+
+    def __init__(self, **attrs: object) -> None:
+        self._attrs = attrs
+        self._made: dict[Node, Node] = {}
+
+    def _again(self, node: Node) -> Node:
+        if node not in self._made:
+            changes = {k: v for k, v in self._attrs.items() if node.op.is_reader and node.op.attr(k)}
+            attrs = {**spec_of(node).attrs, **changes}
+            self._made[node] = Node(node.op, node.name, self.blobs(node.inputs), attrs)
+        return self._made[node]
+
+    def blobs(self, blobs: Sequence[Blob]) -> list[Blob]:
+        return [
+            output_of(self._again(blob.node), blob.node.op.outputs[blob.index].name)
+            for blob in blobs
+        ]
+
+
+def _in_order(blobs: Sequence[Blob]) -> list[Blob]:
+    return _Graph(random_shuffle=False, shuffle="none", index_dir="none").blobs(blobs)
+
+
+def _shuffled(blobs: Sequence[Blob]) -> list[Blob]:
+    return _Graph(random_shuffle=True, shuffle="auto", index_dir="none").blobs(blobs)
 
 
 def _measure_ops(blobs: Sequence[Blob], options: CData) -> CData:
@@ -180,7 +203,9 @@ def measure(
     """Measures the ops behind some blobs over the first records of their reader.
 
     Takes about (6 + number of `threads`) * rounds * seconds, with the GIL released; a signal is
-    seen in between.  The affinity of the calling thread is changed meanwhile.
+    seen in between.  The affinity of the calling thread is changed meanwhile.  The parts are
+    measured in both orders, whatever the reader's attrs say, and without an index on disk; the
+    loaders are those of the given blobs.
 
     Args:
         blobs: Outputs of one op; behind them is one reader.
@@ -194,6 +219,8 @@ def measure(
         CorruptDataError: A record is damaged, or there is none.
         FileError: The reader's files cannot be opened or read.
     """
+    if not blobs:
+        raise InvalidArgumentError("no blobs were given; there is nothing to measure")
     if not 0 < seconds <= 3600 or not 1 <= rounds <= 1000:
         raise InvalidArgumentError(
             f"rounds = {rounds}, seconds = {seconds}; they must be 1 to 1000, and above 0 and at "
@@ -204,20 +231,28 @@ def measure(
     load = os.getloadavg()[0]
     options = new_struct("pfd_bench_options")
     options.rounds, options.round_ns = rounds, max(1, int(seconds * 1e9))
-    result = _measure_ops(blobs, options)
+    result = _measure_ops(_in_order(blobs), options)
+    other = None
+    if result.num_records >= 0:
+        options.shuffled, options.window = 1, result.window_records
+        other = _measure_ops(_shuffled(blobs), options)
     record_bytes = result.window_bytes / result.window_records
 
-    def part(name: str, cost: CData, op: str | None = None) -> Part:
-        return _part(name, op, cost, record_bytes, result.copy.ns)
+    def part(name: str, field: str, index: int | None = None) -> Part:
+        costs = [getattr(one, field) for one in (result, other) if one is not None]
+        if index is not None:
+            costs = [cost[index] for cost in costs]
+        op = None if index is None else ops[index]
+        shuffled = costs[1] if len(costs) > 1 else None
+        return _part(name, op, costs[0], shuffled, record_bytes, result.copy.ns)
 
     ops = [text(result.op_names[i]) for i in range(result.num_ops)]
-    parts = [part("locate", result.locate), part("read", result.read)]
-    for i, op in enumerate(ops):
-        parts.append(part("decode" if i else "parse", result.ops[i], op))
+    parts = [part("locate", "locate"), part("read", "read")]
+    parts += [part("decode" if i else "parse", "ops", i) for i in range(len(ops))]
     return Bench(
         op=blobs[0].node.op.name,
         reader=ops[0],
-        origin=_origin(blobs[0].node.op.name),
+        origin=blobs[0].node.op.origin,
         records=result.num_records if result.num_records >= 0 else None,
         files=result.num_files,
         file_bytes=result.num_bytes,
@@ -226,9 +261,9 @@ def measure(
         measured_sum=result.window_sum,
         batch_size=blobs[0].batch_size,
         rows_per_call=result.range_rows,
-        open_ms=result.open_ns / 1e6,
+        open_ms=(result if other is None else other).open_ns / 1e6,
         parts=tuple(parts),
-        limits=(part("memcpy", result.copy), part("sum", result.sum)),
+        limits=(part("memcpy", "copy"), part("sum", "sum")),
         scaling=_scaling(blobs, options, counts),
         load=load,
     )

@@ -292,11 +292,9 @@ static pfd_status run_rounds(bench *b, work what, double *best, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status run_order(bench *b, int32_t shuffled, double *best, pfd_bench_result *out,
-                            pfd_error *err)
+static pfd_status run_all(bench *b, double *best, pfd_bench_result *out, pfd_error *err)
 {
     double copying[NUM_PARTS], summing[NUM_PARTS];
-    b->shuffled = shuffled;
     PFD_TRY(run_rounds(b, COMPUTE, best, err));
     PFD_TRY(run_rounds(b, COPY_DATA, copying, err));
     PFD_TRY(run_rounds(b, SUM_DATA, summing, err));
@@ -313,7 +311,6 @@ static pfd_status count_allocations(bench *b, pfd_error *err)
     pfd_host host;
     int64_t done;
     make_counting_host(&host);
-    b->shuffled = 0;
     memset(b->parts, 0, sizeof b->parts);
     b->host = &host;
     b->counting = 1;
@@ -378,15 +375,21 @@ static pfd_status open_bench(bench *b, const pfd_blob *blobs, int64_t num_blobs,
 /* The window is what a first pass gets done in a round's time; it also brings the bytes near. */
 static pfd_status choose_window(bench *b, pfd_error *err)
 {
-    int64_t all = b->reader.num_records < 0 ? INT64_MAX : b->reader.num_records;
+    int64_t most = b->options->window > 0 ? b->options->window : INT64_MAX;
+    if (b->reader.num_records >= 0 && b->reader.num_records < most) most = b->reader.num_records;
     int64_t now = pfd_clock_ns(), round_ns = b->options->round_ns;
-    int64_t deadline = round_ns > INT64_MAX - now ? INT64_MAX : now + round_ns;
-    PFD_TRY(run_pass(b, COMPUTE, all, deadline, &b->window, err));
+    int64_t deadline =
+        b->options->window > 0 || round_ns > INT64_MAX - now ? INT64_MAX : now + round_ns;
+    PFD_TRY(run_pass(b, COMPUTE, most, deadline, &b->window, err));
     if (b->window == 0) {
         pfd_fail(err, PFD_CORRUPT_DATA, "there is not one record to measure");
         return failed(b, b->reader.node, 0, PFD_CORRUPT_DATA, err);
     }
+    if (!b->options->shuffled) return PFD_OK;
+    if (b->reader.num_records < 0)
+        return pfd_fail(err, PFD_UNSUPPORTED, "a stream has no random order to measure");
     pfd_permutation_init(&b->order, 1, b->window);
+    b->shuffled = 1;
     return PFD_OK;
 }
 
@@ -402,8 +405,7 @@ static void close_bench(bench *b)
 }
 
 /* ---- The results ----------------------------------------------------------------------------- */
-static void report(const bench *b, const double *in_order, const double *shuffled,
-                   pfd_bench_result *out)
+static void report(const bench *b, const double *best, pfd_bench_result *out)
 {
     pfd_bench_cost *fixed[] = {&out->locate, &out->read, &out->copy, &out->sum};
     double records = (double)b->window;
@@ -411,8 +413,7 @@ static void report(const bench *b, const double *in_order, const double *shuffle
         const cost *counted = &b->parts[i];
         pfd_bench_cost *to = i < OPS ? fixed[i] : &out->ops[i - OPS];
         *to = (pfd_bench_cost){
-            .ns = in_order[i],
-            .shuffled_ns = b->reader.num_records < 0 ? -1 : shuffled[i],
+            .ns = best[i],
             .mallocs = (double)counted->mallocs / records,
             .malloc_bytes = (double)counted->malloc_bytes / records,
             .allocs = (double)counted->allocs / records,
@@ -431,14 +432,13 @@ static void report(const bench *b, const double *in_order, const double *shuffle
 static pfd_status run(bench *b, const pfd_blob *blobs, int64_t num_blobs, pfd_bench_result *out,
                       pfd_error *err)
 {
-    double in_order[NUM_PARTS], shuffled[NUM_PARTS];
+    double best[NUM_PARTS];
     PFD_TRY(open_bench(b, blobs, num_blobs, out, err));
     PFD_TRY(choose_window(b, err));
-    if (b->reader.num_records >= 0) PFD_TRY(run_order(b, 1, shuffled, out, err));
-    PFD_TRY(run_order(b, 0, in_order, out, err));
+    PFD_TRY(run_all(b, best, out, err));
     PFD_TRY(count_allocations(b, err));
     PFD_TRY(pfd_data_reader_check_guard(&b->reader, err));
-    report(b, in_order, shuffled, out);
+    report(b, best, out);
     return PFD_OK;
 }
 

@@ -290,12 +290,14 @@ typedef struct pfd_bench_options {
     uint32_t struct_size;
     int32_t rounds;   /* the best one counts, >= 1 */
     int64_t round_ns; /* how long a round takes at least, > 0 */
+    int64_t window;   /* records to measure over, at most; 0: as many as take a round's time */
+    int32_t shuffled; /* 1: in random order; the reader's attrs should ask for a shuffle, so that
+                         it opens for random access */
 } pfd_bench_options;
 
 /* What one part of the work costs a record. */
 typedef struct pfd_bench_cost {
-    double ns;           /* records in the order of the files */
-    double shuffled_ns;  /* in random order; -1: a stream has none */
+    double ns;
     double mallocs;      /* allocations from the C library; -1: they cannot be counted here */
     double malloc_bytes; /* of them; -1 as well */
     double allocs;       /* calls of host->alloc() by compute(): they cost next to nothing */
@@ -322,9 +324,9 @@ typedef struct pfd_bench_result {
     pfd_bench_cost ops[PFD_BENCH_MOST_OPS];   /* compute() of each */
 } pfd_bench_result;
 
-/* Measures the ops behind some blobs.  Takes some 6 rounds of each kind.
- * PFD_UNSUPPORTED: several readers, or more than PFD_BENCH_MOST_OPS ops.  PFD_CORRUPT_DATA: a
- * record is damaged, or there is none. */
+/* Measures the ops behind some blobs.  Takes 3 times the rounds.
+ * PFD_UNSUPPORTED: several readers, more than PFD_BENCH_MOST_OPS ops, or a stream in random order.
+ * PFD_CORRUPT_DATA: a record is damaged, or there is none. */
 pfd_status pfd_bench_ops(const pfd_blob *blobs, int64_t num_blobs, const pfd_bench_options *options,
                          pfd_bench_result *out, pfd_error *err);
 
