@@ -129,8 +129,9 @@ class _Graph:
 
     def _again(self, node: Node) -> Node:
         if node not in self._made:
-            changes = {k: v for k, v in self._attrs.items() if node.op.is_reader and node.op.attr(k)}
-            attrs = {**spec_of(node).attrs, **changes}
+            attrs = dict(spec_of(node).attrs)
+            if node.op.is_reader:
+                attrs |= {name: value for name, value in self._attrs.items() if node.op.attr(name)}
             self._made[node] = Node(node.op, node.name, self.blobs(node.inputs), attrs)
         return self._made[node]
 
