@@ -56,6 +56,8 @@ $(BUILD)/flags: always
 IN_VENV := .venv/bin/python
 .venv/train: requirements.txt
 .venv/test: requirements-test.txt .venv/train
+.venv/jax: requirements-jax.txt .venv/test
+.venv/ray: requirements-ray.txt .venv/test
 .venv/%:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
@@ -74,6 +76,12 @@ PYTEST = $(IN_VENV) -m pytest -q
 test: all c-tests .venv/test
 	@$(call RUN_C,)
 	$(PYTEST) $(ARGS)
+
+# With the packages of an integration, which go into .venv; `make test` skips what is not there.
+test-jax: all .venv/jax
+	$(PYTEST) -rs tests/test_jax.py tests/test_example_jax.py $(ARGS)
+test-ray: all .venv/ray
+	$(PYTEST) -rs tests/test_ray.py $(ARGS)
 
 check: all .venv/test
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
@@ -127,6 +135,7 @@ help:
 	@echo 'make          the shared library: build/release and pyflowdata/libpyflowdata.so'
 	@echo 'make train    trains the example model on data/ (first makes .venv with numpy and cffi)'
 	@echo 'make test     all tests (first adds the test tools to .venv)'
+	@echo 'make test-jax the tests with jax, which it adds to .venv; make test-ray those with Ray'
 	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
 	@echo 'make asan     the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
@@ -136,6 +145,6 @@ help:
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests train test check stubs abi asan tsan run-asan run-tsan bench \
+.PHONY: all objects c-tests train test test-jax test-ray check stubs abi asan tsan run-asan run-tsan bench \
         bench-smoke dist clean help always
 .DELETE_ON_ERROR:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ._native import CData, encode, ffi, lib, text
-from .attr_values import attr_values
+from ._native import encode, ffi, lib
+from .attr_values import Plain
 from .errors import InvalidArgumentError
 from .graph import Blob, Node
 from .plugins import load_library
@@ -122,7 +122,7 @@ def spec_of(node: Node) -> Spec:
         name: os.path.abspath(os.fspath(value))
         if name == "data_dir" and isinstance(value, (str, os.PathLike))
         else value
-        for name, value in node.attrs.items()
+        for name, value in node.values.items()
     }
     return Spec(node.op.name, attrs=attrs, inputs=inputs)
 
@@ -148,9 +148,7 @@ def driver_job(node: Node) -> str:
     lines = []
     for one in order:
         lines.append(f"node {one.op.name}")
-        slots, keep = attr_values(one.op, one.attrs)
-        lines += [_attr_line(slot) for slot in slots]
-        keep.clear()  # the slots point into it until here
+        lines += [_attr_line(name, value) for name, value in one.values.items()]
         lines += [f"input {order.index(blob.node)} {blob.index}" for blob in one.inputs]
     return "".join(f"{line}\n" for line in lines)
 
@@ -166,21 +164,21 @@ def _hex(said: str) -> str:
     return said.encode("utf-8", "surrogateescape").hex() or "-"
 
 
-def _attr_line(slot: CData) -> str:
-    values: list[str]
-    if slot.kind in (lib.PFD_VALUE_BOOL, lib.PFD_VALUE_INT):
-        values = [str(slot.i)]
-    elif slot.kind == lib.PFD_VALUE_FLOAT:
-        values = [repr(slot.f)]
-    elif slot.kind == lib.PFD_VALUE_STRING:
-        values = [_hex(text(slot.s))]
+def _attr_line(name: str, value: Plain) -> str:
+    kind: int
+    if isinstance(value, bool):
+        kind, words = lib.PFD_VALUE_BOOL, [str(int(value))]
+    elif isinstance(value, int):
+        kind, words = lib.PFD_VALUE_INT, [str(value)]
+    elif isinstance(value, float):
+        kind, words = lib.PFD_VALUE_FLOAT, [repr(value)]
+    elif isinstance(value, str):
+        kind, words = lib.PFD_VALUE_STRING, [_hex(value)]
+    elif value and isinstance(value[0], str):
+        kind, words = lib.PFD_VALUE_LIST_STRING, [_hex(str(one)) for one in value]
+    elif value and isinstance(value[0], float):
+        kind, words = lib.PFD_VALUE_LIST_FLOAT, [repr(one) for one in value]
     else:
-        kinds: dict[int, tuple[str, Callable[[Any], str]]] = {
-            lib.PFD_VALUE_LIST_INT: ("int64_t *", str),
-            lib.PFD_VALUE_LIST_FLOAT: ("double *", repr),
-            lib.PFD_VALUE_LIST_STRING: ("char **", lambda one: _hex(text(one))),
-        }
-        kind, show = kinds[slot.kind]
-        items = ffi.cast(kind, slot.list)
-        values = [str(slot.list_size), *(show(items[i]) for i in range(slot.list_size))]
-    return " ".join(["attr", text(slot.name), str(slot.kind), *values])
+        kind, words = lib.PFD_VALUE_LIST_INT, [str(one) for one in value]
+    size = [str(len(words))] if isinstance(value, list) else []
+    return " ".join(["attr", name, str(kind), *size, *words])

@@ -37,10 +37,10 @@ class LoaderChecks:
 
     def __init__(self, job: Job, tell: Tell) -> None:
         self._tell = tell
-        taken = dict.fromkeys(
-            ("rank", "world_size", "with_mask", "random_shuffle", "last_batch", "seed", "batch_size")
-        )
-        self._spec: Spec = job.spec.with_reader(**taken).with_reader(with_id=True)
+        # What the checks set themselves.
+        taken = "rank world_size with_mask random_shuffle shuffle last_batch seed batch_size".split()
+        spec = job.spec.with_reader(**dict.fromkeys(taken))
+        self._spec: Spec = spec.with_reader(with_id=True)
 
     def _open(self, threads: int = 1, **attrs: Any) -> DataLoader[tuple[Any, ...]]:
         given = {"batch_size": 3, "rank": 0, "world_size": 1, **attrs}

@@ -269,11 +269,12 @@ class Checks:
         run = kit.run(order=FORWARD, range=self._range(), doing=what)
         if count == 0 and run.status == "PFD_CORRUPT_DATA":
             return
+        said = f"{run.status}: {run.message}" if run.message else run.status
         if run.status != "PFD_OK" or run.num_records != min(count, MOST_RECORDS):
             self._tell(
                 "record-count",
-                f"{what}: {run.num_records} records and {run.status} {run.message}, where {count} "
-                "are expected" + (" (or PFD_CORRUPT_DATA)" if count == 0 else ""),
+                f"{what}: {run.num_records} records ({said}), where {count} are expected"
+                + (", or PFD_CORRUPT_DATA" if count == 0 else ""),
             )
 
 
@@ -333,8 +334,8 @@ class _Damage:
             self._checks.say(
                 "tail-ignored",
                 f"the last {self._unread} bytes of the file can be {self._kind}, and all records "
-                "are as before: is the last record forgotten, or a loop one too short? Where these bytes "
-                "are a footer, look whether it is there (or ignore tail-ignored)",
+                "are as before: is the last record forgotten, or a loop one too short? Where these "
+                "bytes are a footer, look whether it is there (or ignore tail-ignored)",
             )
         return f"{self._tried} samples, {self._noticed} refused, {self._harmless} unharmed"
 

@@ -1,4 +1,4 @@
-"""Checks under sanitizers and a fuzzer: the plugin is compiled anew with a driver without Python."""
+"""Checks under sanitizers and a fuzzer: the plugin is compiled anew, with a driver in C."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def _compile(compiler: str, arguments: Sequence[str]) -> None:
             command, capture_output=True, text=True, errors="replace", check=False
         )
     except OSError as failure:
-        raise MissingToolError(f"the compiler {command[0]} cannot be run: {failure.strerror}") from None
+        raise MissingToolError(
+            f"the compiler {command[0]} cannot be run: {failure.strerror}"
+        ) from None
     if done.returncode != 0:
         raise BuildError(f"{shlex.join(command)}\n{done.stderr}")
 

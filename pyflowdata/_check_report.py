@@ -65,7 +65,9 @@ class Report:
             self.findings.append(finding)
 
     def __str__(self) -> str:
-        lines = [f"{self.op}: " + ("passed" if self.passed else f"{len(self.faults)} faults")]
+        count = len(self.faults)
+        verdict = f"{count} fault{'s' if count > 1 else ''}" if count else "passed"
+        lines = [f"{self.op}: {verdict}"]
         lines += [f"  {group}: {said}" for group, said in self.groups.items()]
         lines += [f"  left out: {what}" for what in self.left_out]
         return "\n".join([*lines, *(str(finding) for finding in self.findings)])

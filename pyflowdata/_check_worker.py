@@ -122,7 +122,8 @@ def _list_groups(child: _Child) -> str:
         child.tell("no-sample", f"there is no sample to check with: {failure}")
         raise _StopError from failure
     spec = child.job.spec.with_reader(rank=0, world_size=1)
-    child.write(groups=list(names), job=driver_job(spec.make()), files=files)
+    node = spec.make()
+    child.write(groups=list(names), op=node.op.name, job=driver_job(node), files=files)
     if "sizes" not in names:
         child.note(f"damaged samples: {reader.op} reads no files through the host")
     if "loader" not in names:

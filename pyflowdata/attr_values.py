@@ -121,17 +121,25 @@ class _Filler:
         slot.list, slot.list_size = elements, len(values)
 
 
-def attr_values(op: Op, values: Mapping[str, object]) -> tuple[CData, list[CData]]:
+def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
+    """The values as numbers, texts and lists of their own, which later changes do not reach."""
+    plain: dict[str, Plain] = {}
+    for name, value in values.items():
+        attr = op.attr(name)
+        if attr is None:
+            plain[name] = True  # whatever it is: C refuses the name, with near ones
+        elif attr.type.word == "dtype":
+            plain[name] = _dtype_name(attr, value)
+        else:
+            plain[name] = _plain(attr, value)
+    return plain
+
+
+def attr_values(values: Mapping[str, Plain]) -> tuple[CData, list[CData]]:
     """A `pfd_attr_value[]`, and the objects that must live as long as it is used."""
     filler = _Filler()
     slots = ffi.new("pfd_attr_value[]", len(values))
     for slot, (name, value) in zip(slots, values.items(), strict=True):
         slot.name = filler.string(name, "the name of an attr")
-        attr = op.attr(name)
-        if attr is None:
-            filler.fill(slot, name, True)  # whatever it is: C refuses the name, with near ones
-        elif attr.type.word == "dtype":
-            filler.fill(slot, name, _dtype_name(attr, value))
-        else:
-            filler.fill(slot, name, _plain(attr, value))
+        filler.fill(slot, name, value)
     return slots, filler.keep

@@ -140,7 +140,8 @@ static void read_job(const char *path)
     if (num_nodes == 0) fail("the job has no node", path);
 }
 
-/* ---- Running it ------------------------------------------------------------------------------- */
+/* ---- Running it -------------------------------------------------------------------------------
+ */
 static pfd_node *make_nodes(const char *folder, pfd_node **made)
 {
     pfd_error err;
@@ -164,10 +165,17 @@ static pfd_node *make_nodes(const char *folder, pfd_node **made)
 /* Damage is a fault of the sample, and findings are of the op. Returns how many there were. */
 static int64_t run(pfd_node *node, int32_t order, int64_t range, int32_t threads)
 {
-    pfd_kit_options options = {
-        .struct_size = sizeof options, .order = order, .range = range, .seek = 0,
-        .most_records = 256, .fail_read_with = PFD_IO, .num_threads = threads, .rounds = 1,
-        .twice = threads == 1, .report_fd = 1, .seed = 1};
+    pfd_kit_options options = {.struct_size = sizeof options,
+                               .order = order,
+                               .range = range,
+                               .seek = 0,
+                               .most_records = 256,
+                               .fail_read_with = PFD_IO,
+                               .num_threads = threads,
+                               .rounds = 1,
+                               .twice = threads == 1,
+                               .report_fd = 1,
+                               .seed = 1};
     pfd_kit_result result;
     pfd_error err;
     pfd_blob blob = {node, 0};

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,22 +12,24 @@ import numpy as np
 
 from ._native import CData, check, encode, ffi, lib, new_error, text
 from ._world import World, find_world, is_left_open
-from .attr_values import attr_values
+from .attr_values import Plain, attr_values, plain_values
 from .errors import Error, InvalidArgumentError, shown
-from .registry import Op
+from .registry import Op, find_op
 
 
 class Node:
     """One use of an op, checked, with its inputs.  Immutable.
 
+    It can be pickled, with all nodes behind it, and is made again where it is unpickled: there the
+    op must be known, paths are what they are there, and so is a rank that was left open.
+
     Attributes:
-        inputs: The blobs that it was made with.
-        attrs: What was given by name; an attr that is left out has its default.
+        values: The attrs that were given.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
             rank and world_size has what `world()` finds when its node is made.
     """
 
-    __slots__ = ("__weakref__", "attrs", "handle", "inputs", "name", "op", "outputs", "worlds")
+    __slots__ = ("__weakref__", "handle", "inputs", "name", "op", "outputs", "values", "worlds")
 
     def __init__(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
@@ -45,36 +47,36 @@ class Node:
         """
         found: World | None = None
         try:
-            if op.is_reader and is_left_open(values):
+            self.values = used = plain_values(op, values)
+            if op.is_reader and is_left_open(used):
                 found = find_world()
-                values = {**values, "rank": found.rank, "world_size": found.world_size}
-            self._create(op, name, inputs, values)
+                used = {**used, "rank": found.rank, "world_size": found.world_size}
+            self._create(op, name, inputs, used)
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name
             if found and re.search(r"\bworld_size'? = \d", failure.message):
                 failure.message += f" (world_size was found out: {found.source})"
             raise
-        self.inputs, self.attrs = tuple(inputs), dict(values)
         self.worlds: tuple[World, ...] = (
-            (found or _given_world(values),)
+            (found or _given_world(used),)
             if op.is_reader
             else tuple(dict.fromkeys(world for blob in inputs for world in blob.node.worlds))
         )
         self.outputs = tuple(
             _make_blob(self, index)
             for index, port in enumerate(op.outputs)
-            if is_present(op, port.name, values)
+            if is_present(op, port.name, used)
         )
 
     def _create(
-        self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
+        self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, Plain]
     ) -> None:
         if not isinstance(name, (str, type(None))):
             raise InvalidArgumentError(
                 f"name = {shown(name)} ({type(name).__name__}); it must be a str or None"
             )
-        slots, keep = attr_values(op, values)
+        slots, keep = attr_values(values)
         blobs = ffi.new("pfd_blob[]", len(inputs))
         for slot, blob in zip(blobs, inputs, strict=True):
             blob.fill(slot)
@@ -94,6 +96,16 @@ class Node:
         self.handle = ffi.gc(out[0], lib.pfd_node_release)
         self.op = op
         self.name = name or ""
+        self.inputs = tuple(inputs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_node, (self.op.name, self.name, self.inputs, self.values)
+
+
+def _rebuild_node(
+    op: str, name: str, inputs: Sequence[Blob], values: Mapping[str, object]
+) -> Node:
+    return Node(find_op(op), name, inputs, values)
 
 
 def _given_world(values: Mapping[str, Any]) -> World:
@@ -133,6 +145,9 @@ class Blob:
         """Writes itself into a `pfd_blob`, which does not keep the node alive."""
         slot.node, slot.output = self.node.handle, self.index
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _output, (self.node, self.index)
+
     def __repr__(self) -> str:
         return f"Blob({self.name!r}, shape={self.shape}, dtype={self.dtype}, sbp={self.sbp!r})"
 
@@ -149,6 +164,47 @@ def _make_blob(node: Node, index: int) -> Blob:
         node=node,
         index=index,
     )
+
+
+def _output(node: Node, index: int) -> Blob:
+    return next(blob for blob in node.outputs if blob.index == index)
+
+
+def reader_nodes(blobs: Sequence[Blob]) -> list[Node]:
+    """The readers behind some blobs, each once."""
+    found: dict[Node, None] = {}
+
+    def walk(node: Node) -> None:
+        if node.op.is_reader:
+            found[node] = None
+        for blob in node.inputs:
+            walk(blob.node)
+
+    for blob in blobs:
+        walk(blob.node)
+    return list(found)
+
+
+def with_reader_attrs(
+    blobs: Sequence[Blob], attrs: Callable[[Node], Mapping[str, object]]
+) -> tuple[Blob, ...]:
+    """The same blobs of a graph whose readers have these attrs besides, or in place of, their own.
+
+    Args:
+        blobs: Of the graph as it is; it does not change.
+        attrs: What a reader shall have.
+    """
+    made: dict[Node, Node] = {}
+
+    def again(blob: Blob) -> Blob:
+        node = blob.node
+        if node not in made:
+            inputs = [again(one) for one in node.inputs]
+            values = {**node.values, **attrs(node)} if node.op.is_reader else node.values
+            made[node] = Node(node.op, node.name, inputs, values)
+        return _output(made[node], blob.index)
+
+    return tuple(again(blob) for blob in blobs)
 
 
 def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:

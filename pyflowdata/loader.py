@@ -12,10 +12,10 @@ from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, over
 
 from ._native import check, exception, ffi, lib, new_error, new_struct
 from .batches import Array, BatchArrays
-from .errors import CancelledError, Error, InvalidArgumentError, UnsupportedError
+from .errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from .graph import Blob
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
-from .state import LAST_EPOCH, make_state, read_state
+from .state import LAST_EPOCH, Reader, make_state, read_state
 
 __all__ = ["DataLoader"]
 
@@ -120,7 +120,7 @@ class DataLoader(Generic[BatchT]):
         """
         self._form: Callable[[list[Array]], BatchT]
         wanted, self._form = arrange(blobs)
-        self._names = tuple(blob.name for blob in wanted)
+        self._blobs = tuple(wanted)
         self._life = _OPEN
         self._taking = threading.RLock()  # held by who takes batches or moves the loader
         self._is_busy = False  # its holder is inside a call that must not be entered again
@@ -230,10 +230,39 @@ class DataLoader(Generic[BatchT]):
                 dataclasses.replace(reader, seed=seed, seed_is_default=False)
                 for reader, seed in zip(self._readers, place.seeds, strict=True)
             )
-            self._iterator += 1
-            self._epoch, self._position, self._begun = place.epoch, place.position, None
-            self._epoch, self._position = self._next_place()
-            self._must_seek = True
+            self._go(place.epoch, place.position)
+
+    def seek(self, position: int, *, epoch: int | None = None) -> None:
+        """Makes the next iter() or repeat() begin with batch `position` of an epoch.
+
+        Like load_state_dict() it costs the same for any position of files with an index, and reads
+        a stream, or through a shuffle buffer, up to there.  Iterators made before raise
+        CancelledError from now on.
+
+        Args:
+            position: Batches of the epoch to pass over; all of them mean the next epoch.
+            epoch: The epoch, counted from 0; None: that of `state_dict()`.
+
+        Raises:
+            InvalidArgumentError: There is no such batch or epoch.
+        """
+        with self._taking:
+            self._check_life()
+            self._check_idle()
+            epoch = self._next_place()[0] if epoch is None else epoch
+            most = self._num_batches if self._num_batches >= 0 else LAST_EPOCH
+            for name, value, limit in (("position", position, most), ("epoch", epoch, LAST_EPOCH)):
+                if type(value) is not int or not 0 <= value <= limit:
+                    raise InvalidArgumentError(
+                        f"{name} = {shown(value)}; it must be an int in [0, {limit}]"
+                    )
+            self._go(epoch, position)
+
+    def _go(self, epoch: int, position: int) -> None:
+        self._iterator += 1
+        self._epoch, self._position, self._begun = epoch, position, None
+        self._epoch, self._position = self._next_place()
+        self._must_seek = True
 
     # ---- Facts --------------------------------------------------------------------------------
 
@@ -249,6 +278,16 @@ class DataLoader(Generic[BatchT]):
 
     def __bool__(self) -> bool:
         return True
+
+    @property
+    def blobs(self) -> tuple[Blob, ...]:
+        """The blobs whose arrays a batch has, in order."""
+        return self._blobs
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """What the loader knows about each of its readers: seed, files, records, rank and so on."""
+        return self._readers
 
     @property
     def epoch(self) -> int:
@@ -291,7 +330,7 @@ class DataLoader(Generic[BatchT]):
             f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
             f"prefetch={self._info.prefetch}" + ("" if self._life == _OPEN else f", {self._life}")
         )
-        return f"DataLoader({', '.join(self._names)}; {'; '.join(parts)})"
+        return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
 
     # ---- Life ---------------------------------------------------------------------------------
 

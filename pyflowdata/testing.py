@@ -92,7 +92,7 @@ def run_checks(
         for said in _ask(job):
             _take(report, said, ignore)
             if "job" in said:
-                graph = said
+                graph, report.op = said, said["op"]
         if native is not None and graph:
             sources = [os.fspath(source) for source in native.sources]
             work = Path(folder, "native")

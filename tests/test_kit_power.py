@@ -28,7 +28,7 @@ FAULTS = {
     "filler_wrong": ("filler-differs", r"filler = 1 gives another row"),
     "forgets_last": ("tail-ignored", r"the last \d+ bytes .* is the last record forgotten"),
     "global_state": ("global-state", r"compute\(\) changed the global .* 'unpacked"),
-    "hangs_on_zero_length": ("hang", r"open\(\) did not end within 2000 ms, with .* to zero"),
+    "hangs_on_zero_length": ("hang", r"open\(\) did not end within 2000 ms, with .* a length of 0"),
     "huge_alloc": ("huge-alloc", r"asked host->alloc\(\) for \d{10} bytes, of files that have"),
     "ignores_alloc_failure": ("alloc-failure-ignored", r"used the NULL that host->alloc\(\)"),
     "ignores_read_failure": ("read-failure-ignored", r"host->read\(\) had failed: return the"),
@@ -49,9 +49,10 @@ FAULTS = {
     "writes_into_record": ("writes-into-record", r"wrote into the bytes of record 0, which are"),
     "writes_past_row": ("writes-past-output", r"wrote byte 1 past the end of the \d+ bytes of out"),
     "wrong_status": ("damage-status", r"gives PFD_INVALID_ARGUMENT \(bad data\): damaged data is"),
-    "wrong_struct_size": ("descriptor", r"BoxReader.*struct_size"),
+    "wrong_struct_size": ("descriptor", r"struct_size is 24; it must be sizeof\(pfd_op\)"),
 }
 GOOD = ["good", "good_stream"]
+ONLY_SANITIZED = ["shifts_too_far"]  # what test_kit.py compiles with a sanitizer
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +79,8 @@ def reports(tmp_path_factory, samples):
 
 
 def test_every_plugin_has_its_finding_here():
-    assert sorted(path.stem for path in FOLDER.glob("*.c")) == sorted([*FAULTS, *GOOD])
+    known = sorted([*FAULTS, *GOOD, *ONLY_SANITIZED])
+    assert sorted(path.stem for path in FOLDER.glob("*.c")) == known
     assert len(FAULTS) >= 15
 
 

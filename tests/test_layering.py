@@ -94,6 +94,17 @@ def test_commands_know_nothing_of_each_other():
         assert not imported & set(cli.COMMANDS), f"{path.name} imports another command"
 
 
+def test_integrations_are_on_top():
+    """They take the public face, types, and the graph as data; nothing imports them."""
+    below = "batches errors graph op_functions opening state".split()
+    allowed = {"..", *(f"..{name}" for name in below)}
+    for path in (ROOT / "pyflowdata" / "integrations").glob("*.py"):
+        imported = re.findall(r"^\s*from (\.+\w*) import", path.read_text(), re.M)
+        assert set(imported) <= allowed, f"{path.name} imports {imported}"
+    for path in (ROOT / "pyflowdata").glob("*.py"):
+        assert "integrations" not in path.read_text(), f"{path.name} may not know integrations"
+
+
 def test_python_names_no_op():
     names = "|".join(name for op in OPS for name in (op, op.title().replace("_", "")))
     for path in (ROOT / "pyflowdata").glob("*.py"):

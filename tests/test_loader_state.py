@@ -174,3 +174,55 @@ def test_damaged_state_is_refused(loader, damage, says):
     with pytest.raises(flow.InvalidArgumentError, match=says):
         loader.load_state_dict(damage(state))
     assert loader.state_dict() == state
+
+
+# ---- Seeking ------------------------------------------------------------------------------------
+
+
+def test_seek_is_a_state_with_another_position(loader):
+    expected = [epoch_of_number(0), epoch_of_number(1)]
+    for epoch, position in [(0, 3), (1, 0), (1, 2), (0, 1)]:
+        loader.seek(position, epoch=epoch)
+        state = loader.state_dict()
+        assert (state["epoch"], state["position"]) == (epoch, position)
+        assert epoch_of(loader) == expected[epoch][position:]
+    loader.seek(2)
+    assert loader.state_dict()["epoch"] == 1  # behind the end of epoch 0
+    assert epoch_of(loader) == expected[1][2:]
+
+
+def test_seek_to_the_end_is_the_next_epoch(loader):
+    loader.seek(len(loader))
+    assert epoch_of(loader) == epoch_of_number(1)
+
+
+def test_seek_ends_iterators(loader):
+    batches = iter(loader)
+    next(batches)
+    loader.seek(0)
+    with pytest.raises(flow.CancelledError):
+        next(batches)
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ({"position": 6}, r"position = 6; it must be an int in \[0, 5\]"),
+        ({"position": -1}, "position = -1"),
+        ({"position": 1.0}, "position = 1.0"),
+        ({"position": True}, "position = True"),
+        ({"position": 0, "epoch": -1}, "epoch = -1"),
+        ({"position": 0, "epoch": 2**62 + 1}, "epoch = 4611686018427387905"),
+    ],
+)
+def test_seek_refuses_what_is_no_place(loader, place, text):
+    state = loader.state_dict()
+    with pytest.raises(flow.InvalidArgumentError, match=text):
+        loader.seek(**place)
+    assert loader.state_dict() == state
+
+
+def test_what_a_loader_reads(loader):
+    (reader,) = loader.readers
+    assert (reader.op, reader.seed, reader.records, reader.batch_size) == ("MiniReader", 5, 18, 4)
+    assert [blob.name for blob in loader.blobs] == ["MiniDecoder/x", "MiniDecoder/y"]

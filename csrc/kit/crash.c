@@ -46,26 +46,25 @@ static void tell(const char *id, const char *what, const char *remedy)
 }
 
 static const char *const kinds[] = {
-    [PFD_GUARD_RECORD] = "record",
-    [PFD_GUARD_READ] = "read",
-    [PFD_GUARD_ALLOC] = "alloc",
-    [PFD_GUARD_OUTPUT] = "output",
-    [PFD_GUARD_INPUT] = "input",
-    [PFD_GUARD_ORDINALS] = "ordinals",
+    [PFD_GUARD_RECORD] = "record",       [PFD_GUARD_READ] = "read",
+    [PFD_GUARD_ALLOC] = "alloc",         [PFD_GUARD_OUTPUT] = "output",
+    [PFD_GUARD_INPUT] = "input",         [PFD_GUARD_ORDINALS] = "ordinals",
     [PFD_GUARD_FOUND] = "found-records",
 };
 
 static const char *const remedies[] = {
-    [PFD_GUARD_RECORD] = "a record has record.size bytes and may end right before a forbidden page; "
-                         "compare with record.size before each read, and treat the bytes as const",
+    [PFD_GUARD_RECORD] =
+        "a record has record.size bytes and may end right before a forbidden page; "
+        "compare with record.size before each read, and treat the bytes as const",
     [PFD_GUARD_READ] = "what host->read() gives has the bytes that were asked for, not one more; "
                        "ask for all that is read, and treat the bytes as const",
     [PFD_GUARD_ALLOC] = "host->alloc() gives the bytes that were asked for; ask for more, or stop "
                         "before the end",
     [PFD_GUARD_OUTPUT] = "rows of an output are row_bytes apart, and there are num_rows of them; "
                          "write each row within its own bytes",
-    [PFD_GUARD_INPUT] = "rows of an input are row_bytes apart, there are num_rows of them, and they "
-                        "are const",
+    [PFD_GUARD_INPUT] =
+        "rows of an input are row_bytes apart, there are num_rows of them, and they "
+        "are const",
     [PFD_GUARD_ORDINALS] = "there are n ordinals",
     [PFD_GUARD_FOUND] = "there is room for n records; do not write out[n] or behind",
 };
@@ -154,7 +153,7 @@ static void tell_fault(int signal, const siginfo_t *info, const void *context)
     } else {
         snprintf(what, sizeof what, "crashed (%s)", strsignal(signal));
         tell("crash", what,
-             signal == SIGABRT ? "an op must not abort: return host->fail() instead"
+             signal == SIGABRT  ? "an op must not abort: return host->fail() instead"
              : signal == SIGFPE ? "a division by zero: check numbers from the file first"
                                 : "run with --asan to see where; check sizes and offsets from the "
                                   "file before using them");

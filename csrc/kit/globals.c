@@ -35,7 +35,7 @@ typedef struct watched {
 
 static watched library;
 
-static void add_segment(const ElfW(Phdr) *header)
+static void add_segment(const ElfW(Phdr) * header)
 {
     uintptr_t begin = library.base + header->p_vaddr, end = begin + header->p_memsz;
     if (begin < library.read_only_end && end > library.read_only) {
@@ -86,7 +86,8 @@ void pfd_kit_globals_close(void)
     library = (watched){0};
 }
 
-/* ---- The name of what changed ----------------------------------------------------------------- */
+/* ---- The name of what changed -----------------------------------------------------------------
+ */
 typedef struct mapped_file {
     const uint8_t *data;
     size_t size;
@@ -98,8 +99,8 @@ static int32_t is_inside(const mapped_file *file, uint64_t offset, uint64_t size
 }
 
 /* The object in this table of symbols that an address of the file lies in; NULL: none. */
-static const char *search_table(const mapped_file *file, const ElfW(Shdr) *table,
-                                const ElfW(Shdr) *names, uint64_t address)
+static const char *search_table(const mapped_file *file, const ElfW(Shdr) * table,
+                                const ElfW(Shdr) * names, uint64_t address)
 {
     if (!is_inside(file, table->sh_offset, table->sh_size) ||
         !is_inside(file, names->sh_offset, names->sh_size) || names->sh_size == 0 ||

@@ -27,7 +27,7 @@ typedef struct pfd_guarded {
     int64_t page_bytes;
     uint8_t *data; /* in the pages, at one of their ends */
     int64_t bytes;
-    int32_t kind;     /* PFD_GUARD_*; 0: the entry is free */
+    int32_t kind;     /* PFD_GUARD_*; 0: not in use */
     int32_t released; /* nothing of it may be touched any more */
     int64_t index;    /* of the record, port or call */
     int32_t next;     /* in a list of its owner; -1: the last */

@@ -49,8 +49,7 @@ static pfd_kit_scratch *scratch_of(pfd_kit_call *call, const pfd_scratch *scratc
                                    const char *host_function)
 {
     for (int32_t i = 0; i < 2; i++)
-        if (call->scratches[i] && call->scratches[i]->scratch == scratch)
-            return call->scratches[i];
+        if (call->scratches[i] && call->scratches[i]->scratch == scratch) return call->scratches[i];
     pfd_kit_report(call->run, "foreign-scratch",
                    "%s called host->%s() with a scratch that was not given to this call: a scratch "
                    "ends with the call that it was given to, do not keep it in the source",

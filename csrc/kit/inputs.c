@@ -61,8 +61,7 @@ static pfd_status make_inputs(const upstream *at, const pfd_node *node, const pf
     for (uint32_t i = 0; i < node->op->op->num_inputs; i++) {
         const pfd_blob *blob = &node->inputs[i];
         uint32_t n = blob->node->op->public_op->num_outputs;
-        pfd_tensor *outputs =
-            pfd_scratch_alloc(at->scratch, (int64_t)(n * sizeof(pfd_tensor)));
+        pfd_tensor *outputs = pfd_scratch_alloc(at->scratch, (int64_t)(n * sizeof(pfd_tensor)));
         if (!outputs) return pfd_fail_memory(err, n, "tensors");
         PFD_TRY(evaluate(at, blob->node, outputs, err));
         inputs[i] = &outputs[blob->output];
@@ -101,8 +100,8 @@ static pfd_status evaluate(const upstream *at, const pfd_node *node, pfd_tensor 
 }
 
 pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, int64_t n,
-                               uint64_t random_key, pfd_scratch *scratch,
-                               const pfd_tensor **inputs, pfd_error *err)
+                               uint64_t random_key, pfd_scratch *scratch, const pfd_tensor **inputs,
+                               pfd_error *err)
 {
     return make_inputs(&(upstream){records, n, random_key, scratch}, node, inputs, err);
 }

@@ -35,7 +35,8 @@ static void attempt_close(pfd_kit_call *call, attempt *a)
     *a = (attempt){.n = 0};
 }
 
-/* ---- Before the call --------------------------------------------------------------------------- */
+/* ---- Before the call ---------------------------------------------------------------------------
+ */
 static uint8_t *guard(attempt *a, int32_t kind, int64_t index, int64_t bytes, int64_t alignment,
                       uint8_t fill)
 {
@@ -102,8 +103,7 @@ static int32_t make_output(attempt *a, uint32_t port)
     *out = (pfd_tensor){.struct_size = sizeof *out, .type = *type, .is_ragged = is_ragged(type)};
     int64_t row = out->is_ragged ? (int64_t)sizeof(pfd_ragged_row) : item * shape_size(type);
     uint8_t fill = a->second ? PFD_KIT_FILL_2 : PFD_KIT_FILL_1;
-    uint8_t *memory = guard(a, PFD_GUARD_OUTPUT, port, a->n * row, out->is_ragged ? 8 : item,
-                            fill);
+    uint8_t *memory = guard(a, PFD_GUARD_OUTPUT, port, a->n * row, out->is_ragged ? 8 : item, fill);
     if (!memory) return 0;
     if (out->is_ragged) {
         memset(memory, 0, (size_t)(a->n * row));
@@ -118,8 +118,7 @@ static int32_t make_output(attempt *a, uint32_t port)
 static int32_t copy_ragged(attempt *a, const pfd_tensor *from, pfd_tensor *to, uint32_t port)
 {
     int64_t item = pfd_dtype_size(from->type.dtype);
-    to->rows = (void *)guard(a, PFD_GUARD_INPUT, port,
-                             a->n * (int64_t)sizeof *to->rows, 8, 0);
+    to->rows = (void *)guard(a, PFD_GUARD_INPUT, port, a->n * (int64_t)sizeof *to->rows, 8, 0);
     if (!to->rows) return 0;
     for (int64_t i = 0; i < a->n; i++) {
         to->rows[i] = from->rows[i];
@@ -135,8 +134,8 @@ static int32_t copy_input(attempt *a, const pfd_tensor *from, pfd_tensor *to, ui
     *to = *from;
     if (from->is_ragged) return copy_ragged(a, from, to, port);
     /* Written to by no op: only the pages are read-only. */
-    const uint8_t *copy = guarded_copy(a, PFD_GUARD_INPUT, port, from->data,
-                                       a->n * from->row_bytes, pfd_dtype_size(from->type.dtype));
+    const uint8_t *copy = guarded_copy(a, PFD_GUARD_INPUT, port, from->data, a->n * from->row_bytes,
+                                       pfd_dtype_size(from->type.dtype));
     to->data = (uint8_t *)(uintptr_t)copy;
     return copy != NULL;
 }
@@ -157,14 +156,14 @@ static int32_t attempt_open(pfd_kit_call *call, attempt *a, const pfd_record *re
     return copy_records(call, a, records);
 }
 
-/* ---- The call ------------------------------------------------------------------------------------ */
+/* ---- The call
+ * ------------------------------------------------------------------------------------ */
 static void check_around_outputs(pfd_kit_call *call, const attempt *a)
 {
     for (uint32_t i = 0; i < a->node->op->op->num_outputs; i++) {
         int64_t outside = pfd_guard_changed(a->regions[i]);
         if (outside)
-            pfd_kit_report(call->run,
-                           outside < 0 ? "writes-before-output" : "writes-past-output",
+            pfd_kit_report(call->run, outside < 0 ? "writes-before-output" : "writes-past-output",
                            "compute() wrote %" PRId64 " bytes %s the %" PRId64
                            " rows of output '%s': these are the rows of another thread; write "
                            "row i at data + i * row_bytes, i from 0",
@@ -203,7 +202,8 @@ static pfd_status attempt_run(pfd_kit_call *call, attempt *a, pfd_error *err)
     return status;
 }
 
-/* ---- What it wrote ------------------------------------------------------------------------------- */
+/* ---- What it wrote
+ * ------------------------------------------------------------------------------- */
 static const char *shape_fault(const pfd_row_type *type, const pfd_ragged_row *row)
 {
     int64_t product = 1, varying = 0, fixed = 1;
@@ -268,8 +268,8 @@ static uint64_t hash_row(pfd_kit_call *call, const attempt *a, int64_t row)
     return hash | 2;
 }
 
-static void report_unwritten(pfd_kit_call *call, const char *output, int64_t row,
-                             int64_t ordinal, int64_t first, int64_t unwritten, int64_t row_bytes)
+static void report_unwritten(pfd_kit_call *call, const char *output, int64_t row, int64_t ordinal,
+                             int64_t first, int64_t unwritten, int64_t row_bytes)
 {
     if (unwritten == row_bytes)
         pfd_kit_report(call->run, "row-unwritten",
@@ -329,9 +329,8 @@ static void compare(pfd_kit_call *call, const attempt *a, const attempt *b)
         }
 }
 
-static pfd_status compute_again(pfd_kit_call *call, const attempt *first,
-                                const pfd_record *records, const pfd_tensor *const *inputs,
-                                pfd_error *err)
+static pfd_status compute_again(pfd_kit_call *call, const attempt *first, const pfd_record *records,
+                                const pfd_tensor *const *inputs, pfd_error *err)
 {
     attempt again = {.node = first->node, .n = first->n, .second = 1};
     pfd_status status = PFD_OK;

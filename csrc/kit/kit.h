@@ -105,8 +105,8 @@ uint64_t pfd_kit_hash_record(pfd_kit_call *call, const pfd_record *record);
 /* inputs.c: the tensors that a node's inputs are for these records, computed plainly in memory of
  * the scratch. */
 pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, int64_t n,
-                               uint64_t random_key, pfd_scratch *scratch,
-                               const pfd_tensor **inputs, pfd_error *err);
+                               uint64_t random_key, pfd_scratch *scratch, const pfd_tensor **inputs,
+                               pfd_error *err);
 /* The only reader that a node depends on, or is; NULL: there are several. */
 const pfd_node *pfd_kit_reader_of(const pfd_node *node);
 

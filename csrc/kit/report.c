@@ -39,8 +39,8 @@ static void report_status(pfd_kit_run_state *run, const char *function, pfd_stat
                        "PFD_PENDING: return PFD_OK or what host->fail() returned",
                        function, status);
     else if (status == PFD_OK && atomic_load(&run->injected))
-        pfd_kit_report(run, run->options->fail_alloc ? "alloc-failure-ignored"
-                                                     : "read-failure-ignored",
+        pfd_kit_report(run,
+                       run->options->fail_alloc ? "alloc-failure-ignored" : "read-failure-ignored",
                        "%s returned PFD_OK though host->%s() had failed: return the failure "
                        "(\"%.200s\") instead of going on",
                        function, run->options->fail_alloc ? "alloc" : "read", err->message);

@@ -24,18 +24,26 @@ typedef struct kit_round {
 static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
 {
     const char *wrong = NULL;
-    if (o->struct_size != sizeof *o) wrong = "struct_size";
-    else if (o->order < PFD_KIT_FORWARD || o->order > PFD_KIT_STREAM) wrong = "order";
-    else if (o->range < 1 || o->range > 1024) wrong = "range";
-    else if (o->most_records < 2) wrong = "most_records";
-    else if (o->num_threads < 1 || o->num_threads > 64) wrong = "num_threads";
-    else if (o->rounds < 1) wrong = "rounds";
-    else if (o->capacity < 0 || (o->capacity > 0 && (!o->records || !o->rows))) wrong = "capacity";
+    if (o->struct_size != sizeof *o)
+        wrong = "struct_size";
+    else if (o->order < PFD_KIT_FORWARD || o->order > PFD_KIT_STREAM)
+        wrong = "order";
+    else if (o->range < 1 || o->range > 1024)
+        wrong = "range";
+    else if (o->most_records < 2)
+        wrong = "most_records";
+    else if (o->num_threads < 1 || o->num_threads > 64)
+        wrong = "num_threads";
+    else if (o->rounds < 1)
+        wrong = "rounds";
+    else if (o->capacity < 0 || (o->capacity > 0 && (!o->records || !o->rows)))
+        wrong = "capacity";
     if (!wrong) return PFD_OK;
     return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s of pfd_kit_options is out of range", wrong);
 }
 
-/* ---- A reader upstream ------------------------------------------------------------------------- */
+/* ---- A reader upstream -------------------------------------------------------------------------
+ */
 static pfd_status gather_stream(kit_round *round, pfd_kit_call *call, pfd_kit_scratch *scratch,
                                 pfd_error *err)
 {
@@ -61,13 +69,14 @@ static pfd_status gather(kit_round *round, pfd_kit_call *call, pfd_error *err)
     if (round->source.size < 0) return gather_stream(round, call, &scratch, err);
     for (int64_t i = 0; i < round->n; i++) {
         int64_t ordinal = pfd_kit_ordinal(i, round->n, round->source.size);
-        PFD_TRY(pfd_kit_source_at(call, &round->source, &ordinal, 1, &scratch,
-                                  &round->gathered[i], err));
+        PFD_TRY(pfd_kit_source_at(call, &round->source, &ordinal, 1, &scratch, &round->gathered[i],
+                                  err));
     }
     return PFD_OK;
 }
 
-/* ---- A round -------------------------------------------------------------------------------------- */
+/* ---- A round
+ * -------------------------------------------------------------------------------------- */
 static void *visit_in_thread(void *ctx)
 {
     pfd_kit_visit *visit = ctx;
@@ -106,9 +115,9 @@ static pfd_status visit_in_threads(kit_round *round, pfd_error *err)
 static pfd_status visit_all(kit_round *round, pfd_error *err)
 {
     const pfd_kit_options *o = round->run->options;
-    int32_t is_stream = !round->gathered && (round->source.size < 0 ||
-                                             (o->order == PFD_KIT_STREAM &&
-                                              round->source.methods.next));
+    int32_t is_stream =
+        !round->gathered &&
+        (round->source.size < 0 || (o->order == PFD_KIT_STREAM && round->source.methods.next));
     if (o->num_threads > 1 && !is_stream) return visit_in_threads(round, err);
     pfd_kit_visit visit = make_visit(round, 0);
     if (!pfd_kit_visit_open(&visit)) {
@@ -157,7 +166,8 @@ static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes
     return is_fault_of_op && run->result->status != PFD_OK ? PFD_OK : status;
 }
 
-/* ---- The interface --------------------------------------------------------------------------------- */
+/* ---- The interface
+ * --------------------------------------------------------------------------------- */
 static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
 {
     /* The first rounds fill caches, also those of malloc(). */
@@ -180,7 +190,6 @@ static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashe
         pfd_kit_usage_compare(run, usages, half);
     }
     pfd_kit_globals_close();
-    pfd_guard_drain();
     return status;
 }
 
@@ -190,8 +199,7 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     PFD_TRY(check_options(options, err));
-    if (!blob || !blob->node)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT, "the blob has no node");
+    if (!blob || !blob->node) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the blob has no node");
     if (!pfd_kit_reader_of(blob->node))
         return pfd_fail(err, PFD_UNSUPPORTED,
                         "several readers are upstream of %s; check it with inputs of one reader",

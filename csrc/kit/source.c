@@ -17,8 +17,8 @@ static pfd_status open_files(pfd_kit_source *source, pfd_error *err)
     const pfd_file_attrs *attrs = pfd_attrs_struct(source->node->file_attrs);
     pfd_part_files parts = {0};
     PFD_TRY(pfd_part_files_find(attrs, &parts, err));
-    pfd_status status = pfd_input_files_open(parts.paths, parts.size, attrs->file_access,
-                                             &source->files, err);
+    pfd_status status =
+        pfd_input_files_open(parts.paths, parts.size, attrs->file_access, &source->files, err);
     pfd_part_files_free(&parts);
     if (status == PFD_OK) source->list = pfd_input_files_list(source->files, &source->num_files);
     return status;
@@ -90,7 +90,8 @@ void pfd_kit_source_close(pfd_kit_call *call, pfd_kit_source *source)
     *source = (pfd_kit_source){.size = -1};
 }
 
-/* ---- Records ----------------------------------------------------------------------------------- */
+/* ---- Records -----------------------------------------------------------------------------------
+ */
 uint64_t pfd_kit_hash_record(pfd_kit_call *call, const pfd_record *record)
 {
     call->reading = "record";
@@ -143,8 +144,8 @@ static pfd_status check_records(pfd_kit_call *call, const pfd_kit_source *source
                                 const int64_t *ordinals, int64_t n, pfd_error *err)
 {
     for (int64_t i = 0; i < n; i++)
-        PFD_TRY(check_record(call, source, function, &records[i], ordinals ? ordinals[i] : -1,
-                             err));
+        PFD_TRY(
+            check_record(call, source, function, &records[i], ordinals ? ordinals[i] : -1, err));
     return PFD_OK;
 }
 
@@ -165,10 +166,8 @@ static pfd_status checked_at(pfd_kit_call *call, const pfd_kit_source *source,
     memcpy(copy, ordinals, (size_t)n * sizeof *ordinals);
     pfd_guard_make_read_only(asked);
     pfd_kit_enter(call, "at()", scratch);
-    pfd_status status =
-        pfd_kit_leave(call,
-                      source->methods.at(source->self, copy, n, scratch->scratch, records, err),
-                      err);
+    pfd_status status = pfd_kit_leave(
+        call, source->methods.at(source->self, copy, n, scratch->scratch, records, err), err);
     if (status == PFD_OK) status = check_records(call, source, "at()", records, ordinals, n, err);
     if (status == PFD_OK) memcpy(out, records, (size_t)bytes);
     pfd_guard_release(asked);
@@ -182,8 +181,7 @@ pfd_status pfd_kit_source_at(pfd_kit_call *call, const pfd_kit_source *source,
 {
     pfd_error_init(err);
     if (source->is_checked) return checked_at(call, source, ordinals, n, scratch, out, err);
-    pfd_status status =
-        source->methods.at(source->self, ordinals, n, scratch->scratch, out, err);
+    pfd_status status = source->methods.at(source->self, ordinals, n, scratch->scratch, out, err);
     return pfd_check_returned(status, "at", err);
 }
 
@@ -196,8 +194,7 @@ static pfd_status checked_next(pfd_kit_call *call, const pfd_kit_source *source,
     if (found < 0) return pfd_fail_memory(err, bytes, "records");
     pfd_record *records = (void *)pfd_guard_at(found)->data;
     pfd_kit_enter(call, "next()", scratch);
-    pfd_status status =
-        source->methods.next(source->self, most, scratch->scratch, records, n, err);
+    pfd_status status = source->methods.next(source->self, most, scratch->scratch, records, n, err);
     if (status == PFD_END && err->status == PFD_OK) {
         (void)pfd_kit_leave(call, PFD_OK, err);
         if (*n != 0)
@@ -211,8 +208,8 @@ static pfd_status checked_next(pfd_kit_call *call, const pfd_kit_source *source,
     }
     if (status == PFD_OK && (*n < 1 || *n > most)) {
         pfd_kit_report(call->run, "next-count",
-                       "next() returned PFD_OK and *n = %" PRId64
-                       "; it must be 1 to max (%" PRId64 ") records, or PFD_END at the end",
+                       "next() returned PFD_OK and *n = %" PRId64 "; it must be 1 to max (%" PRId64
+                       ") records, or PFD_END at the end",
                        *n, most);
         status = pfd_fail(err, PFD_INTERNAL, "a wrong number of records");
     }

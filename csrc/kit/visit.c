@@ -31,7 +31,8 @@ void pfd_kit_visit_close(pfd_kit_visit *visit)
     pfd_kit_active = NULL;
 }
 
-/* ---- What was found ---------------------------------------------------------------------------- */
+/* ---- What was found ----------------------------------------------------------------------------
+ */
 static const char *against(const pfd_kit_visit *visit)
 {
     if (visit->call.run->options->num_threads > 1) return "by several threads at once";
@@ -77,7 +78,8 @@ static void count_failed(pfd_kit_visit *visit)
     pthread_mutex_unlock(visit->hashes.lock);
 }
 
-/* ---- Computing ----------------------------------------------------------------------------------- */
+/* ---- Computing
+ * ----------------------------------------------------------------------------------- */
 static pfd_status compute_rows(pfd_kit_visit *visit, const pfd_record *records,
                                const int64_t *indices, int64_t n);
 
@@ -101,12 +103,12 @@ static pfd_status compute_rows(pfd_kit_visit *visit, const pfd_record *records,
         rows[0] = 1;
         status = PFD_OK;
     }
-    for (int64_t i = 0; status == PFD_OK && i < n; i++)
-        note(visit, indices[i], found[i], rows[i]);
+    for (int64_t i = 0; status == PFD_OK && i < n; i++) note(visit, indices[i], found[i], rows[i]);
     return status;
 }
 
-/* ---- Random access -------------------------------------------------------------------------------- */
+/* ---- Random access
+ * -------------------------------------------------------------------------------- */
 static pfd_status visit_range(pfd_kit_visit *visit, const int64_t *indices, int64_t n)
 {
     const pfd_kit_visit *v = visit;
@@ -164,7 +166,8 @@ pfd_status pfd_kit_visit_records(pfd_kit_visit *visit)
     return PFD_OK;
 }
 
-/* ---- Streams --------------------------------------------------------------------------------------- */
+/* ---- Streams
+ * --------------------------------------------------------------------------------------- */
 static int32_t is_plain(const pfd_kit_run_state *run)
 {
     const pfd_kit_options *o = run->options;
@@ -203,8 +206,7 @@ static pfd_status seek_behind(pfd_kit_visit *visit, int64_t *position, int64_t *
     note(visit, *position, 1, 1);
     count_failed(visit);
     ++*position;
-    pfd_status status =
-        pfd_kit_source_seek(&visit->call, visit->source, *position, &visit->err);
+    pfd_status status = pfd_kit_source_seek(&visit->call, visit->source, *position, &visit->err);
     return status == PFD_CORRUPT_DATA ? PFD_END : status; /* nothing can be reached behind it */
 }
 

@@ -175,15 +175,15 @@ static pfd_status add_op(const pfd_op *author, const char *origin, int64_t place
     if (!op) return pfd_fail_memory(err, (int64_t)sizeof *op, "the registry");
     op->author = author;
     op->origin = origin;
-    const pfd_registered_op *old = place < registry.size ? registry.ops[place] : NULL;
-    pfd_status status = register_op(author, op, old, err);
+    op->former = place < registry.size ? registry.ops[place] : NULL;
+    pfd_status status = register_op(author, op, op->former, err);
     if (status != PFD_OK) {
         free_op(op);
         return status;
     }
     registry.ops[place] = op;
     registry.names[place] = op->op->name;
-    if (!old) registry.size++;
+    if (!op->former) registry.size++;
     return PFD_OK;
 }
 

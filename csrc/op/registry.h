@@ -16,6 +16,7 @@ typedef struct pfd_registered_op {
     const pfd_op *op;        /* the same, with all fields of this library */
     const pfd_op *public_op; /* the user's; for an op that is no reader, the same pointer as op */
     const char *origin;      /* "built in", or the path of the plugin */
+    const struct pfd_registered_op *former; /* whose place it took, which nodes may use; or NULL */
 } pfd_registered_op;
 
 /* NULL and an error with the nearest names when there is none.  The registry is built at the first

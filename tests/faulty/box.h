@@ -27,7 +27,7 @@ typedef struct box {
     const pfd_file *const *files;
     box_entry *entries;
     int64_t size, capacity;
-    int64_t position;   /* of a stream */
+    int64_t position;    /* of a stream */
     const uint8_t *kept; /* for faults */
     int fd;              /* for faults */
 } box;
@@ -89,14 +89,14 @@ BOX_UNUSED static pfd_status box_index_file(box *self, const pfd_open_args *args
         if (status != PFD_OK) return status;
         int64_t size = box_u32(frame);
         if (size < 4 || size > 4 + BOX_WIDTH || size > file->size - at - 4)
-            return args->host->fail_file(err, file, at, PFD_CORRUPT_DATA,
-                                         "a record of %u bytes", (unsigned)size);
+            return args->host->fail_file(err, file, at, PFD_CORRUPT_DATA, "a record of %u bytes",
+                                         (unsigned)size);
         status = box_add(self, (box_entry){index, (int32_t)i, at + 4, size}, err);
         at += 4 + size;
     }
     if (status == PFD_OK && at != file->size)
-        status = args->host->fail_file(err, file, at, PFD_CORRUPT_DATA,
-                                       "bytes behind the last record");
+        status =
+            args->host->fail_file(err, file, at, PFD_CORRUPT_DATA, "bytes behind the last record");
     return status;
 }
 
@@ -133,8 +133,8 @@ BOX_UNUSED static pfd_status box_find(box *self, int64_t ordinal, pfd_scratch *s
 {
     const box_entry *entry = &self->entries[ordinal];
     const uint8_t *data;
-    pfd_status status = self->host->read(self->files[entry->file], entry->offset, entry->size,
-                                         scratch, &data, err);
+    pfd_status status =
+        self->host->read(self->files[entry->file], entry->offset, entry->size, scratch, &data, err);
     if (status == PFD_OK)
         *out = (pfd_record){data, entry->size, entry->offset, ordinal, entry->file, 0};
     return status;
@@ -192,8 +192,7 @@ BOX_UNUSED static pfd_status box_verify(const pfd_compute_args *args, int64_t ro
 {
     const pfd_record *record = &args->records[row];
     if (record->size < 4 || record->size > 4 + BOX_WIDTH ||
-        box_check(box_number(record), record->data + 4, record->size - 4) !=
-            box_u32(record->data))
+        box_check(box_number(record), record->data + 4, record->size - 4) != box_u32(record->data))
         return args->host->fail_row(err, row, 0, PFD_CORRUPT_DATA, "the checksum is another one");
     return PFD_OK;
 }

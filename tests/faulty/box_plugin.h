@@ -50,16 +50,11 @@ static const pfd_port box_outputs[] = {
 };
 
 static const pfd_op box_op = {
-    (uint32_t)(BOX_OP_SIZE),
-    sizeof(pfd_attr),
-    sizeof(pfd_port),
-    .flags = PFD_READS_FILES,
-    .name = "BoxReader",
-    .doc = "Reads box files.",
-    .outputs = box_outputs,
-    .num_outputs = PFD_COUNT(box_outputs),
-    .infer = box_infer,
-    .open = BOX_OPEN,
+    (uint32_t)(BOX_OP_SIZE), sizeof(pfd_attr),
+    sizeof(pfd_port),        .flags = PFD_READS_FILES,
+    .name = "BoxReader",     .doc = "Reads box files.",
+    .outputs = box_outputs,  .num_outputs = PFD_COUNT(box_outputs),
+    .infer = box_infer,      .open = BOX_OPEN,
     .compute = BOX_COMPUTE,
 };
 

@@ -7,7 +7,8 @@ static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
         pfd_status status = box_verify(args, row, err);
         if (status != PFD_OK) return status;
         box_write(args, row);
-        if (args->records[row].filler) memset(args->outputs[0]->data + row * BOX_WIDTH, 0, BOX_WIDTH);
+        if (args->records[row].filler)
+            memset(args->outputs[0]->data + row * BOX_WIDTH, 0, BOX_WIDTH);
     }
     return PFD_OK;
 }

@@ -4,7 +4,8 @@
 static pfd_status faulty_seek(void *source, int64_t epoch, int64_t position, pfd_error *err)
 {
     box *self = source;
-    return position == 0 || position >= self->size ? box_seek(source, epoch, position, err) : PFD_OK;
+    return position == 0 || position >= self->size ? box_seek(source, epoch, position, err)
+                                                   : PFD_OK;
 }
 
 #define BOX_STREAM

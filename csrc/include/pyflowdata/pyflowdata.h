@@ -240,7 +240,7 @@ typedef struct pfd_kit_options {
     pfd_status fail_read_with;  /* PFD_IO or PFD_CORRUPT_DATA */
     int32_t cancelled;          /* 1: is_cancelled() says so */
     int32_t filler;             /* 1: every second record is marked as filler */
-    int32_t num_threads;        /* in one source at once; with more than 1 some checks are left out */
+    int32_t num_threads;        /* in one source at once; above 1 some checks are left out */
     int32_t rounds;             /* open to close, >= 1; from 6 on leaks are looked for */
     int32_t twice;              /* 1: every compute() is called twice, and has to agree */
     int32_t watch_globals;      /* 1: from the second round on, the plugin's global memory */
@@ -278,8 +278,8 @@ typedef struct pfd_kit_result {
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
                        pfd_error *err);
 
-/* The i-th file that the reader behind a blob would read; PFD_END past the last one. `path` has room
- * for `size` bytes. */
+/* The i-th file that the reader behind a blob would read; PFD_END past the last one.  `path` has
+ * room for `size` bytes. */
 pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
 /* ---- Benchmark of ops ---------------------------------------------------------------------------
  *

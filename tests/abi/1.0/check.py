@@ -49,6 +49,27 @@ for access in ("random", "stream"):
 shuffled = rows(plugin.V1Bytes(**files, batch_size=4, random_shuffle=True, seed=1))[0]
 assert shuffled != data and sorted(shuffled) == sorted(data)
 
+# Framed records and records of one size
+(folder / "frames-0").write_bytes(b"\x03abc\x00\x01d")
+(folder / "frames-1").write_bytes(b"\x02!?\x02ef")
+frames = {"data_dir": str(folder), "part_name_prefix": "frames-", "data_part_num": 2}
+first, size = plugin.V1Frames(**frames, batch_size=4, on_error="skip")
+assert rows(first, size) == [[*b"ade"], [3, 1, 2]]
+try:
+    rows(*plugin.V1Frames(**frames, batch_size=4))
+    raise SystemExit("a damaged record was read")
+except flow.CorruptDataError as failure:
+    assert failure.file == str(folder / "frames-1") and failure.byte == 1, failure
+(folder / "frames-1").write_bytes(b"\x02ef\xff")
+try:
+    rows(*plugin.V1Frames(**frames, batch_size=4))
+    raise SystemExit("a damaged frame was passed over")
+except flow.CorruptDataError as failure:
+    assert failure.byte == 3 and "no frame has 255 bytes" in str(failure), failure
+(folder / "fixed-0").write_bytes(b"HHabcdef.")
+fixed = {"data_dir": str(folder), "part_name_prefix": "fixed-", "data_part_num": 1}
+assert rows(*plugin.V1Fixed(**fixed, batch_size=4)) == [[*b"ad"], [3, 3]]
+
 # Random numbers, scratch, aliases
 noise = [
     rows(flow.user_op_builder("n").Op("v1_random").Input("in", one).Output("out").Build()

@@ -202,6 +202,81 @@ static const pfd_op pfd_op_bytes = {
     .compute = bytes_compute,
 };
 
+/* ---- V1Frames: a byte that says the size, then as many bytes; a size of 0 is padding ---- */
+
+static const pfd_port size_outputs[] = {{"first", "The first byte."}, {"size", "The bytes."}};
+
+static pfd_status size_infer(const pfd_infer_args *args, pfd_error *err)
+{
+    (void)err;
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8};
+    args->outputs[1] = (pfd_row_type){.dtype = PFD_INT64};
+    return PFD_OK;
+}
+
+static pfd_status size_compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        const pfd_record *record = &args->records[row];
+        if (record->data[0] == '!')
+            return args->host->fail_row(err, row, 0, PFD_CORRUPT_DATA, "it cries");
+        args->outputs[0]->data[row] = record->data[0];
+        ((int64_t *)(void *)args->outputs[1]->data)[row] = record->size;
+    }
+    return PFD_OK;
+}
+
+static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
+{
+    const uint8_t *size;
+    pfd_status status = args->host->read(args->file, args->offset, 1, args->scratch, &size, err);
+    if (status != PFD_OK) return status;
+    if (*size == 255) return args->host->fail(err, PFD_CORRUPT_DATA, "no frame has 255 bytes");
+    out->is_record = *size > 0;
+    out->data = args->offset + 1;
+    out->size = *size;
+    out->next = args->offset + 1 + *size;
+    return PFD_OK;
+}
+
+static pfd_status frames_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    static const pfd_framing framing = {PFD_SIZE(pfd_framing), frame};
+    return args->host->open_frames(args, &framing, out, err);
+}
+
+static const pfd_op pfd_op_frames = {
+    PFD_OP_SIZES,
+    .name = "V1Frames",
+    .doc = "Reads frames.",
+    .flags = PFD_READS_FILES,
+    .outputs = size_outputs,
+    .num_outputs = PFD_COUNT(size_outputs),
+    .infer = size_infer,
+    .open = frames_open,
+    .compute = size_compute,
+};
+
+/* ---- V1Fixed: a header of 2 bytes, records of 3, a footer of 1 ---- */
+
+static pfd_status fixed_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    pfd_fixed_layout layout = {PFD_SIZE(pfd_fixed_layout), 2, 3, 1};
+    return args->host->open_fixed(args, &layout, out, err);
+}
+
+static const pfd_op pfd_op_fixed = {
+    PFD_OP_SIZES,
+    .name = "V1Fixed",
+    .doc = "Reads records of three bytes.",
+    .flags = PFD_READS_FILES,
+    .outputs = size_outputs,
+    .num_outputs = PFD_COUNT(size_outputs),
+    .infer = size_infer,
+    .open = fixed_open,
+    .compute = size_compute,
+};
+
 /* ---- V1Noise: a random number of the record, by way of the scratch ---- */
 
 static const pfd_port noise_inputs[] = {{"in", "Any rows."}};
@@ -278,4 +353,5 @@ static const pfd_op pfd_op_rank = {
     .compute = rank_compute,
 };
 
-PFD_PLUGIN("abi", "1.0", &pfd_op_lines, &pfd_op_groups, &pfd_op_bytes, &pfd_op_noise, &pfd_op_rank)
+PFD_PLUGIN("abi", "1.0", &pfd_op_lines, &pfd_op_groups, &pfd_op_bytes, &pfd_op_frames,
+           &pfd_op_fixed, &pfd_op_noise, &pfd_op_rank)

@@ -1,0 +1,1 @@
+"""Hand-over to training frameworks; each module needs its own package."""

@@ -1,0 +1,469 @@
+"""Batches as jax arrays: on one device, or sharded over the devices of all processes.
+
+    from pyflowdata.integrations.jax import JaxLoader, rank_and_world_size
+
+    sharding = NamedSharding(mesh, PartitionSpec("data"))
+    rank, world_size = rank_and_world_size(sharding, batch_size=256)
+    x, y = ...                                    # of readers with this rank and world_size
+    with JaxLoader(flow.DataLoader(x, y), sharding) as loader:
+        for x_batch, y_batch in loader:           # jax arrays, each the whole batch of 256 rows
+            ...
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import itertools
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar, cast, overload
+
+import jax
+import numpy as np
+
+from .. import Blob, DataLoader, InvalidArgumentError, UnsupportedError
+from ..batches import Array
+from ..errors import shown
+from ..graph import reader_nodes
+from ..state import Reader
+
+__all__ = ["JaxLoader", "rank_and_world_size"]
+
+BatchT = TypeVar("BatchT")
+Where: TypeAlias = "jax.sharding.Sharding | jax.Device | None"
+
+_AHEAD = 1  # batches that are on their way to the devices while the one before is in use
+
+
+class JaxLoader(Generic[BatchT]):
+    """Moves the batches of a DataLoader to devices, one batch ahead of its use.
+
+    A batch has the form that the DataLoader gives it, with jax arrays in place of NumPy arrays.
+    Nothing is copied in host memory: on the CPU backend a jax array is the loader's own memory,
+    where XLA can use it as it lies, and keeps it as long as the array, or one that shares its
+    memory, is held.  For other devices the memory is kept until the transfer is done.
+
+    The DataLoader is taken over: take batches, states and epochs from here only, and close this.
+    Several threads may use it; they take turns.
+
+    Attributes:
+        loader: The DataLoader, for stats(), skipped and readers.
+    """
+
+    loader: DataLoader[Any]
+
+    @overload
+    def __init__(
+        self: JaxLoader[jax.Array],
+        loader: DataLoader[Array],
+        sharding: Where = ...,
+        *,
+        narrow: bool = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: JaxLoader[tuple[jax.Array, ...]],
+        loader: DataLoader[tuple[Array, ...]],
+        sharding: Where = ...,
+        *,
+        narrow: bool = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: JaxLoader[dict[str, jax.Array]],
+        loader: DataLoader[dict[str, Array]],
+        sharding: Where = ...,
+        *,
+        narrow: bool = ...,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        loader: DataLoader[Any],
+        sharding: Where = None,
+        *,
+        narrow: bool = False,
+    ) -> None:
+        """Checks that the batches of the loader fit the sharding.
+
+        Args:
+            loader: Its position is where this goes on.
+            sharding: Over which devices a batch is spread, its first dimension being the rows; of
+                all processes, if it has devices of several.  The arrays then have the rows of the
+                whole batch.  A device, or None for jax's default device: the arrays have the rows
+                of this process, on that device.
+            narrow: What happens to 64-bit numbers while jax_enable_x64 is off.  jax would make
+                them float32, int32 and uint32, and drop the upper bits of integers.  False: that
+                is an error here.  True: they are converted, and what does not fit is an error.
+
+        Raises:
+            InvalidArgumentError: Rank and world size of a reader do not fit the sharding; not
+                every batch is known to have all its rows where jax needs them; or a blob has 64
+                bits and narrow is False.
+        """
+        if not isinstance(loader, DataLoader):
+            raise InvalidArgumentError(
+                f"a {type(loader).__name__} was given; a JaxLoader takes a pyflowdata.DataLoader"
+            )
+        if not isinstance(sharding, (jax.sharding.Sharding, jax.Device, type(None))):
+            raise InvalidArgumentError(
+                f"sharding = {shown(sharding)} ({type(sharding).__name__}); it must be a "
+                "jax.sharding.Sharding, such as a NamedSharding, a jax.Device, or None"
+            )
+        self.loader = loader
+        self._sharding = sharding
+        self._whole = sharding if isinstance(sharding, jax.sharding.Sharding) else None
+        self._dtypes = [_device_dtype(blob, narrow) for blob in loader.blobs]
+        if self._whole is not None:
+            _check_sharding(loader, self._whole)
+        self._taking = threading.RLock()
+        self._is_busy = False  # its holder is inside a call that must not be entered again
+        self._batches: _JaxBatches | None = None  # the iterator that may go on
+        self._state = loader.state_dict()
+        self._epoch = loader.epoch
+
+    # ---- Epochs -------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[BatchT]:
+        """Begins the epoch after the one begun last; after load_state_dict() continues there."""
+        with self._turn():
+            if self.loader.epoch != self._epoch:  # begun by a batch that was only taken ahead
+                self.loader.seek(0, epoch=self._epoch + 1)
+            return self._begin(iter(self.loader))
+
+    def repeat(self) -> Iterator[BatchT]:
+        """Batches without end, epoch after epoch, from where the loader is."""
+        with self._turn():
+            if self.loader.state_dict() != self._state:  # a batch was taken ahead
+                self.loader.seek(self._state["position"], epoch=self._state["epoch"])
+            return self._begin(self.loader.repeat())
+
+    def _begin(self, batches: Iterator[Any]) -> Iterator[Any]:
+        self._batches = _JaxBatches(self, batches)
+        self._state, self._epoch = self.loader.state_dict(), self.loader.epoch
+        return self._batches
+
+    # ---- State --------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """As DataLoader.state_dict(); the batch that is on its way to devices does not count."""
+        return copy.deepcopy(self._state)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """As DataLoader.load_state_dict()."""
+        with self._turn():
+            self.loader.load_state_dict(state)
+            self._batches = None
+            self._state, self._epoch = self.loader.state_dict(), self.loader.epoch
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        with self._taking:
+            if self._is_busy:
+                raise UnsupportedError(
+                    "this thread is inside a call of the JaxLoader already, and a signal "
+                    "handler or __del__ called it again; there only close() and state_dict() may "
+                    "be used"
+                )
+            self._is_busy = True
+            try:
+                yield
+            finally:
+                self._is_busy = False
+
+    # ---- Facts and life -----------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """As len() of the DataLoader."""
+        return len(self.loader)
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the batch delivered last; before it, the one that was or will be begun."""
+        return self._epoch
+
+    def __repr__(self) -> str:
+        where = self._sharding if self._sharding is not None else "the default device"
+        return f"JaxLoader({self.loader!r}, {where})"
+
+    def close(self) -> None:
+        """Closes the DataLoader.  Arrays that are held stay valid."""
+        self._batches = None
+        self.loader.close()
+
+    def __enter__(self) -> JaxLoader[BatchT]:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    # ---- Hand-over ----------------------------------------------------------------------------
+
+    def _put(self, batch: Any) -> Any:
+        """A batch in its form, with jax arrays."""
+        if isinstance(batch, dict):
+            return dict(zip(batch, self._put_all(batch.values()), strict=True))
+        if isinstance(batch, tuple):
+            return tuple(self._put_all(batch))
+        return self._put_all([batch])[0]
+
+    def _put_all(self, arrays: Any) -> list[jax.Array]:
+        blobs = self.loader.blobs
+        hosts = [
+            _narrowed(blob, array, dtype)
+            for blob, array, dtype in zip(blobs, arrays, self._dtypes, strict=True)
+        ]
+        placed = self._placed(hosts)
+        for blob, array, dtype in zip(blobs, placed, self._dtypes, strict=True):
+            if array.dtype != dtype:
+                raise UnsupportedError(
+                    f"blob '{blob.name}' was to become {dtype} and jax made it {array.dtype}: "
+                    "jax_enable_x64 was changed after the JaxLoader was made"
+                )
+        return placed
+
+    def _placed(self, hosts: list[Array]) -> list[jax.Array]:
+        sharding = self._whole
+        if sharding is None:
+            return cast("list[jax.Array]", jax.device_put(hosts, self._sharding))
+        for blob, host in zip(self.loader.blobs, hosts, strict=True):
+            self._check_rows(blob, len(host))
+        if sharding.is_fully_addressable:
+            return cast("list[jax.Array]", jax.device_put(hosts, sharding))
+        return [
+            jax.make_array_from_process_local_data(sharding, host, blob.shape)
+            for blob, host in zip(self.loader.blobs, hosts, strict=True)
+        ]
+
+    def _check_rows(self, blob: Blob, rows: int) -> None:
+        assert self._whole is not None
+        if rows * self.loader.readers[0].world_size == blob.batch_size:
+            return
+        if not (self._whole.is_fully_addressable and _can_spread(self._whole, rows)):
+            raise InvalidArgumentError(
+                f"blob '{blob.name}' has {rows} rows in this batch, which cannot be spread by "
+                f"{self._whole}; give the reader last_batch='pad', 'wrap' or 'drop'"
+            )
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A batch of the loader that is not on its way to the devices yet."""
+
+    batch: Any
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """A batch on the devices, and what the loader says when it has been delivered."""
+
+    batch: Any
+    state: dict[str, Any]
+    epoch: int
+
+
+class _JaxBatches(Iterator[Any]):
+    """One epoch of a JaxLoader, or all of them."""
+
+    def __init__(self, owner: JaxLoader[Any], batches: Iterator[Any]) -> None:
+        self._owner = owner
+        self._host = batches
+        self._ahead: deque[_Waiting | _Taken | Exception] = deque()
+
+    def __next__(self) -> Any:
+        owner = self._owner
+        with owner._turn():
+            if owner._batches is not self:
+                self._ahead.clear()
+                return next(self._host)  # raises: it is closed, at its end, or gave way
+            while self._is_last(_Waiting) or (
+                len(self._ahead) <= _AHEAD and not self._is_last(Exception)
+            ):
+                self._take()
+            taken = self._ahead.popleft()
+            if isinstance(taken, Exception):
+                if isinstance(taken, StopIteration):
+                    owner._state = owner.loader.state_dict()
+                    owner._batches = None
+                raise taken
+            assert isinstance(taken, _Taken)
+            owner._state, owner._epoch = taken.state, taken.epoch
+            return taken.batch
+
+    def _is_last(self, kind: type[_Waiting] | type[Exception]) -> bool:
+        return bool(self._ahead) and isinstance(self._ahead[-1], kind)
+
+    def _take(self) -> None:
+        """Takes one more batch, or what came in its place; an interrupt may come at any time."""
+        loader = self._owner.loader
+        try:
+            if not self._is_last(_Waiting):
+                self._ahead.append(_Waiting(next(self._host)))
+        except Exception as failure:  # noqa: BLE001  (raised in its turn)
+            self._ahead.append(failure)
+            return
+        waiting = cast(_Waiting, self._ahead[-1])
+        try:
+            batch = self._owner._put(waiting.batch)
+            taken: _Taken | Exception = _Taken(batch, loader.state_dict(), loader.epoch)
+        except Exception as failure:  # noqa: BLE001
+            taken = failure
+        self._ahead[-1] = taken
+
+
+# ---- 64 bits ------------------------------------------------------------------------------------
+
+
+def _device_dtype(blob: Blob, narrow: bool) -> np.dtype[Any]:
+    """What jax makes of a blob's dtype with its present settings."""
+    dtype: np.dtype[Any] = np.dtype(jax.dtypes.canonicalize_dtype(blob.dtype))
+    if dtype != blob.dtype and not narrow:
+        raise InvalidArgumentError(
+            f"blob '{blob.name}' is {blob.dtype}, and jax has no 64-bit numbers while "
+            "jax_enable_x64 is off: set jax.config.update('jax_enable_x64', True), give the blob "
+            f"another dtype in the graph, or give narrow=True to get {dtype}"
+        )
+    return dtype
+
+
+def _narrowed(blob: Blob, array: Array, dtype: np.dtype[Any]) -> Array:
+    """The array with this dtype; itself, if it has it."""
+    if array.dtype == dtype:
+        return array
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            narrow = array.astype(dtype)
+        lost = np.isinf(narrow) & np.isfinite(array)
+    else:
+        narrow = array.astype(dtype)
+        lost = narrow != array
+    if lost.any():
+        raise InvalidArgumentError(
+            f"blob '{blob.name}' has the value {array[lost][0]} in row {np.argwhere(lost)[0][0]} "
+            f"of a batch, which {dtype} does not hold; set "
+            "jax.config.update('jax_enable_x64', True)"
+        )
+    return narrow
+
+
+# ---- Shardings ----------------------------------------------------------------------------------
+
+
+def rank_and_world_size(sharding: jax.sharding.Sharding, batch_size: int) -> tuple[int, int]:
+    """Which part of every batch the devices of this process need, for a reader's attrs.
+
+    Processes whose devices need the same rows, as with a model that is spread over processes, get
+    the same rank.
+
+    Args:
+        sharding: Over all devices of the job; its first dimension is the rows.
+        batch_size: Rows of the whole batch.
+
+    Raises:
+        InvalidArgumentError: The rows of this process are no contiguous run, the rows do not
+            divide, or the run is not one of equal parts: order the mesh by process.
+    """
+    begin, end = _rows_of_process(sharding, batch_size)
+    size = end - begin
+    if batch_size % size or begin % size:
+        raise InvalidArgumentError(
+            f"this process has rows {begin} to {end - 1} of {batch_size} under {sharding}; that is "
+            "none of several equal parts"
+        )
+    return begin // size, batch_size // size
+
+
+def _of_rows(sharding: jax.sharding.Sharding) -> jax.sharding.Sharding:
+    """The sharding of the first dimension alone."""
+    if isinstance(sharding, jax.sharding.NamedSharding):
+        return jax.sharding.NamedSharding(
+            sharding.mesh, jax.sharding.PartitionSpec(*sharding.spec[:1])
+        )
+    return sharding
+
+
+def _can_spread(sharding: jax.sharding.Sharding, num_rows: int) -> bool:
+    try:
+        _of_rows(sharding).shard_shape((num_rows,))
+    except ValueError:
+        return False
+    return True
+
+
+def _rows_of_process(sharding: jax.sharding.Sharding, num_rows: int) -> tuple[int, int]:
+    """The range of rows that the devices of this process hold together."""
+    if type(num_rows) is not int or num_rows < 1:
+        raise InvalidArgumentError(f"batch_size = {shown(num_rows)}; it must be an int above 0")
+    if not _can_spread(sharding, num_rows):
+        raise InvalidArgumentError(
+            f"batch_size = {num_rows}; {sharding} cannot spread that evenly over its devices"
+        )
+    indices = _of_rows(sharding).addressable_devices_indices_map((num_rows,))
+    parts = sorted({rows[0].indices(num_rows)[:2] for rows in indices.values() if rows})
+    if not parts:
+        raise InvalidArgumentError(f"no device of this process is in {sharding}")
+    for (_, end), (begin, _) in itertools.pairwise(parts):
+        if begin > end:
+            raise InvalidArgumentError(
+                f"the devices of this process have rows up to {end - 1} and from {begin} on under "
+                f"{sharding}; a reader yields one run of rows: order the mesh by process"
+            )
+    return parts[0][0], max(end for _, end in parts)
+
+
+def _check_sharding(loader: DataLoader[Any], sharding: jax.sharding.Sharding) -> None:
+    skips = any(
+        node.values.get("on_error") == "skip" for node in reader_nodes(loader.blobs)
+    )
+    for reader in loader.readers:
+        size = reader.batch_size // reader.world_size
+        expected = (reader.rank * size, (reader.rank + 1) * size)
+        found = _rows_of_process(sharding, reader.batch_size)
+        if found != expected:
+            raise InvalidArgumentError(
+                f"{reader.name}: rank {reader.rank} of {reader.world_size} reads rows "
+                f"{expected[0]} to {expected[1] - 1} of {reader.batch_size}, but the devices of "
+                f"this process need rows {found[0]} to {found[1] - 1} under {sharding}; give the "
+                "reader the rank and world_size that rank_and_world_size() returns"
+            )
+        if sharding.is_fully_addressable:
+            _check_last_batch(reader, sharding)
+            continue
+        why = _why_short(reader, skips)
+        if why:
+            raise InvalidArgumentError(
+                f"{reader.name}: {why}; every process needs all its rows of every batch, or the "
+                "others wait for it for ever"
+            )
+
+
+def _check_last_batch(reader: Reader, sharding: jax.sharding.Sharding) -> None:
+    """Says at once what would come up at the end of the epoch."""
+    rest = max(reader.records, 0) % reader.batch_size
+    if reader.spec["last_batch"] == "short" and not _can_spread(sharding, rest):
+        raise InvalidArgumentError(
+            f"{reader.name}: the last batch of an epoch has {rest} rows, which {sharding} cannot "
+            "spread evenly; give the reader last_batch='pad', 'wrap' or 'drop'"
+        )
+
+
+def _why_short(reader: Reader, skips: bool) -> str:
+    """Why the reader may yield batches with fewer rows; empty if it never does."""
+    if skips:
+        return "on_error='skip' leaves rows out; take 'pad', with with_mask=True"
+    rule = reader.spec["last_batch"]
+    if rule in ("pad", "wrap"):
+        return ""
+    if "group_buffer_size" in reader.spec:
+        return f"last_batch='{rule}' gives short batches of groups; take 'pad' or 'wrap'"
+    if rule == "drop" or (reader.records >= 0 and reader.records % reader.batch_size == 0):
+        return ""
+    return "last_batch='short' gives a short last batch; take 'pad', 'wrap' or 'drop'"
