@@ -56,6 +56,9 @@ $(BUILD)/flags: always
 IN_VENV := .venv/bin/python
 .venv/train: requirements.txt
 .venv/test: requirements-test.txt .venv/train
+.venv/torch: requirements-torch.txt .venv/test
+.venv/lightning: requirements-lightning.txt .venv/torch
+.venv/accelerate: requirements-accelerate.txt .venv/torch
 .venv/jax: requirements-jax.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
 .venv/%:
@@ -71,24 +74,31 @@ train: all .venv/train
 
 # Runs the C tests, then pytest; $(1): variables and a launcher in front, $(2): pytest arguments.
 RUN_C = for t in $(C_TESTS); do echo "$$t"; $(1) $$t || exit 1; done
-PYTEST = $(IN_VENV) -m pytest -q
+PYTEST = $(IN_VENV) -m pytest -q -rs
 
 test: all c-tests .venv/test
 	@$(call RUN_C,)
 	$(PYTEST) $(ARGS)
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
+test-torch: all .venv/lightning .venv/accelerate
+	$(PYTEST) tests/test_torch.py tests/test_lightning.py tests/test_accelerate.py \
+	    tests/test_examples.py $(ARGS)
 test-jax: all .venv/jax
-	$(PYTEST) -rs tests/test_jax.py tests/test_example_jax.py $(ARGS)
+	$(PYTEST) tests/test_jax.py tests/test_example_jax.py $(ARGS)
 test-ray: all .venv/ray
-	$(PYTEST) -rs tests/test_ray.py $(ARGS)
+	$(PYTEST) tests/test_ray.py $(ARGS)
+
+# Processes that are killed and resumed with other world sizes; make soak CYCLES=20 for a short one.
+soak: all .venv/train
+	$(IN_VENV) tests/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 
 check: all .venv/test
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
 	    { echo "check: no $$cc here, left out"; continue; }; \
 	    $(MAKE) --no-print-directory CC=$$cc FLAVOUR=check-$$cc objects >/dev/null || exit 1; done
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
-	    $$(find csrc pyflowdata tests -name '*.[ch]' -o -name '*.py') || \
+	    $$(find csrc pyflowdata tests examples -name '*.[ch]' -o -name '*.py') || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) -m mypy --strict pyflowdata
@@ -135,6 +145,8 @@ help:
 	@echo 'make          the shared library: build/release and pyflowdata/libpyflowdata.so'
 	@echo 'make train    trains the example model on data/ (first makes .venv with numpy and cffi)'
 	@echo 'make test     all tests (first adds the test tools to .venv)'
+	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'
+	@echo 'make soak     kills and resumes 200 times, with 1, 4, 2 and 3 processes'
 	@echo 'make test-jax the tests with jax, which it adds to .venv; make test-ray those with Ray'
 	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
 	@echo 'make asan     the tests under AddressSanitizer and UBSan'
@@ -145,6 +157,6 @@ help:
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests train test test-jax test-ray check stubs abi asan tsan run-asan run-tsan bench \
-        bench-smoke dist clean help always
+.PHONY: all objects c-tests train test test-torch test-jax test-ray soak check stubs abi asan tsan \
+        run-asan run-tsan bench bench-smoke dist clean help always
 .DELETE_ON_ERROR:

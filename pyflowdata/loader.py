@@ -394,13 +394,14 @@ def _check_epoch(epoch: int) -> None:
 class _Batches(Iterator[BatchT]):
     """One epoch of a loader, or all of them."""
 
-    __slots__ = ("_endless", "_loader", "_number", "_over")
+    __slots__ = ("_endless", "_loader", "_number", "_over", "_resumes")
 
     def __init__(self, loader: DataLoader[BatchT], number: int, endless: bool) -> None:
         self._loader = loader
         self._number = number
         self._endless = endless
         self._over = False
+        self._resumes = loader._position > 0  # until something came from there
 
     def __next__(self) -> BatchT:
         loader = self._loader
@@ -426,11 +427,12 @@ class _Batches(Iterator[BatchT]):
                     arrays, epoch, step = loader._arrays.take()
                     batch = loader._form(arrays)
                     loader._epoch, loader._position = epoch, step + 1
-                    loader._must_seek = False
+                    loader._must_seek = self._resumes = False
                     return batch
                 if status < 0:
                     failure = loader._failure(status)
-                    loader._must_seek = False  # the library passes over it or tries again
+                    # The library passes over the batch or tries again.
+                    loader._must_seek = self._resumes = False
                     raise failure
                 if status == _END:
                     self._end_epoch(is_second=ended)
@@ -453,14 +455,17 @@ class _Batches(Iterator[BatchT]):
 
     def _end_epoch(self, *, is_second: bool) -> None:
         loader = self._loader
-        if is_second:
+        if is_second and self._endless:
             raise InvalidArgumentError(
                 "repeat() of an epoch without batches would never end; is last_batch='drop' with "
                 "fewer records than batch_size meant?"
             )
-        if self._endless:
+        # A state behind the last batch of a stream, which had yet to find its end, means the next
+        # epoch, as one of a reader that can be counted does.
+        goes_on, self._resumes = self._endless or self._resumes, False
+        if goes_on:
             _check_epoch(loader._epoch + 1)
-        loader._epoch, loader._position, self._over = loader._epoch + 1, 0, not self._endless
+        loader._epoch, loader._position, self._over = loader._epoch + 1, 0, not goes_on
         if self._over:
             raise StopIteration
         loader._begun = loader._epoch

@@ -153,12 +153,28 @@ def _describe(readers: Sequence[Reader]) -> dict[str, dict[str, Any]]:
 
 def make_state(epoch: int, position: int, readers: Sequence[Reader]) -> dict[str, Any]:
     """A state, of what JSON has: dicts, strings and ints."""
+    described = _describe(readers)
     return {
         "version": VERSION,
         "epoch": epoch,
         "position": position,
-        "readers": _describe(readers),
+        "readers": described,
+        "check": _check_of(described),
     }
+
+
+def _check_of(described: Mapping[str, Any]) -> str:
+    """A hash of the readers, but for their seeds, which may be changed by hand.
+
+    Some stores take a state apart and put it together again as the loader's present state has it,
+    as torch.distributed.checkpoint does; this tells when they left something out.
+    """
+    facts: dict[str, Any] = {}
+    for name, reader in described.items():
+        facts[name] = {key: value for key, value in reader.items() if key != "seed"}
+        if not isinstance(reader["spec"], str):
+            facts[name]["spec"] = dict(reader["spec"])
+    return _hash(json.dumps(facts, sort_keys=True), 10)
 
 
 def _names(names: Sequence[str]) -> str:
@@ -295,6 +311,11 @@ def read_state(state: object, readers: Sequence[Reader], num_batches: int) -> Pl
     if differences:
         raise InvalidArgumentError(
             "the state belongs to another loader:" + "".join(f"\n  - {one}" for one in differences)
+        )
+    if state.get("check", own_check := _check_of(saved)) != own_check:
+        raise InvalidArgumentError(
+            "the state belongs to another loader: it was saved with readers or attrs that this "
+            "loader does not have, and that were left out when it was read"
         )
     if 0 <= num_batches < position:
         raise _malformed(f"position = {position}, but an epoch has {num_batches} batches")

@@ -47,7 +47,10 @@ MARKERS = {
         "exercises the threads of a loader; what ThreadSanitizer watches",
         {"test_engine", "test_invariance", "test_mini_dataloader", "test_resume"},
     ),
-    "slow": ("takes seconds; left out of the sanitizer runs", set()),
+    "slow": (
+        "takes seconds; left out of the sanitizer runs",
+        {"test_accelerate", "test_examples", "test_lightning", "test_soak", "test_torch"},
+    ),
 }
 
 hypothesis.settings.register_profile("default", deadline=None)

@@ -74,6 +74,7 @@ def test_installed(checkout, venv, tmp_path):
     assert {"libpyflowdata.so", "py.typed", "ops.pyi", "include/pyflowdata/op.h"} <= names
     templates = ROOT / "pyflowdata" / "templates"
     assert {str(p.relative_to(templates.parent)) for p in templates.rglob("*.in")} <= names
+    assert "integrations/torch.py" in names
 
 
 def test_editable(checkout, venv, tmp_path):

@@ -306,6 +306,29 @@ def test_resume_at_every_batch(there, folder, groups, op, rule):
     assert [flatten(step) for step in zip(*parts, strict=True)] == batches[k:]
 
 
+def first_pass_from(state, op, folder, **options):
+    """What one `for` over a loader gives that took the state; its epoch, and the state then."""
+    with open_loader(op, folder, **options) as loader:
+        loader.load_state_dict(state)
+        batches = [as_lists(batch) for batch in loader]
+        return batches, loader.epoch, loader.state_dict()
+
+
+@pytest.mark.parametrize("op", ["StreamReader", "GroupedReader"])
+def test_a_state_behind_the_last_batch_means_the_next_epoch(there, folder, groups, op):
+    """Though a stream that is inside the loop does not know yet that this was the last one."""
+    data = groups if op == "GroupedReader" else folder
+    attrs = dict(batch_size=6, random_shuffle=True, shuffle_after_epoch=True,
+                 shuffle_buffer_size=8, group_buffer_size=20, seed=2)  # fmt: skip
+    first, states = there(read_with_states, op, data, epochs=1, **attrs)
+    both, _ = there(read_with_states, op, data, epochs=2, **attrs)
+    inside, count = states[-1], len(first)
+    assert (inside["epoch"], inside["position"]) == (0, count)
+    batches, epoch, after = there(first_pass_from, inside, op, data, **attrs)
+    assert batches == both[count:] and epoch == 1
+    assert (after["epoch"], after["position"]) == (2, 0)
+
+
 def test_len_of_a_stream_is_a_type_error(there, folder, groups):
     assert there(length_error, "MiniReader", folder) == NUM_RECORDS
     assert isinstance(there(length_error, "StreamReader", folder), str)

@@ -1,0 +1,366 @@
+"""Batches as torch tensors: on the host without a copy, on a CUDA device one batch ahead.
+
+    from pyflowdata.integrations.torch import TorchLoader
+
+    loader = TorchLoader(flow.DataLoader(x, y), device="cuda")
+    for x_batch, y_batch in loader:
+        ...
+
+Needs torch 2.1 or newer: `pip install pyflowdata[torch]`.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, overload
+
+import numpy as np
+import torch
+
+from .. import Blob, DataLoader, Error, InvalidArgumentError, UnsupportedError
+from ..batches import Array
+
+__all__ = ["TorchLoader"]
+
+BatchT = TypeVar("BatchT")
+
+
+class TorchLoader(Generic[BatchT]):
+    """A DataLoader whose batches are torch tensors.
+
+    What a batch is stays as it is: one tensor, a tuple or a dict of them.  Without a device, or
+    with "cpu", a tensor views the memory of the loader; that is not used again before the tensor
+    and all views of it are collected.  With a CUDA device the tensors are there; while one batch
+    is used, the copy of the next one runs on a stream of its own, through pinned memory.
+
+    It is no torch.utils.data.DataLoader: threads make the batches, there are no workers, and
+    batches, shuffling and ranks are attrs of the readers.  State follows torchdata's Stateful
+    contract, and knows nothing of rank or device.
+
+    Used by one thread at a time.  It takes the DataLoader over: iterate over this one, take the
+    state from it, and close it.
+
+    Attributes:
+        loader: The DataLoader, for `stats()`, `skipped` and `blobs`.
+        device: Where the tensors are.
+    """
+
+    loader: DataLoader[Any]
+    device: torch.device
+
+    @overload
+    def __init__(
+        self: TorchLoader[torch.Tensor],
+        loader: DataLoader[Array],
+        *,
+        device: torch.device | str | int | None = ...,
+        pin_memory: bool = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: TorchLoader[tuple[torch.Tensor, ...]],
+        loader: DataLoader[tuple[Array, ...]],
+        *,
+        device: torch.device | str | int | None = ...,
+        pin_memory: bool = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: TorchLoader[dict[str, torch.Tensor]],
+        loader: DataLoader[dict[str, Array]],
+        *,
+        device: torch.device | str | int | None = ...,
+        pin_memory: bool = ...,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        loader: DataLoader[Any],
+        *,
+        device: torch.device | str | int | None = None,
+        pin_memory: bool = False,
+    ) -> None:
+        """Takes over a loader.
+
+        Args:
+            loader: What makes the batches.
+            device: None or "cpu": tensors that view the loader's memory.  A CUDA device: tensors
+                there, copied ahead without blocking.
+            pin_memory: Copies host tensors to pinned memory of torch, for those who copy to a
+                device themselves; torch keeps that memory until such copies are done.  Where
+                torch.cuda.is_available() is false it changes nothing.  With a CUDA device all
+                batches go through pinned memory anyway.
+
+        Raises:
+            InvalidArgumentError: The loader is no DataLoader, or there is no such device.
+            UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
+        """
+        if not isinstance(loader, DataLoader):
+            raise InvalidArgumentError(
+                f"a {type(loader).__name__} was given as loader; TorchLoader takes a "
+                "pyflowdata.DataLoader"
+            )
+        self.device = _find_device(device)
+        for blob in loader.blobs:
+            _check_dtype(blob)
+        self.loader = loader
+        self._copies = DeviceCopies(self.device) if self.device.type == "cuda" else None
+        self._pins = bool(pin_memory) and torch.cuda.is_available()
+        self._current: _Ahead | None = None  # the iterator that is a batch ahead of its user
+        self._begun_at: dict[str, Any] | None = None  # the state when it was made
+
+    def __iter__(self) -> Iterator[BatchT]:
+        """Begins the epoch after the one begun last; after load_state_dict() continues there.
+
+        An iterator from which nothing was taken begins no epoch: trainers make one to see whether
+        it can be made, and another one to use.
+        """
+        state = self.state_dict()
+        is_ahead = self._current is not None and self._current.epoch != self.loader.epoch
+        if is_ahead or state == self._begun_at:
+            self.load_state_dict(state)
+        return self._begin(lambda: iter(self.loader))
+
+    def repeat(self) -> Iterator[BatchT]:
+        """Batches without end, epoch after epoch, from where the loader is."""
+        if self._current is not None:  # go on where the user is, not where the loader is
+            self.load_state_dict(self.state_dict())
+        return self._begin(self.loader.repeat)
+
+    def _begin(self, begin: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+        if self._copies is None:
+            batches: Iterator[Any] = map(self._on_host, begin())
+        else:
+            batches = self._current = _Ahead(self, self._copies, begin)
+        self._begun_at = self.state_dict()
+        return batches
+
+    def _on_host(self, batch: Any) -> Any:
+        tensors = _each(batch, torch.from_numpy)
+        return _each(tensors, torch.Tensor.pin_memory) if self._pins else tensors
+
+    def state_dict(self) -> dict[str, Any]:
+        """As DataLoader.state_dict(): what was delivered counts, what was made ahead does not."""
+        if self._current is not None:
+            return copy.deepcopy(self._current.state)
+        return self.loader.state_dict()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """As DataLoader.load_state_dict(): the next iter() goes on where the state was taken."""
+        self.loader.load_state_dict(state_dict)
+        self._current = None
+
+    def __len__(self) -> int:
+        """Batches of an epoch, the same on every rank.
+
+        Raises:
+            TypeError: A reader is a stream that has to be read to be counted.
+        """
+        return len(self.loader)
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that was begun last; before any, the one that the first iter() begins."""
+        return self.loader.epoch if self._current is None else self._current.epoch
+
+    def close(self) -> None:
+        """Closes the DataLoader.  Tensors that are held stay valid."""
+        self._current = None
+        self.loader.close()
+
+    def __enter__(self) -> TorchLoader[BatchT]:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        pinned = ", pin_memory=True" if self._pins else ""
+        return f"TorchLoader({self.loader!r}, device={str(self.device)!r}{pinned})"
+
+
+def _find_device(device: Any) -> torch.device:
+    try:
+        found = torch.device("cpu" if device is None else device)
+    except (RuntimeError, TypeError) as error:
+        raise InvalidArgumentError(
+            f"device = {device!r} is none that torch knows: {error}"
+        ) from None
+    if found.type not in ("cpu", "cuda"):
+        raise UnsupportedError(
+            f"device = {device!r}; TorchLoader brings batches to 'cpu' or 'cuda': leave device out "
+            "and copy the tensors with .to()"
+        )
+    if found.type == "cpu":
+        return found
+    if not torch.cuda.is_available():
+        raise UnsupportedError(
+            f"device = {device!r}, but torch.cuda.is_available() is false: this torch "
+            f"({torch.__version__}) is built without CUDA, or it finds no GPU; leave device out "
+            "for tensors on the host"
+        )
+    index = torch.cuda.current_device() if found.index is None else found.index
+    if index >= torch.cuda.device_count():
+        raise InvalidArgumentError(
+            f"device = {device!r}, but torch finds {torch.cuda.device_count()} CUDA devices"
+        )
+    return torch.device("cuda", index)
+
+
+def _check_dtype(blob: Blob) -> None:
+    try:
+        torch.from_numpy(np.empty(0, blob.dtype))
+    except TypeError:
+        raise UnsupportedError(
+            f"{blob.name} has dtype {blob.dtype}, for which torch {torch.__version__} has no "
+            "tensors of NumPy's; leave the blob out, use an op that gives another dtype, or take "
+            "a newer torch"
+        ) from None
+
+
+def _each(batch: Any, function: Callable[[Any], Any]) -> Any:
+    """A batch of the same form, of what the function makes of each of its arrays."""
+    if isinstance(batch, tuple):
+        return tuple(map(function, batch))
+    if isinstance(batch, dict):
+        return {key: function(array) for key, array in batch.items()}
+    return function(batch)
+
+
+# ---- One batch ahead ----------------------------------------------------------------------------
+
+
+class _PinnedBuffers:
+    """Pinned memory for one batch; `copied` is the event behind the last copies out of it."""
+
+    __slots__ = ("_buffers", "copied")
+
+    def __init__(self) -> None:
+        self._buffers: list[torch.Tensor] = []
+        self.copied: torch.cuda.Event | None = None
+
+    def fill(self, index: int, array: Array) -> torch.Tensor:
+        """Puts an array into the buffer of this index, which is made anew if it is too small."""
+        source = torch.from_numpy(array)
+        if index == len(self._buffers) or len(self._buffers[index]) < len(source):
+            pin = torch.cuda.is_available()
+            made = torch.empty(source.shape, dtype=source.dtype, pin_memory=pin)
+            self._buffers[index : index + 1] = [made]
+        return self._buffers[index][: len(source)].copy_(source)
+
+
+class DeviceCopies:
+    """Copies batches to a device, on a stream of its own, through two sets of pinned buffers.
+
+    A buffer is written again only when the copy out of it is done.  The loader's own memory is
+    free as soon as send() returns.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._stream = torch.cuda.Stream(device)
+        self._free = [_PinnedBuffers(), _PinnedBuffers()]  # the one used longest ago first
+
+    def send(self, batch: Any) -> tuple[Any, torch.cuda.Event]:
+        """Starts the copies; returns the tensors, and the event behind which they are complete."""
+        buffers = self._free[0]
+        if buffers.copied is not None:
+            buffers.copied.synchronize()
+        self._free.reverse()
+        copied = torch.cuda.Event(blocking=True)  # waits without taking a processor
+        number = itertools.count()
+        try:
+            with torch.cuda.stream(self._stream):
+                return _each(
+                    batch, lambda array: self._start_copy(buffers.fill(next(number), array))
+                ), copied
+        finally:  # also behind the copies that were started before an interrupt
+            copied.record(self._stream)
+            buffers.copied = copied
+
+    def _start_copy(self, pinned: torch.Tensor) -> torch.Tensor:
+        return pinned.to(self._device, non_blocking=True)
+
+    def receive(self, tensors: Any, copied: torch.cuda.Event) -> None:
+        """Makes the current stream wait for the copies, and tells the allocator of its use."""
+        stream = torch.cuda.current_stream(self._device)
+        stream.wait_event(copied)
+        _each(tensors, lambda tensor: tensor.record_stream(stream))
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A batch that is on its way to the device, or what came in its place.
+
+    Attributes:
+        tensors, copied: What DeviceCopies.send() returned.
+        failure: The error of this batch, or StopIteration.
+        state, epoch: Of the loader when this is delivered.
+    """
+
+    tensors: Any
+    copied: Any
+    failure: Exception | None
+    state: dict[str, Any]
+    epoch: int
+
+
+class _Ahead(Iterator[Any]):
+    """Starts the copy of the next batch before it hands out one.
+
+    An error comes in the place of its batch, and nothing is made behind it before it was raised.
+
+    Attributes:
+        state, epoch: Of the loader behind what was handed out last.
+    """
+
+    def __init__(
+        self, owner: TorchLoader[Any], copies: DeviceCopies, begin: Callable[[], Iterator[Any]]
+    ) -> None:
+        self._owner = owner
+        self._copies = copies
+        self._begin = begin
+        self._batches = begin()
+        self._made: _Made | None = None
+        self.state = self._made_until = owner.loader.state_dict()
+        self.epoch = owner.loader.epoch
+
+    def __next__(self) -> Any:
+        if self._owner._current is not self:
+            return next(self._batches)  # which says why this iterator is over
+        if self._made is None:
+            self._made = self._make()
+        made = self._made  # stays there if making the following one is interrupted
+        following = self._make() if made.failure is None else None
+        self._made, self.state, self.epoch = following, made.state, made.epoch
+        if made.failure is not None:
+            raise made.failure
+        self._copies.receive(made.tensors, made.copied)
+        return made.tensors
+
+    def _make(self) -> _Made:
+        loader = self._owner.loader
+        tensors = copied = failure = None
+        try:
+            try:
+                batch = next(self._batches)
+            except (Error, StopIteration) as caught:
+                failure = caught
+            else:
+                tensors, copied = self._copies.send(batch)
+            made = _Made(tensors, copied, failure, loader.state_dict(), loader.epoch)
+        except BaseException:
+            if loader.state_dict() != self._made_until:  # a batch was taken, and is lost
+                loader.load_state_dict(self._made_until)
+                self._batches = self._begin()
+            raise
+        self._made_until = made.state
+        return made
