@@ -31,6 +31,7 @@ from .loader import DataLoader
 from .op_builder import user_op_builder
 from .ops import *  # noqa: F403
 from .plugins import Plugin, load_library, load_plugins_of_environment
+from .ragged import Ragged
 
 __all__ = [
     "Blob",
@@ -44,6 +45,7 @@ __all__ = [
     "InvalidArgumentError",
     "OutOfMemoryError",
     "Plugin",
+    "Ragged",
     "UnsupportedError",
     "World",
     "include_dir",

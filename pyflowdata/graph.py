@@ -120,13 +120,14 @@ class Blob:
 
     Attributes:
         name: "<name of the node, or of its op>/<output>".
-        shape: Logical shape, of all ranks together; the batch dimension comes first.
+        shape: Logical shape, of all ranks together; the batch dimension comes first.  A dimension
+            that varies from row to row is None, and the blob is ragged.
         dtype: NumPy dtype of the elements.
         node: What computes it.
     """
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[int | None, ...]
     dtype: np.dtype[np.generic]
     node: Node
     index: int
@@ -134,12 +135,33 @@ class Blob:
     @property
     def batch_size(self) -> int:
         """Records in a batch, of all ranks together."""
+        assert self.shape[0] is not None
         return self.shape[0]
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether rows differ in shape: batches are then `Ragged`, else NumPy arrays."""
+        return None in self.shape
 
     @property
     def sbp(self) -> str:
         """How ranks share it; "split(0)": each has a run of the rows."""
         return "split(0)"
+
+    @property
+    def dense_row_shape(self) -> tuple[int, ...]:
+        """Shape of one row, where all rows have the same.
+
+        Raises:
+            InvalidArgumentError: The blob is ragged.
+        """
+        fixed = tuple(size for size in self.shape[1:] if size is not None)
+        if self.is_ragged:
+            raise InvalidArgumentError(
+                f"{self.name} is ragged, its rows are of shape {self.shape[1:]}: arrays of one "
+                "shape are needed here, such as `Ragged.to_padded()` makes of its batches"
+            )
+        return fixed
 
     def fill(self, slot: CData) -> None:
         """Writes itself into a `pfd_blob`, which does not keep the node alive."""
@@ -159,7 +181,7 @@ def _make_blob(node: Node, index: int) -> Blob:
     check(lib.pfd_blob_type(blob, row, batch_size, err), err)
     return Blob(
         name=f"{node.name or node.op.name}/{node.op.outputs[index].name}",
-        shape=(batch_size[0], *(row.shape[i] for i in range(row.ndim))),
+        shape=(batch_size[0], *(None if n < 0 else n for n in row.shape[0 : row.ndim])),
         dtype=np.dtype(text(lib.pfd_dtype_name(row.dtype))),
         node=node,
         index=index,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
 from ._native import check, exception, ffi, lib, new_error, new_struct
-from .batches import Array, BatchArrays
+from .batches import Array, Batch, BatchArrays
 from .errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from .graph import Blob
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
@@ -36,7 +36,9 @@ class DataLoader(Generic[BatchT]):
 
     An array has the rows of this rank first, then the dimensions of a row, and the blob's dtype.
     It views memory of the loader, is writable, and belongs to the caller until it and all views
-    of it are collected; also after close().
+    of it are collected; also after close().  Where rows differ in shape (`blob.is_ragged`), a
+    `Ragged` takes the place of the array, and the same holds for the arrays in it; a type checker
+    sees arrays, and learns otherwise by `isinstance(batch, Ragged)`.
 
     A blob that is given twice gives two arrays that share their memory.
 
@@ -118,7 +120,7 @@ class DataLoader(Generic[BatchT]):
             InvalidArgumentError: What is given is wrong, or the readers do not fit together.
             FileError: Files are missing or cannot be read.
         """
-        self._form: Callable[[list[Array]], BatchT]
+        self._form: Callable[[list[Batch]], BatchT]
         wanted, self._form = arrange(blobs)
         self._blobs = tuple(wanted)
         self._life = _OPEN

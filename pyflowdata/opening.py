@@ -11,7 +11,7 @@ from typing import Any
 
 from ._native import CData, check, ffi, lib, new_error, new_struct, text
 from ._world import World
-from .batches import Array
+from .batches import Batch
 from .errors import InvalidArgumentError, UnsupportedError, shown
 from .graph import Blob
 from .state import Index, Reader
@@ -22,9 +22,9 @@ _warned_readers: set[str] = set()
 _readers_in_order: set[str] = set()  # warned of, too
 
 
-def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Array]], Any]]:
+def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]], Any]]:
     """The blobs of DataLoader's arguments, and what makes a batch of their arrays."""
-    form: Callable[[list[Array]], Any] = tuple
+    form: Callable[[list[Batch]], Any] = tuple
     blobs: list[Any] = list(given)
     if len(given) == 1:
         if isinstance(given[0], Mapping):
@@ -46,7 +46,7 @@ def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Array]],
     return blobs, form
 
 
-def _dict_form(keys: list[Any]) -> Callable[[list[Array]], dict[Any, Array]]:
+def _dict_form(keys: list[Any]) -> Callable[[list[Batch]], dict[Any, Batch]]:
     return lambda arrays: dict(zip(keys, arrays, strict=True))
 
 

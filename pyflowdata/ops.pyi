@@ -270,8 +270,8 @@ def Affine(
     is rounded to dtype; with the default scale and shift this is a cast.
 
     Args:
-        in_ (Blob, the input 'in'): Numbers of any shape: bool, any integer dtype, float32 or
-            float64.
+        in_ (Blob, the input 'in'): Numbers of any shape, also ragged: bool, any integer dtype,
+            float32 or float64.
         scale (float, default 1.0): Each number is multiplied by this.
         shift (float, default 0.0): Added after the multiplication.
         dtype (dtype, default 'float64', one of 'float32', 'float64'): The dtype of the output.

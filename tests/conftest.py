@@ -45,7 +45,14 @@ MARKERS = {
     ),
     "threads": (
         "exercises the threads of a loader; what ThreadSanitizer watches",
-        {"test_engine", "test_invariance", "test_mini_dataloader", "test_resume"},
+        {
+            "test_engine",
+            "test_invariance",
+            "test_mini_dataloader",
+            "test_ragged",
+            "test_resume",
+            "test_whole_batch",
+        },
     ),
     "slow": (
         "takes seconds; left out of the sanitizer runs",

@@ -66,6 +66,18 @@ WASTEFUL = renamed(COUNT, "Count", "Wasteful").replace(
 # Records without bytes.
 EMPTY = renamed(COUNT, "Count", "CountEmpty").replace(".size = 8,", ".size = 0,")
 
+# Row i has the first i % 9 bytes of its record, where they are.
+RAGGED = (
+    renamed(COUNT, "Count", "CountRagged")
+    .replace("{.dtype = PFD_INT64}", "{.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}}")
+    .replace(
+        "        memcpy(args->outputs[0]->data + 8 * row, args->records[row].data, 8);\n",
+        """        args->outputs[0]->rows[row] = (pfd_ragged_row){
+            .data = args->records[row].data, .num_elements = args->records[row].ordinal % 9};
+""",
+    )
+)
+
 # Record 100 is damaged.
 DAMAGED = renamed(COUNT, "Count", "CountDamaged").replace(
     "    (void)err;\n    for (int64_t row = 0; row < args->num_rows; row++)\n",
@@ -198,6 +210,21 @@ def test_a_stream_has_no_random_order(library):
     assert all(part.ns > 0 and part.shuffled_ns is None for part in bench.parts)
     assert bench.scaling[0].records_per_s > 0
     assert "a stream" in as_table(bench)
+
+
+@needs_gcc
+def test_ragged_outputs(library):
+    plugin = flow.load_library(library(RAGGED))
+    rows = plugin.CountRagged(size=1000, batch_size=32)
+    bench = measure([flow.Affine(rows, scale=2.0)], **{**SHORT, "seconds": 0.1})
+    assert (bench.measured_records, bench.measured_sum) == (1000, 1000 * 999 // 2)
+    assert [(part.name, part.op) for part in bench.parts[2:]] == [
+        ("parse", "CountRagged"), ("decode", "Affine"),
+    ]  # fmt: skip
+    assert all(part.ns > 0 and part.shuffled_ns > 0 for part in bench.parts)
+    # Affine's rows are made in the host's memory, a reader's are where the record is.
+    assert [part.allocs for part in bench.parts] == [0, 0, 0, 1]
+    assert bench.scaling[0].records_per_s > 0
 
 
 @needs_gcc

@@ -30,6 +30,10 @@ for column, _ in flow.DataLoader(x, y):
     print(column.shape)
 for column in flow.DataLoader(x, num_threads=2).repeat():
     break
+if isinstance(column, flow.Ragged):  # a checker sees arrays, and narrows
+    padded, real = column.to_padded(value=-1)
+    texts: list[bytes] = column.to_bytes_list()
+    last: npt.NDArray[Any] = flow.Ragged(np.zeros(3), np.array([0, 1, 3]))[1:][-1]
 by_name: dict[str, npt.NDArray[Any]] = next(iter(flow.DataLoader({"x": x})))
 flow.MiniReader("data", batch_sise=4)  # an error
 flow.MiniDecoder("data")  # an error

@@ -190,21 +190,32 @@ void pfd_thread_pool_free(pfd_thread_pool *pool)
     free(pool);
 }
 
-void pfd_multi_thread_loop(pfd_thread_pool *pool, pfd_loop *loop)
+static void begin_loop(pfd_thread_pool *pool, pfd_loop *loop, int32_t is_first)
 {
     pthread_mutex_lock(&pool->lock);
     loop->status = PFD_OK;
-    loop->following = NULL;
+    loop->following = is_first ? pool->first : NULL;
     loop->next_item = 0;
     loop->items_left = loop->n;
-    if (pool->last)
-        pool->last->following = loop;
-    else
+    if (!pool->last)
+        pool->first = pool->last = loop;
+    else if (is_first)
         pool->first = loop;
-    pool->last = loop;
+    else
+        pool->last = pool->last->following = loop;
     pool->waiting_chunks += chunks_left(loop);
     wake(pool);
     pthread_mutex_unlock(&pool->lock);
+}
+
+void pfd_multi_thread_loop(pfd_thread_pool *pool, pfd_loop *loop)
+{
+    begin_loop(pool, loop, 0);
+}
+
+void pfd_multi_thread_loop_first(pfd_thread_pool *pool, pfd_loop *loop)
+{
+    begin_loop(pool, loop, 1);
 }
 
 int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop)

@@ -44,6 +44,9 @@ void pfd_thread_pool_free(pfd_thread_pool *pool);
 /* Begins a loop and returns. Wakes idle threads, as many as the work is worth. */
 void pfd_multi_thread_loop(pfd_thread_pool *pool, pfd_loop *loop);
 
+/* The same, ahead of the loops that were begun before: for what goes on with something begun. */
+void pfd_multi_thread_loop_first(pfd_thread_pool *pool, pfd_loop *loop);
+
 /* Does one chunk of a loop that was begun on the calling thread, as worker num_threads: one caller
  * at a time. Returns 0 when no chunk is left to take. */
 int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop);

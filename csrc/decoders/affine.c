@@ -68,18 +68,37 @@ static void apply_float64(const affine_attrs *attrs, int32_t dtype, const uint8_
     APPLY_TO_EVERY_DTYPE(double)
 }
 
+static void apply(const affine_attrs *attrs, int32_t dtype, const void *in, void *out, int64_t n)
+{
+    if (attrs->dtype == PFD_FLOAT32)
+        apply_float32(attrs, dtype, in, out, n);
+    else
+        apply_float64(attrs, dtype, in, out, n);
+}
+
+static pfd_status compute_ragged(const pfd_compute_args *args, pfd_error *err)
+{
+    const affine_attrs *attrs = args->attrs;
+    int64_t element_bytes = attrs->dtype == PFD_FLOAT32 ? 4 : 8;
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        const pfd_ragged_row *in = &args->inputs[0]->rows[i];
+        void *data = args->host->alloc(args->scratch, in->num_elements * element_bytes);
+        if (!data)
+            return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a row of %lld numbers",
+                                    (long long)in->num_elements);
+        apply(attrs, args->inputs[0]->type.dtype, in->data, data, in->num_elements);
+        args->outputs[0]->rows[i] = (pfd_ragged_row){data, in->num_elements, in->shape};
+    }
+    return PFD_OK;
+}
+
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    (void)err;
-    const affine_attrs *attrs = args->attrs;
     const pfd_tensor *in = args->inputs[0];
+    if (in->is_ragged) return compute_ragged(args, err);
     int64_t n = args->num_rows;
     for (int32_t i = 0; i < in->type.ndim; i++) n *= in->type.shape[i];
-    if (attrs->dtype == PFD_FLOAT32) {
-        apply_float32(attrs, in->type.dtype, in->data, args->outputs[0]->data, n);
-    } else {
-        apply_float64(attrs, in->type.dtype, in->data, args->outputs[0]->data, n);
-    }
+    apply(args->attrs, in->type.dtype, in->data, args->outputs[0]->data, n);
     return PFD_OK;
 }
 
@@ -93,7 +112,7 @@ static const pfd_attr attr_table[] = {
 };
 
 static const pfd_port inputs[] = {
-    {"in", "Numbers of any shape: bool, any integer dtype, float32 or float64."},
+    {"in", "Numbers of any shape, also ragged: bool, any integer dtype, float32 or float64."},
 };
 
 static const pfd_port outputs[] = {

@@ -1,8 +1,9 @@
-/* Locates the records of a row range and runs parsers and decoders over it, one after the other. */
+/* Locates the records of rows and runs the ops of a stage over them, one after the other. */
 #include "loader/kernel_chain.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "dataset/dataset.h"
+#include "loader/ragged_rows.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ typedef struct range {
     pfd_worker *worker;
     pfd_slot *slot;
     pfd_bad_row_fn bad_row;
+    pfd_scratch *arena; /* of what must last until the batch is complete; NULL: nothing must */
     int64_t base;       /* row of the worker's first record */
     int64_t begin, end; /* rows to make */
 } range;
@@ -43,8 +45,7 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
     if (!worker->memory || !worker->records || !worker->positions || !worker->tensors ||
         !worker->ports || !worker->at_scratch || !worker->scratch)
         return 0;
-    for (size_t i = 0; i < tensors; i++)
-        worker->ports[plan->most_inputs + i] = &worker->tensors[i];
+    for (size_t i = 0; i < tensors; i++) worker->ports[plan->most_inputs + i] = &worker->tensors[i];
     pfd_scratch_set_cancel(worker->at_scratch, plan->cancel);
     pfd_scratch_set_cancel(worker->scratch, plan->cancel);
     for (int32_t i = 0; i < plan->num_readers; i++) {
@@ -55,7 +56,7 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
 }
 
 /* The rows of the range that reader r stands behind. */
-static const pfd_record *range_records(const range *at, int32_t r)
+static pfd_record *range_records(const range *at, int32_t r)
 {
     return at->slot->records ? at->slot->records[r] + at->begin
                              : at->worker->records[r] + (at->begin - at->base);
@@ -67,11 +68,14 @@ static void set_tensors(const range *at)
         const pfd_plan_tensor *tensor = &at->plan->tensors[i];
         uint8_t *data =
             tensor->in_slot ? at->slot->memory + at->begin * tensor->row_bytes : at->worker->memory;
-        at->worker->tensors[i] = (pfd_tensor){
-            .struct_size = sizeof(pfd_tensor),
-            .type = tensor->type,
-            .data = data + tensor->offset,
-            .row_bytes = tensor->row_bytes};
+        data += tensor->offset;
+        at->worker->tensors[i] =
+            (pfd_tensor){.struct_size = sizeof(pfd_tensor),
+                         .is_ragged = tensor->is_ragged,
+                         .type = tensor->type,
+                         .data = tensor->is_ragged ? NULL : data,
+                         .row_bytes = tensor->is_ragged ? 0 : tensor->row_bytes,
+                         .rows = tensor->is_ragged ? (void *)data : NULL};
     }
 }
 
@@ -94,10 +98,11 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
     int64_t n = at->end - at->begin, first = at->slot->first_positions[r] + at->begin;
     int64_t *positions = at->worker->positions;
     for (int64_t i = 0; i < n; i++) positions[i] = first + i;
-    pfd_record *records = at->worker->records[r] + (at->begin - at->base);
+    pfd_record *records = range_records(at, r);
+    pfd_scratch *scratch = at->arena ? at->arena : at->worker->at_scratch;
     pfd_error_init(err);
     pfd_status status = reader->chain->methods->at(reader->chain, at->slot->epoch, positions, n,
-                                                   at->worker->at_scratch, records, err);
+                                                   scratch, records, err);
     status = pfd_check_returned(status, "at", err);
     if (status == PFD_OK) {
         pfd_data_reader_read_ahead(reader, &records[n - 1]);
@@ -110,7 +115,7 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
 
 static pfd_status locate_all(const range *at, pfd_error *err)
 {
-    for (int32_t r = 0; !at->slot->records && r < at->plan->num_readers; r++)
+    for (int32_t r = 0; !at->plan->stream && r < at->plan->num_readers; r++)
         PFD_TRY(locate(at, r, err));
     return PFD_OK;
 }
@@ -136,10 +141,31 @@ static uint64_t random_key(const range *at, const pfd_plan_op *op, const pfd_dat
     return op->node->name[0] ? key : pfd_random_bits(key, (uint64_t)(op - at->plan->ops));
 }
 
+static void empty_ragged_outputs(const range *at, const pfd_plan_op *op)
+{
+    size_t bytes = (size_t)(at->end - at->begin) * sizeof(pfd_ragged_row);
+    for (int32_t i = 0; i < (int32_t)op->node->op->op->num_outputs; i++) {
+        const pfd_tensor *output = &at->worker->tensors[op->first_output + i];
+        if (output->is_ragged) memset(output->rows, 0, bytes);
+    }
+}
+
+static pfd_status check_ragged_outputs(const range *at, const pfd_plan_op *op, pfd_error *err)
+{
+    for (int32_t i = 0; i < (int32_t)op->node->op->op->num_outputs; i++) {
+        const pfd_plan_tensor *tensor = &at->plan->tensors[op->first_output + i];
+        const pfd_ragged_row *rows = at->worker->tensors[op->first_output + i].rows;
+        if (tensor->is_ragged)
+            PFD_TRY(pfd_ragged_rows_check(tensor, rows, at->end - at->begin, err));
+    }
+    return PFD_OK;
+}
+
 static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err)
 {
     const pfd_node *node = op->node;
     pfd_worker *worker = at->worker;
+    empty_ragged_outputs(at, op);
     for (uint32_t i = 0; i < node->op->op->num_inputs; i++)
         worker->ports[i] = &worker->tensors[op->inputs[i]];
     const pfd_record *records = range_records(at, op->reader);
@@ -158,6 +184,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
     pfd_error_init(err);
     pfd_status status = node->op->op->compute(&args, err);
     status = pfd_check_returned(status, "compute", err);
+    if (status == PFD_OK) status = check_ragged_outputs(at, op, err);
     return status == PFD_OK ? PFD_OK : failed(at, op->reader, node->op->op->name, status, err);
 }
 
@@ -171,17 +198,36 @@ static void count_bytes(const range *at)
     atomic_fetch_add_explicit(&at->worker->bytes, bytes, memory_order_relaxed);
 }
 
+/* Before the scratch is reset: what the op has made of ragged rows that others will need. */
+static pfd_status keep_ragged_outputs(const range *at, const pfd_plan_op *op, pfd_error *err)
+{
+    const pfd_record *records = range_records(at, op->reader);
+    for (int32_t i = 0; i < (int32_t)op->node->op->op->num_outputs; i++) {
+        const pfd_plan_tensor *tensor = &at->plan->tensors[op->first_output + i];
+        pfd_ragged_row *rows = at->worker->tensors[op->first_output + i].rows;
+        if (tensor->is_ragged && tensor->in_slot)
+            PFD_TRY(
+                pfd_ragged_rows_keep(tensor, rows, at->end - at->begin, records, at->arena, err));
+    }
+    return PFD_OK;
+}
+
 static pfd_status run_ops(const range *at, pfd_error *err)
 {
     pfd_status status = PFD_OK;
+    int32_t stage = at->slot->stage, num_ops = at->plan->num_ops;
     set_tensors(at);
-    for (int32_t i = 0; i < at->plan->num_ops && status == PFD_OK; i++) {
+    for (int32_t i = 0; i < num_ops && status == PFD_OK; i++) {
         const pfd_plan_op *op = &at->plan->ops[i];
+        if (op->stage != stage) continue;
         status = compute(at, op, err);
         if (status == PFD_OK && pfd_op_is_reader(op->node->op->op)) fill_reader_ports(at, op);
     }
+    for (int32_t i = 0; i < num_ops && at->arena && status == PFD_OK; i++)
+        if (at->plan->ops[i].stage == stage)
+            status = keep_ragged_outputs(at, &at->plan->ops[i], err);
     pfd_scratch_reset(at->worker->scratch);
-    if (status == PFD_OK) count_bytes(at);
+    if (status == PFD_OK && stage == 0) count_bytes(at);
     return status;
 }
 
@@ -206,7 +252,20 @@ static void blank_row(const range *at, int64_t row)
     }
 }
 
-/* Whether the failure of one row may be left behind; then it is noted, and *row is that row. */
+/* File and ordinal of a row's record in each reader. NULL: no memory. */
+static int64_t *ids_of(const range *at, int64_t row)
+{
+    int64_t *ids = malloc(2 * (size_t)at->plan->num_readers * sizeof *ids);
+    for (int32_t r = 0; ids && r < at->plan->num_readers; r++) {
+        const pfd_record *record = &range_records(at, r)[row - at->begin];
+        ids[2 * r] = record->file;
+        ids[2 * r + 1] = record->ordinal;
+    }
+    return ids;
+}
+
+/* Whether the failure of one row may be left behind; then it is noted, and *row is that row. With
+ * several stages it is padded behind the last one: no op is to see it. */
 static int32_t leave_out(const range *at, pfd_status *status, int64_t *row, pfd_error *err)
 {
     if (*status != PFD_CORRUPT_DATA || err->row < 0) return 0;
@@ -214,13 +273,19 @@ static int32_t leave_out(const range *at, pfd_status *status, int64_t *row, pfd_
     const char *on_error = at->plan->readers[reader].attrs->on_error;
     if (!strcmp(on_error, "raise")) return 0;
     *row = at->begin + err->row;
-    pfd_bad_row bad = {.row = *row,
+    int32_t has_stages = at->plan->num_stages > 1;
+    pfd_bad_row bad = {.row = has_stages ? at->slot->begun_rows[*row] : *row,
+                       .place = *row,
                        .filler = range_records(at, reader)[err->row].filler,
                        .reader = reader,
                        .pad = !strcmp(on_error, "pad"),
                        .error = err};
-    if (bad.pad) blank_row(at, *row);
-    if (at->bad_row(at->slot, &bad)) return 1;
+    if (bad.pad && has_stages)
+        bad.ids = ids_of(at, *row);
+    else if (bad.pad)
+        blank_row(at, *row);
+    if ((!bad.pad || !has_stages || bad.ids) && at->bad_row(at->slot, &bad)) return 1;
+    free(bad.ids);
     *status = pfd_fail_memory(err, sizeof bad, "the report of a bad record");
     return 0;
 }
@@ -251,17 +316,49 @@ static pfd_status locate_and_run(const range *at, pfd_error *err)
     return without_bad_rows(*at, run_ops, err);
 }
 
+/* An op over all rows that are left; rows that it finds damaged are taken out at once. */
+static pfd_status run_whole_op(range *at, const pfd_plan_op *op, pfd_error *err)
+{
+    while (at->end > 0) {
+        int64_t row;
+        if (atomic_load_explicit(at->plan->cancel, memory_order_relaxed))
+            return pfd_fail(err, PFD_CANCELLED, "the batch was given up");
+        pfd_status status = compute(at, op, err);
+        if (status == PFD_OK) return keep_ragged_outputs(at, op, err);
+        if (!leave_out(at, &status, &row, err)) return status;
+        pfd_slot_remove_bad_rows(at->plan, at->slot);
+        at->end = at->slot->rows;
+    }
+    return PFD_OK;
+}
+
+static pfd_status run_whole_batch(range *at, pfd_error *err)
+{
+    pfd_status status = PFD_OK;
+    set_tensors(at);
+    for (int32_t i = 0; i < at->plan->num_ops && status == PFD_OK; i++)
+        if (at->plan->ops[i].stage == at->slot->stage)
+            status = run_whole_op(at, &at->plan->ops[i], err);
+    pfd_scratch_reset(at->worker->scratch);
+    return status;
+}
+
 pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_slot *slot,
                                 int64_t begin, int64_t end, pfd_bad_row_fn bad_row, pfd_error *err)
 {
+    const pfd_arenas *arenas = slot->arenas;
     range all = {.plan = plan,
                  .worker = worker,
                  .slot = slot,
                  .bad_row = bad_row,
+                 .arena = arenas ? arenas->ranges[begin / plan->chunk_rows] : NULL,
                  .base = begin,
                  .begin = begin,
                  .end = end};
-    pfd_status status = without_bad_rows(all, locate_and_run, err);
+    if (slot->stage % 2) return run_whole_batch(&all, err);
+    if (slot->stage == 0 && slot->begun_rows)
+        for (int64_t i = begin; i < end; i++) slot->begun_rows[i] = i;
+    pfd_status status = without_bad_rows(all, slot->stage == 0 ? locate_and_run : run_ops, err);
     pfd_scratch_reset(worker->at_scratch);
     return status;
 }

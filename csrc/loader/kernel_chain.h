@@ -1,4 +1,5 @@
-/* loader/kernel_chain.h -- a row range through all ops of a loader, while it is in the cache.
+/* loader/kernel_chain.h -- a row range through all ops of a stage, while it is in the cache; and
+ * the whole batch through those ops that need it.
  *
  * OWNERSHIP  A worker owns its memory; plan and slot are borrowed for the call.
  * THREADS    One thread at a time per worker; any number of threads in one slot, on ranges that
@@ -28,8 +29,10 @@ void pfd_worker_close(const pfd_plan *plan, pfd_worker *worker);   /* accepts a 
 /* Reports a row that a policy leaves out; 0: out of memory. */
 typedef int32_t (*pfd_bad_row_fn)(pfd_slot *slot, const pfd_bad_row *bad);
 
-/* Makes rows [begin, end) of the slot's batch; end - begin <= plan->chunk_rows. A record that fails
- * with PFD_CORRUPT_DATA goes to bad_row() where its reader's on_error says so. */
+/* Makes rows [begin, end) of the slot's batch, in slot->stage; end - begin <= plan->chunk_rows, or
+ * the stage is over the whole batch, and so is the range. A record that fails with PFD_CORRUPT_DATA
+ * goes to bad_row() where its reader's on_error says so. An op over the whole batch is then run
+ * again without it; what ops before it have made of the batch stays as it is. */
 pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_slot *slot,
                                 int64_t begin, int64_t end, pfd_bad_row_fn bad_row, pfd_error *err);
 #endif

@@ -72,7 +72,7 @@ static pfd_loader *create(void)
 static void choose_prefetch(pfd_loader *l)
 {
     enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64 };
-    int64_t ahead = AHEAD_BYTES / l->plan.slot_bytes;
+    int64_t ahead = AHEAD_BYTES / (l->plan.slot_bytes + l->plan.ragged_bytes);
     if (ahead > MOST_AHEAD) ahead = MOST_AHEAD;
     int32_t least = 2 * l->num_threads + 2;
     l->prefetch = ahead > least ? (int32_t)ahead : least;

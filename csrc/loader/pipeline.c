@@ -21,46 +21,6 @@ void pfd_pipeline_mark_ready(pfd_loader *l, pfd_slot *slot)
     pthread_cond_broadcast(&l->changed);
 }
 
-static int32_t note_bad_row(pfd_slot *slot, const pfd_bad_row *bad)
-{
-    pthread_mutex_lock(&slot->loader->lock);
-    int32_t noted = pfd_slot_add_bad_row(slot, bad);
-    pthread_mutex_unlock(&slot->loader->lock);
-    return noted;
-}
-
-static pfd_status make_rows(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
-{
-    pfd_slot *slot = ctx;
-    pfd_loader *l = slot->loader;
-    return pfd_kernel_chain_run(&l->plan, &l->workers[worker], slot, begin, end, note_bad_row, err);
-}
-
-static void rows_made(void *ctx)
-{
-    pfd_slot *slot = ctx;
-    pfd_loader *l = slot->loader;
-    if (slot->loop.status == PFD_OK) pfd_slot_remove_bad_rows(&l->plan, slot);
-    pthread_mutex_lock(&l->lock);
-    pfd_pipeline_mark_ready(l, slot);
-    pthread_mutex_unlock(&l->lock);
-}
-
-void pfd_pipeline_begin_rows(pfd_loader *l, pfd_slot *slot)
-{
-    slot->begun = 1;
-    if (slot->rows == 0) {
-        pfd_pipeline_mark_ready(l, slot);
-        return;
-    }
-    slot->loop.n = slot->rows;
-    slot->loop.chunk = l->plan.chunk_rows;
-    slot->loop.fn = make_rows;
-    slot->loop.done = rows_made;
-    slot->loop.ctx = slot;
-    pfd_multi_thread_loop(l->pool, &slot->loop);
-}
-
 pfd_slot *pfd_pipeline_add_slot(pfd_loader *l)
 {
     if (l->end_in_flight - l->first_in_flight == l->prefetch) return NULL;
@@ -126,9 +86,10 @@ static int32_t help(pfd_loader *l)
     for (int64_t t = l->first_in_flight; t < l->end_in_flight; t++) {
         pfd_slot *slot = l->ring[t % l->prefetch];
         if (!slot->begun || slot->ready) continue;
+        pfd_loop *loop = pfd_slot_loop(slot);
         pthread_mutex_unlock(&l->lock);
         int64_t since = pfd_clock_ns();
-        int32_t helped = pfd_thread_pool_help(l->pool, &slot->loop);
+        int32_t helped = pfd_thread_pool_help(l->pool, loop);
         int64_t help_ns = pfd_clock_ns() - since;
         pthread_mutex_lock(&l->lock);
         if (helped) {
@@ -227,7 +188,9 @@ static pfd_status no_slot(const pfd_loader *l, pfd_error *err)
                     "all %d batches of %" PRId64 " bytes that memory_budget = %" PRId64
                     " allows are held by arrays; let go of some, copy what is to be kept, or raise "
                     "memory_budget",
-                    l->num_held, pfd_slot_cost(&l->plan), l->memory_budget);
+                    l->num_held,
+                    pfd_slot_cost(&l->plan) + (l->most_values > 0 ? l->most_values : 0),
+                    l->memory_budget);
 }
 
 /* Waits until the next batch is ready, and takes it out of the ring; with `lock` held. The ring is
@@ -339,7 +302,7 @@ void pfd_pipeline_count(pfd_loader *l)
     }
     l->stats.slots = l->num_slots;
     l->stats.slots_held = l->num_held;
-    l->stats.slot_bytes = l->num_slots * l->plan.slot_bytes;
+    l->stats.slot_bytes = l->num_slots * l->plan.slot_bytes + l->ragged_bytes;
 }
 
 /* ---- Opening and closing
@@ -377,6 +340,7 @@ static pfd_status allocate(pfd_loader *l, pfd_error *err)
 
 pfd_status pfd_pipeline_open(pfd_loader *l, pfd_error *err)
 {
+    l->most_values = -1;
     PFD_TRY(fit_into_budget(l, err));
     PFD_TRY(allocate(l, err));
     l->seek_streams = 1;
@@ -401,6 +365,7 @@ void pfd_pipeline_close(pfd_loader *l)
         l->free_slots = slot->next_free;
         pfd_slot_pool_put(l, slot);
     }
+    pfd_slot_pool_free_arenas(l);
     pthread_mutex_unlock(&l->lock);
     for (int32_t i = 0; l->workers && i <= l->num_threads; i++)
         pfd_worker_close(&l->plan, &l->workers[i]);

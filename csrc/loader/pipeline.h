@@ -2,6 +2,9 @@
  *
  *   free slots ─► begun: a loop over the rows ─► ready ─► delivered, in order ─► released ─► free
  *
+ * Where ops need the whole batch, or blobs are ragged, further loops follow the first one, each
+ * when the one before has ended (batch_stages.c).
+ *
  * Batches are begun by next(), a few at a time, and filled by the pool's threads and by whoever
  * waits in next(). In random access nothing else is needed: which records a batch has is
  * arithmetic. Where a reader is a stream, a second loop ("filling") reads one batch after the other
@@ -41,6 +44,9 @@ struct pfd_loader {
     pfd_slot *free_slots;
     int32_t num_slots, num_held;
     int64_t stream_bytes; /* of records in all slots' scratch */
+    int64_t ragged_bytes; /* of values in all slots, there or expected, and of all arenas */
+    int64_t most_values;  /* of a batch so far, in bytes; -1: there was none yet */
+    pfd_arenas *free_arenas;
     int32_t filling;      /* the filling loop runs, and goes on while the ring has room */
     int32_t seek_streams; /* filling begins with a seek */
     pfd_loop fill_loop;
@@ -70,10 +76,12 @@ pfd_status pfd_pipeline_restart(pfd_loader *loader, int64_t deadline_ns, pfd_err
 /* Brings loader->stats up to date; with `lock` held. */
 void pfd_pipeline_count(pfd_loader *loader);
 
-/* Between pipeline.c and stream_filling.c, with `lock` held. */
+/* Between pipeline.c, stream_filling.c and batch_stages.c, with `lock` held. */
 pfd_slot *pfd_pipeline_add_slot(pfd_loader *loader); /* at the ring's end; NULL: none to be had */
-void pfd_pipeline_begin_rows(pfd_loader *loader, pfd_slot *slot);
 void pfd_pipeline_mark_ready(pfd_loader *loader, pfd_slot *slot);
+/* batch_stages.c: begins the loops over the slot's rows, which end with mark_ready(). */
+void pfd_pipeline_begin_rows(pfd_loader *loader, pfd_slot *slot);
+pfd_loop *pfd_slot_loop(pfd_slot *slot); /* the one at hand */
 /* Fills slot after slot on the pool, until the ring is full. */
 void pfd_begin_filling(pfd_loader *loader);
 
@@ -82,7 +90,12 @@ int32_t pfd_slot_pool_grow(pfd_loader *loader);             /* 0: out of memory 
 int32_t pfd_slot_pool_has_budget(const pfd_loader *loader); /* for one slot more */
 pfd_slot *pfd_slot_pool_take(pfd_loader *loader);           /* NULL: nothing to be had */
 void pfd_slot_pool_put(pfd_loader *loader, pfd_slot *slot);
-void pfd_slot_pool_count_scratch(pfd_loader *loader, pfd_slot *slot); /* after filling */
+void pfd_slot_pool_count_scratch(pfd_loader *loader, pfd_slot *slot);  /* after filling */
+int32_t pfd_slot_pool_take_arenas(pfd_loader *loader, pfd_slot *slot); /* 0: out of memory */
+void pfd_slot_pool_put_arenas(pfd_loader *loader, pfd_slot *slot);
+void pfd_slot_pool_free_arenas(pfd_loader *loader);
+/* The values have been allocated anew, or dropped; used_bytes: of them in this batch. */
+void pfd_slot_pool_count_values(pfd_loader *loader, pfd_slot *slot, int64_t used_bytes);
 /* Gives a delivered slot back. Returns 1 when it was the last thing that kept a released loader. */
 int32_t pfd_slot_pool_give_back(pfd_slot *slot);
 #endif

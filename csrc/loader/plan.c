@@ -1,17 +1,10 @@
-/* From wanted blobs to ops in order, opened readers, and offsets in memory. */
+/* From wanted blobs to ops in order and opened readers. */
 #include "loader/plan.h"
 #include "core/error.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { ALIGNMENT = 64, CHUNK_BYTES = 64 * 1024 };
-
-static int64_t align(int64_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
 
 static int32_t find_op(const pfd_plan *plan, const pfd_node *node)
 {
@@ -32,6 +25,30 @@ static pfd_status check_name(const pfd_plan *plan, const pfd_node *node, pfd_err
         return PFD_INVALID_ARGUMENT;
     }
     return PFD_OK;
+}
+
+/* Where only the first dimension varies, row_splits count in it, and no shapes are needed. */
+static pfd_plan_tensor make_tensor(const pfd_row_type *type, const char *name)
+{
+    int64_t bytes = pfd_dtype_size(type->dtype), fixed = 1;
+    int32_t num_varying = 0;
+    for (int32_t d = 0; d < type->ndim; d++) {
+        if (type->shape[d] < 0)
+            num_varying++;
+        else
+            fixed *= type->shape[d];
+    }
+    if (!num_varying)
+        return (pfd_plan_tensor){.type = *type, .name = name, .row_bytes = fixed * bytes};
+    int32_t only_first = num_varying == 1 && type->shape[0] < 0;
+    int64_t unit = only_first ? fixed : 1;
+    return (pfd_plan_tensor){.type = *type,
+                             .name = name,
+                             .row_bytes = sizeof(pfd_ragged_row),
+                             .is_ragged = 1,
+                             .has_shapes = !only_first,
+                             .unit = unit,
+                             .unit_bytes = unit * bytes};
 }
 
 /* Adds the node behind those of its inputs; a node that is there already is left as it is. */
@@ -68,10 +85,8 @@ static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
                                          .first_output = plan->num_tensors,
                                          .inputs = inputs};
     for (uint32_t i = 0; i < num_outputs; i++) {
-        const pfd_row_type *type = &node->outputs[i];
-        int64_t row_bytes = pfd_dtype_size(type->dtype);
-        for (int32_t d = 0; d < type->ndim; d++) row_bytes *= type->shape[d];
-        tensors[plan->num_tensors++] = (pfd_plan_tensor){.type = *type, .row_bytes = row_bytes};
+        const char *name = node->op->public_op->outputs[i].name;
+        tensors[plan->num_tensors++] = make_tensor(&node->outputs[i], name);
     }
     return PFD_OK;
 }
@@ -91,7 +106,9 @@ static pfd_status collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blo
         PFD_TRY(add_node(plan, blobs[i].node, err));
         const pfd_plan_op *op = &plan->ops[find_op(plan, blobs[i].node)];
         plan->wanted[i] = op->first_output + output;
-        plan->tensors[plan->wanted[i]].in_slot = 1;
+        pfd_plan_tensor *tensor = &plan->tensors[plan->wanted[i]];
+        plan->num_ragged += tensor->is_ragged && !tensor->is_wanted;
+        tensor->in_slot = tensor->is_wanted = 1;
     }
     plan->num_wanted = num_blobs;
     return PFD_OK;
@@ -169,37 +186,6 @@ static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
     return PFD_OK;
 }
 
-/* A range is about as many rows as fit into a core's cache with all that is made of them. */
-static void choose_chunk(pfd_plan *plan)
-{
-    int64_t row = 1;
-    for (int32_t i = 0; i < plan->num_tensors; i++) row += plan->tensors[i].row_bytes;
-    for (int32_t i = 0; i < plan->num_readers; i++) {
-        const pfd_data_reader *reader = &plan->readers[i];
-        row += (int64_t)sizeof(pfd_record);
-        if (reader->num_records > 0) row += reader->num_bytes / reader->num_records;
-    }
-    int64_t rows = CHUNK_BYTES / row;
-    if (rows < 1) rows = 1;
-    if (rows > plan->local_batch_size) rows = plan->local_batch_size;
-    int64_t chunks = (plan->local_batch_size - 1) / rows + 1;
-    plan->chunk_rows = (plan->local_batch_size - 1) / chunks + 1;
-}
-
-static void lay_out(pfd_plan *plan)
-{
-    for (int32_t i = 0; i < plan->num_tensors; i++) {
-        pfd_plan_tensor *tensor = &plan->tensors[i];
-        int64_t *end = tensor->in_slot ? &plan->slot_bytes : &plan->worker_bytes;
-        int64_t rows = tensor->in_slot ? plan->local_batch_size : plan->chunk_rows;
-        tensor->offset = *end;
-        *end += align(rows * tensor->row_bytes);
-    }
-    if (plan->slot_bytes == 0) plan->slot_bytes = ALIGNMENT; /* blobs of no bytes have an address */
-    for (int64_t i = 0; i < plan->num_wanted; i++)
-        plan->offsets[i] = plan->tensors[plan->wanted[i]].offset;
-}
-
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
                          const _Atomic int32_t *cancel, pfd_error *err)
 {
@@ -207,8 +193,7 @@ pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blob
     PFD_TRY(collect(plan, blobs, num_blobs, err));
     PFD_TRY(open_readers(plan, err));
     PFD_TRY(zip_readers(plan, err));
-    choose_chunk(plan);
-    lay_out(plan);
+    pfd_plan_lay_out(plan);
     return PFD_OK;
 }
 

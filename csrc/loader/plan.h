@@ -1,7 +1,12 @@
 /* loader/plan.h -- what a loader computes, settled at open: readers, ops in order, where blobs lie.
  *
- * A tensor is one output of one node. A wanted one lies in the slot for the whole batch; any other
- * lies in the worker's memory for the row range at hand.
+ * A tensor is one output of one node. One that is wanted, or needed by a later stage, lies in the
+ * slot for the whole batch; any other lies in the worker's memory for the row range at hand. What
+ * lies there of a ragged tensor is a pfd_ragged_row for each row.
+ *
+ * Ops run in stages: those of an even one over row ranges, those of an odd one, which need the
+ * whole batch, once. A stage begins when the one before it is through with the batch. Most loaders
+ * have one stage.
  *
  * OWNERSHIP  A plan owns references to its nodes, and its readers.
  * THREADS    open and close: one thread.  In between it is read only, by any thread.
@@ -12,14 +17,23 @@
 
 typedef struct pfd_plan_tensor {
     pfd_row_type type;
-    int64_t row_bytes;
-    int64_t offset;  /* of row 0, in the slot's or in the worker's memory */
-    int32_t in_slot; /* 1: wanted */
+    const char *name;  /* of the output */
+    int64_t row_bytes; /* ragged: of a pfd_ragged_row */
+    int64_t offset;    /* of row 0, in the slot's or in the worker's memory */
+    int32_t in_slot;   /* 1: wanted, or needed by a later stage */
+    int32_t is_wanted;
+    int32_t is_ragged;
+    int32_t has_shapes;   /* ragged: delivered with the shape of each row */
+    int64_t unit;         /* ragged: elements that one in row_splits stands for */
+    int64_t unit_bytes;   /* ragged: of these */
+    int64_t batch_offset; /* ragged and wanted: of its pfd_ragged_batch in the slot's memory */
+    int64_t splits_offset, shapes_offset; /* and of what that points to */
 } pfd_plan_tensor;
 
 typedef struct pfd_plan_op {
-    pfd_node *node;       /* owned reference */
-    int32_t reader;       /* index of the first reader upstream (itself, for a reader op) */
+    pfd_node *node; /* owned reference */
+    int32_t reader; /* index of the first reader upstream (itself, for a reader op) */
+    int32_t stage;
     int32_t first_output; /* its tensors follow each other */
     int32_t *inputs;      /* tensors; one per input of the op */
 } pfd_plan_op;
@@ -34,15 +48,20 @@ typedef struct pfd_plan {
     int32_t num_readers;
     const _Atomic int32_t *cancel; /* borrowed; 1: give up */
     int32_t *wanted;               /* tensor of each blob that the user asked for */
-    int64_t *offsets;              /* of the same in the slot */
+    int64_t *offsets;              /* of the same in the slot; ragged: of the pfd_ragged_batch */
     int64_t num_wanted;
 
-    int32_t zip;              /* PFD_ZIP_* */
+    int32_t zip; /* PFD_ZIP_* */
+    int32_t num_stages;
+    int32_t num_ragged;       /* tensors that are ragged and wanted */
+    int32_t keeps_bytes;      /* bytes of rows are kept until the batch is complete */
     int32_t stream;           /* some reader is a stream: batches are read one after the other */
     int64_t num_batches;      /* -1: known at the end of the epoch */
     int64_t local_batch_size; /* rows of a slot */
     int64_t chunk_rows;       /* rows of a range; does not depend on the number of threads, so that
                                  failures repeat */
+    int64_t num_chunks;       /* ranges of a full batch */
+    int64_t ragged_bytes;     /* of the values of a batch: a guess, from the size of the files */
     int64_t slot_bytes;       /* multiple of 64 */
     int64_t worker_bytes;
 } pfd_plan;
@@ -53,4 +72,7 @@ typedef struct pfd_plan {
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
                          const _Atomic int32_t *cancel, pfd_error *err);
 void pfd_plan_close(pfd_plan *plan); /* accepts a zeroed struct */
+
+/* plan_memory.c: decides the stages, how many rows a range has, and where tensors lie. */
+void pfd_plan_lay_out(pfd_plan *plan);
 #endif

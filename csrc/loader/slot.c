@@ -1,4 +1,4 @@
-/* Allocating slots, and taking rows out of a finished one. */
+/* Allocating slots, and the arenas that keep bytes while a batch is made. */
 #include "loader/slot.h"
 
 #include <stdlib.h>
@@ -11,16 +11,21 @@ void pfd_slot_free(pfd_slot *slot)
     free(slot->records);
     free(slot->first_positions);
     pfd_slot_clear_bad_rows(slot);
+    free(slot->begun_rows);
+    free(slot->values);
+    pfd_arenas_free(slot->arenas);
+    for (int32_t i = 0; slot->more_loops && i < slot->num_more_loops; i++)
+        free(slot->more_loops[i].error);
+    free(slot->more_loops);
     free(slot->loop.error);
     pfd_scratch_free(slot->scratch);
     free(slot);
 }
 
-static int32_t allocate_stream_parts(const pfd_plan *plan, pfd_slot *slot)
+static int32_t allocate_records(const pfd_plan *plan, pfd_slot *slot)
 {
-    slot->scratch = pfd_scratch_create();
     slot->records = calloc((size_t)plan->num_readers, sizeof *slot->records);
-    if (!slot->scratch || !slot->records) return 0;
+    if (!slot->records) return 0;
     size_t rows = (size_t)plan->local_batch_size;
     pfd_record *block = calloc((size_t)plan->num_readers * rows, sizeof *block);
     if (!block) return 0;
@@ -28,12 +33,39 @@ static int32_t allocate_stream_parts(const pfd_plan *plan, pfd_slot *slot)
     return 1;
 }
 
+/* Loops behind the first one: a stage each, and one that joins ragged rows. */
+static int32_t num_more_loops(const pfd_plan *plan)
+{
+    return plan->num_stages - 1 + (plan->num_ragged > 0);
+}
+
+static int32_t allocate_parts(const pfd_plan *plan, pfd_slot *slot)
+{
+    slot->first_positions = calloc((size_t)plan->num_readers, sizeof *slot->first_positions);
+    if (!slot->first_positions) return 0;
+    if (plan->stream && !(slot->scratch = pfd_scratch_create())) return 0;
+    int32_t has_stages = plan->num_stages > 1;
+    if ((plan->stream || has_stages) && !allocate_records(plan, slot)) return 0;
+    if (has_stages) {
+        slot->begun_rows = calloc((size_t)plan->local_batch_size, sizeof *slot->begun_rows);
+        if (!slot->begun_rows) return 0;
+    }
+    slot->num_more_loops = num_more_loops(plan);
+    if (!slot->num_more_loops) return 1;
+    slot->more_loops = calloc((size_t)slot->num_more_loops, sizeof *slot->more_loops);
+    return slot->more_loops != NULL;
+}
+
 enum { HEAD_BYTES = (sizeof(pfd_slot) + 63) / 64 * 64 };
 
 int64_t pfd_slot_cost(const pfd_plan *plan)
 {
-    int64_t records = plan->stream ? plan->local_batch_size * (int64_t)sizeof(pfd_record) : 0;
-    return HEAD_BYTES + plan->slot_bytes + plan->num_readers * (records + (int64_t)sizeof(int64_t));
+    int32_t has_stages = plan->num_stages > 1, number = sizeof(int64_t);
+    int64_t row = 0;
+    if (plan->stream || has_stages) row += plan->num_readers * (int64_t)sizeof(pfd_record);
+    if (has_stages) row += number;
+    return HEAD_BYTES + plan->slot_bytes + plan->num_readers * number +
+           plan->local_batch_size * row + num_more_loops(plan) * (int64_t)sizeof(pfd_loop);
 }
 
 pfd_slot *pfd_slot_create(const pfd_plan *plan)
@@ -41,8 +73,7 @@ pfd_slot *pfd_slot_create(const pfd_plan *plan)
     pfd_slot *slot = aligned_alloc(64, HEAD_BYTES + (size_t)plan->slot_bytes);
     if (!slot) return NULL;
     *slot = (pfd_slot){.memory = (uint8_t *)slot + HEAD_BYTES};
-    slot->first_positions = calloc((size_t)plan->num_readers, sizeof *slot->first_positions);
-    if (!slot->first_positions || (plan->stream && !allocate_stream_parts(plan, slot))) {
+    if (!allocate_parts(plan, slot)) {
         pfd_slot_free(slot);
         return NULL;
     }
@@ -54,63 +85,40 @@ pfd_slot *pfd_slot_of(void *memory)
     return (pfd_slot *)(void *)((uint8_t *)memory - HEAD_BYTES);
 }
 
-int32_t pfd_slot_add_bad_row(pfd_slot *slot, const pfd_bad_row *bad)
+/* ---- Arenas ---------------------------------------------------------------------------------- */
+
+pfd_arenas *pfd_arenas_create(const pfd_plan *plan)
 {
-    if (slot->num_bad_rows == slot->bad_rows_capacity) {
-        int64_t capacity = slot->bad_rows_capacity ? 2 * slot->bad_rows_capacity : 4;
-        pfd_bad_row *grown = realloc(slot->bad_rows, (size_t)capacity * sizeof *grown);
-        if (!grown) return 0;
-        slot->bad_rows = grown;
-        slot->bad_rows_capacity = capacity;
+    size_t num_ranges = (size_t)plan->num_chunks;
+    pfd_arenas *arenas = calloc(1, sizeof *arenas + num_ranges * sizeof *arenas->ranges);
+    if (!arenas) return NULL;
+    arenas->num_ranges = plan->num_chunks;
+    for (size_t i = 0; i < num_ranges; i++) {
+        arenas->ranges[i] = pfd_scratch_create();
+        if (!arenas->ranges[i]) {
+            pfd_arenas_free(arenas);
+            return NULL;
+        }
+        pfd_scratch_set_cancel(arenas->ranges[i], plan->cancel);
     }
-    pfd_bad_row *added = &slot->bad_rows[slot->num_bad_rows];
-    *added = *bad;
-    added->error = NULL;
-    if (slot->num_bad_rows < PFD_MOST_BAD_ROW_ERRORS) {
-        added->error = malloc(sizeof *added->error);
-        if (!added->error) return 0;
-        *added->error = *bad->error;
-    }
-    slot->num_bad_rows++;
-    return 1;
+    return arenas;
 }
 
-void pfd_slot_clear_bad_rows(pfd_slot *slot)
+void pfd_arenas_free(pfd_arenas *arenas)
 {
-    for (int64_t i = 0; i < slot->num_bad_rows; i++) free(slot->bad_rows[i].error);
-    free(slot->bad_rows);
-    slot->bad_rows = NULL;
-    slot->num_bad_rows = slot->bad_rows_capacity = 0;
+    if (!arenas) return;
+    for (int64_t i = 0; i < arenas->num_ranges; i++) pfd_scratch_free(arenas->ranges[i]);
+    free(arenas);
 }
 
-static int by_row(const void *a, const void *b)
+void pfd_arenas_reset(pfd_arenas *arenas)
 {
-    int64_t left = ((const pfd_bad_row *)a)->row, right = ((const pfd_bad_row *)b)->row;
-    return (left > right) - (left < right);
+    for (int64_t i = 0; i < arenas->num_ranges; i++) pfd_scratch_reset(arenas->ranges[i]);
 }
 
-static void remove_rows(pfd_slot *slot, const pfd_plan_tensor *tensor)
+int64_t pfd_arenas_bytes(const pfd_arenas *arenas)
 {
-    uint8_t *base = slot->memory + tensor->offset;
-    int64_t kept = 0, from = 0;
-    for (int64_t i = 0; i <= slot->num_bad_rows; i++) {
-        if (i < slot->num_bad_rows && slot->bad_rows[i].pad) continue;
-        int64_t to = i < slot->num_bad_rows ? slot->bad_rows[i].row : slot->rows;
-        memmove(base + kept * tensor->row_bytes, base + from * tensor->row_bytes,
-                (size_t)((to - from) * tensor->row_bytes));
-        kept += to - from;
-        from = to + 1;
-    }
-}
-
-void pfd_slot_remove_bad_rows(const pfd_plan *plan, pfd_slot *slot)
-{
-    if (!slot->num_bad_rows) return;
-    qsort(slot->bad_rows, (size_t)slot->num_bad_rows, sizeof *slot->bad_rows, by_row);
-    int64_t removed = 0;
-    for (int64_t i = 0; i < slot->num_bad_rows; i++) removed += !slot->bad_rows[i].pad;
-    if (!removed) return;
-    for (int32_t i = 0; i < plan->num_tensors; i++)
-        if (plan->tensors[i].in_slot) remove_rows(slot, &plan->tensors[i]);
-    slot->rows -= removed;
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < arenas->num_ranges; i++) bytes += pfd_scratch_bytes(arenas->ranges[i]);
+    return bytes;
 }

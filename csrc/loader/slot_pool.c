@@ -1,6 +1,8 @@
 /* Which slots a loader has: as many as the ring and a user who holds one batch or two need, and
- * more while more are held, within memory_budget. */
+ * more while more are held, within memory_budget; and the memory of their ragged rows. */
 #include "loader/pipeline.h"
+
+#include <stdlib.h>
 
 int32_t pfd_slot_pool_grow(pfd_loader *l)
 {
@@ -13,18 +15,106 @@ int32_t pfd_slot_pool_grow(pfd_loader *l)
     return 1;
 }
 
+/* Whether the slots that there are may take `more` bytes than now. */
+static int32_t fits(const pfd_loader *l, int64_t more)
+{
+    int64_t used = l->stream_bytes + l->ragged_bytes + more;
+    return used <= l->memory_budget &&
+           l->num_slots <= (l->memory_budget - used) / pfd_slot_cost(&l->plan);
+}
+
+/* The values of a further slot are taken to be as many as any batch had so far. */
 int32_t pfd_slot_pool_has_budget(const pfd_loader *l)
 {
-    int64_t left = l->memory_budget - l->stream_bytes;
+    int64_t values = l->most_values > 0 ? l->most_values : 0;
+    int64_t left = l->memory_budget - l->stream_bytes - l->ragged_bytes - values;
     return left > 0 && l->num_slots < left / pfd_slot_cost(&l->plan);
 }
+
+/* ---- Values of ragged blobs ------------------------------------------------------------------ */
+
+static void count_values(pfd_loader *l, pfd_slot *slot, int64_t bytes)
+{
+    l->ragged_bytes += bytes - slot->values_counted;
+    slot->values_counted = bytes;
+}
+
+void pfd_slot_pool_count_values(pfd_loader *l, pfd_slot *slot, int64_t used_bytes)
+{
+    if (used_bytes > l->most_values) l->most_values = used_bytes;
+    count_values(l, slot, slot->values_capacity);
+}
+
+static void drop_values(pfd_loader *l, pfd_slot *slot)
+{
+    free(slot->values);
+    slot->values = NULL;
+    slot->values_capacity = 0;
+    count_values(l, slot, 0);
+}
+
+/* Counts beforehand what the slot will need; 0: it is too much, and to be waited for. One batch is
+ * always made, and so is one beside one that is held. */
+static int32_t expect_values(pfd_loader *l, pfd_slot *slot)
+{
+    int64_t in_flight = l->end_in_flight - l->first_in_flight;
+    if (l->most_values < 0) return in_flight < 2; /* until it is known how large batches are */
+    int64_t more = l->most_values - slot->values_counted;
+    if (more <= 0) return 1;
+    for (pfd_slot *other = slot->next_free; other && !fits(l, more); other = other->next_free)
+        drop_values(l, other);
+    if (!fits(l, more) && (in_flight > 0 || l->num_held > 1)) return 0;
+    count_values(l, slot, l->most_values);
+    return 1;
+}
+
+int32_t pfd_slot_pool_take_arenas(pfd_loader *l, pfd_slot *slot)
+{
+    slot->arenas = l->free_arenas ? l->free_arenas : pfd_arenas_create(&l->plan);
+    if (l->free_arenas) l->free_arenas = l->free_arenas->next_free;
+    return slot->arenas != NULL;
+}
+
+static void free_arenas(pfd_loader *l, pfd_arenas *arenas)
+{
+    if (arenas) l->ragged_bytes -= arenas->bytes;
+    pfd_arenas_free(arenas);
+}
+
+void pfd_slot_pool_put_arenas(pfd_loader *l, pfd_slot *slot)
+{
+    pfd_arenas *arenas = slot->arenas;
+    if (!arenas) return;
+    slot->arenas = NULL;
+    int64_t bytes = pfd_arenas_bytes(arenas);
+    l->ragged_bytes += bytes - arenas->bytes;
+    arenas->bytes = bytes;
+    if (!fits(l, 0)) {
+        free_arenas(l, arenas);
+        return;
+    }
+    arenas->next_free = l->free_arenas;
+    l->free_arenas = arenas;
+}
+
+void pfd_slot_pool_free_arenas(pfd_loader *l)
+{
+    while (l->free_arenas) {
+        pfd_arenas *arenas = l->free_arenas;
+        l->free_arenas = arenas->next_free;
+        free_arenas(l, arenas);
+    }
+}
+
+/* ---- Taking and giving back ------------------------------------------------------------------ */
 
 pfd_slot *pfd_slot_pool_take(pfd_loader *l)
 {
     if (!l->free_slots && !(pfd_slot_pool_has_budget(l) && pfd_slot_pool_grow(l))) return NULL;
     pfd_slot *slot = l->free_slots;
+    if (l->plan.num_ragged && !expect_values(l, slot)) return NULL;
     l->free_slots = slot->next_free;
-    slot->begun = slot->ready = slot->end = 0;
+    slot->begun = slot->ready = slot->end = slot->stage = 0;
     slot->loop.status = PFD_OK;
     return slot;
 }
@@ -42,10 +132,14 @@ void pfd_slot_pool_put(pfd_loader *l, pfd_slot *slot)
     if (l->closed || l->num_slots - l->num_held > l->prefetch + 2) {
         l->num_slots--;
         l->stream_bytes -= slot->scratch_bytes;
+        count_values(l, slot, 0);
+        free_arenas(l, slot->arenas);
+        slot->arenas = NULL;
         pfd_slot_free(slot);
         return;
     }
     if (slot->num_bad_rows) pfd_slot_clear_bad_rows(slot);
+    if (slot->values && !fits(l, 0)) drop_values(l, slot);
     slot->next_free = l->free_slots;
     l->free_slots = slot;
 }

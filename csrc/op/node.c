@@ -131,14 +131,15 @@ static pfd_status fail_output(const pfd_node *node, uint32_t output, const char 
 {
     return pfd_fail(err, PFD_INTERNAL,
                     "infer() gave output '%s' %s %" PRId64 "; it must fill in a PFD_BOOL ... "
-                    "PFD_FLOAT64, 0 to %d dimensions and sizes from 0",
+                    "PFD_FLOAT64, 0 to %d dimensions and sizes from 0, or -1 for one that varies",
                     node->op->public_op->outputs[output].name, found, value, PFD_MAX_DIMS);
 }
 
 static pfd_status check_bytes(const pfd_node *node, uint32_t output, pfd_error *err)
 {
     const pfd_row_type *type = &node->outputs[output];
-    /* A dimension of 0 must not hide the others: NumPy multiplies them without it, too. */
+    /* A dimension of 0 must not hide the others: NumPy multiplies them without it, too.  One that
+     * varies counts as 1: what it comes to is known with each batch. */
     int64_t bytes = pfd_dtype_size(type->dtype) * node->batch_size;
     int32_t too_large = bytes > MOST_BATCH_BYTES;
     for (int32_t i = 0; i < type->ndim && !too_large; i++) {
@@ -165,7 +166,7 @@ static pfd_status check_output(pfd_node *node, uint32_t output, pfd_error *err)
     if (type->ndim < 0 || type->ndim > PFD_MAX_DIMS)
         return fail_output(node, output, "ndim", type->ndim, err);
     for (int32_t i = 0; i < type->ndim; i++)
-        if (type->shape[i] < 0)
+        if (type->shape[i] < -1)
             return fail_output(node, output, "a dimension of", type->shape[i], err);
     for (int32_t i = type->ndim; i < PFD_MAX_DIMS; i++) type->shape[i] = 0;
     return check_bytes(node, output, err);

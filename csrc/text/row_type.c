@@ -1,4 +1,5 @@
-/* The type of a row in a message, written as NumPy would write dtype and shape. */
+/* The type of a row in a message, written as NumPy would write dtype and shape;
+ * None stands for a dimension that varies. */
 #include "text/row_type.h"
 
 #include "pyflowdata/pyflowdata.h"
@@ -11,8 +12,11 @@ const char *pfd_format_row_type(const pfd_row_type *type, char *out, size_t capa
     const char *dtype = pfd_dtype_name(type->dtype);
     size_t used = (size_t)snprintf(out, capacity, "%s (", dtype ? dtype : "unknown");
     for (int32_t i = 0; i < type->ndim && i < PFD_MAX_DIMS && used < capacity; i++) {
-        used += (size_t)snprintf(out + used, capacity - used, "%s%" PRId64, i ? ", " : "",
-                                 type->shape[i]);
+        const char *comma = i ? ", " : "";
+        used += (size_t)(type->shape[i] < 0
+                             ? snprintf(out + used, capacity - used, "%sNone", comma)
+                             : snprintf(out + used, capacity - used, "%s%" PRId64, comma,
+                                        type->shape[i]));
     }
     if (used < capacity) (void)snprintf(out + used, capacity - used, type->ndim == 1 ? ",)" : ")");
     return out;

@@ -103,8 +103,8 @@ class JaxLoader(Generic[BatchT]):
 
         Raises:
             InvalidArgumentError: Rank and world size of a reader do not fit the sharding; not
-                every batch is known to have all its rows where jax needs them; or a blob has 64
-                bits and narrow is False.
+                every batch is known to have all its rows where jax needs them; a blob has 64
+                bits and narrow is False; or it is ragged.
         """
         if not isinstance(loader, DataLoader):
             raise InvalidArgumentError(
@@ -115,6 +115,8 @@ class JaxLoader(Generic[BatchT]):
                 f"sharding = {shown(sharding)} ({type(sharding).__name__}); it must be a "
                 "jax.sharding.Sharding, such as a NamedSharding, a jax.Device, or None"
             )
+        for blob in loader.blobs:
+            _ = blob.dense_row_shape  # refuses ragged ones
         self.loader = loader
         self._sharding = sharding
         self._whole = sharding if isinstance(sharding, jax.sharding.Sharding) else None

@@ -77,6 +77,8 @@ def datasource(*blobs: Any, num_threads: int = 1) -> FlowDatasource:
     for name in names:
         if not isinstance(name, str):
             raise InvalidArgumentError(f"{shown(name)} is no name of a column; it must be a str")
+    for blob in wanted:
+        _ = blob.dense_row_shape  # refuses ragged ones
     for node in reader_nodes(wanted):
         _check_order(node)
     graph = with_reader_attrs(wanted, _file_order)
@@ -158,7 +160,7 @@ class FlowDatasource(Datasource):
     ) -> list[ReadTask]:
         """About `parallelism` tasks, each a range of the records.  Cheap: no file is touched."""
         source = self._source
-        schema = source.table([np.zeros((1, *b.shape[1:]), b.dtype) for b in source.blobs]).schema
+        schema = source.table([np.zeros((1, *b.dense_row_shape), b.dtype) for b in source.blobs]).schema
         tasks = []
         for share in _shares(source, max(1, parallelism)):
             num_rows = None if source.may_skip else share.num_records
@@ -216,7 +218,7 @@ class _Source:
 
     @property
     def row_bytes(self) -> int:
-        return sum(math.prod(blob.shape[1:]) * blob.dtype.itemsize for blob in self.blobs)
+        return sum(math.prod(blob.dense_row_shape) * blob.dtype.itemsize for blob in self.blobs)
 
     def table(self, arrays: Iterable[Array]) -> pa.Table:
         """A block of these columns; it views the arrays, without a copy (bools become bits)."""
@@ -278,7 +280,7 @@ def _read(source: _Source, share: _Share, limit: int | None) -> Iterator[pa.Tabl
             limit = None if limit is None else limit - table.num_rows
             yield table
         if table is None:
-            yield source.table(np.zeros((0, *blob.shape[1:]), blob.dtype) for blob in source.blobs)
+            yield source.table(np.zeros((0, *b.dense_row_shape), b.dtype) for b in source.blobs)
         is_usable = True
     except GeneratorExit:  # Ray has rows enough
         is_usable = True

@@ -3,6 +3,7 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/multi_thread_loop.h"
 #include "core/permutation.h"
 #include "core/random.h"
 #include "core/scratch.h"
@@ -11,6 +12,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -363,6 +365,50 @@ static void test_parse_double(void)
     CHECK(parse("-NaN", &value) == 4 && isnan(value) && signbit(value));
 }
 
+/* ---- Loops ----------------------------------------------------------------------------------- */
+
+static _Atomic int is_released, num_begun, num_done;
+static char order[8];
+
+/* Notes who began; "a" holds the only thread until it is released. */
+static pfd_status note_loop(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+{
+    (void)end, (void)worker, (void)err;
+    const char *name = ctx;
+    if (begin == 0) order[strlen(order)] = *name;
+    atomic_fetch_add(&num_begun, 1);
+    while (*name == 'a' && !atomic_load(&is_released)) (void)usleep(100);
+    return PFD_OK;
+}
+
+static void count_loop(void *ctx)
+{
+    (void)ctx;
+    atomic_fetch_add(&num_done, 1);
+}
+
+static void test_order_of_loops(void)
+{
+    pfd_thread_pool *pool = NULL;
+    pfd_error err;
+    CHECK(pfd_thread_pool_create(1, &pool, &err) == PFD_OK);
+    static char names[] = "abcde";
+    pfd_loop loops[5];
+    for (int i = 0; i < 5; i++)
+        loops[i] =
+            (pfd_loop){.n = 3, .chunk = 1, .fn = note_loop, .done = count_loop, .ctx = &names[i]};
+    pfd_multi_thread_loop_first(pool, &loops[0]); /* of none */
+    while (!atomic_load(&num_begun)) (void)usleep(100);
+    pfd_multi_thread_loop(pool, &loops[1]);
+    pfd_multi_thread_loop_first(pool, &loops[2]);
+    pfd_multi_thread_loop_first(pool, &loops[3]);
+    pfd_multi_thread_loop(pool, &loops[4]);
+    atomic_store(&is_released, 1);
+    while (atomic_load(&num_done) < 5) (void)usleep(100);
+    pfd_thread_pool_free(pool);
+    CHECK(strcmp(order, "adcbe") == 0);
+}
+
 int main(void)
 {
     test_hash();
@@ -377,6 +423,7 @@ int main(void)
     test_scratch();
     test_error();
     test_parse_double();
+    test_order_of_loops();
     (void)printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

@@ -100,7 +100,8 @@ pfd_status pfd_node_create(const char *op, const char *name, const pfd_attr_valu
                            pfd_node **out, pfd_error *err);
 void pfd_node_release(pfd_node *node);
 
-/* The type of one row of a blob, and the logical (global) batch size of the reader behind it. */
+/* The type of one row of a blob (a dimension of -1 varies), and the logical (global) batch size of
+ * the reader behind it. */
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
                          pfd_error *err);
 
@@ -126,10 +127,11 @@ typedef struct pfd_loader_info {
     int32_t prefetch;
     int32_t num_readers;
     int64_t memory_budget;
-    int64_t slot_bytes;  /* memory of one batch */
+    int64_t slot_bytes;  /* memory of one batch, without the values of ragged blobs */
     int64_t num_batches; /* steps in an epoch, the same on every rank; -1: known only at its end */
     int64_t num_blobs;
-    const int64_t *offsets; /* of each blob in a batch's memory; lives as long as the loader */
+    const int64_t *offsets; /* of each blob, or its pfd_ragged_batch, in a batch's memory; lives as
+                               long as the loader */
 } pfd_loader_info;
 
 #define PFD_SEED_GIVEN 0   /* by the user, or by pfd_loader_set_seed() */
@@ -160,13 +162,23 @@ typedef struct pfd_reader_info {
 } pfd_reader_info;
 
 /* One delivered batch. Blob i lies at memory + offsets[i] (pfd_loader_info): rows * row bytes,
- * C-contiguous, 64-byte aligned, writable. */
+ * C-contiguous, 64-byte aligned, writable; where it is ragged, a pfd_ragged_batch. */
 typedef struct pfd_batch {
     void *memory; /* slot_bytes of it; for pfd_batch_release() */
     int64_t epoch;
     int64_t step; /* of the epoch */
     int64_t rows; /* of this rank; may be 0 */
 } pfd_batch;
+
+/* A ragged blob in a delivered batch: its elements, row after row.  All of it is writable, and
+ * valid until the batch is released.  Where only the first dimension of a row varies, row_splits
+ * count in that dimension; else they count elements, and the shapes are there. */
+typedef struct pfd_ragged_batch {
+    void *values;         /* C-contiguous, 64-byte aligned, nothing between rows */
+    int64_t values_bytes; /* of all rows */
+    int64_t *row_splits;  /* rows + 1: row i is [row_splits[i], row_splits[i + 1]) */
+    int64_t *shapes;      /* rows * ndim, or NULL */
+} pfd_ragged_batch;
 
 /* Counters since open, free to read at any time. */
 typedef struct pfd_stats {
@@ -181,7 +193,7 @@ typedef struct pfd_stats {
     int64_t wait_ns;     /* next() waited for other threads */
     int64_t help_ns;     /* next() worked itself */
     int64_t idle_ns;     /* pool threads without work, summed over threads */
-    int64_t slot_bytes;  /* memory of all slots */
+    int64_t slot_bytes;  /* memory of all slots, ragged values included */
     int64_t read_bytes;  /* read from files that are not mapped, also to index them */
 } pfd_stats;
 

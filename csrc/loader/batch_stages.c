@@ -1,0 +1,202 @@
+/* One batch from loop to loop: its stages, then the joining of its ragged rows. */
+#include "core/error.h"
+#include "loader/pipeline.h"
+#include "loader/ragged_rows.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Below this, joining is not worth a loop of its own; above it, what a piece of that loop has. */
+enum { JOIN_BYTES = 256 * 1024 };
+
+static void begin_stage(pfd_loader *l, pfd_slot *slot, int32_t stage);
+
+/* Loop 0 is there in any case; the others only where a plan needs them. */
+static pfd_loop *loop_of(pfd_slot *slot, int32_t stage)
+{
+    return stage == 0 ? &slot->loop : &slot->more_loops[stage - 1];
+}
+
+pfd_loop *pfd_slot_loop(pfd_slot *slot)
+{
+    return loop_of(slot, slot->stage);
+}
+
+/* ---- Making rows ----------------------------------------------------------------------------- */
+
+static int32_t note_bad_row(pfd_slot *slot, const pfd_bad_row *bad)
+{
+    pthread_mutex_lock(&slot->loader->lock);
+    int32_t noted = pfd_slot_add_bad_row(slot, bad);
+    pthread_mutex_unlock(&slot->loader->lock);
+    return noted;
+}
+
+static pfd_status take_arenas(pfd_loader *l, pfd_slot *slot, pfd_error *err)
+{
+    pthread_mutex_lock(&l->lock);
+    int32_t taken = slot->arenas || pfd_slot_pool_take_arenas(l, slot);
+    pthread_mutex_unlock(&l->lock);
+    return taken ? PFD_OK : pfd_fail_memory(err, sizeof *slot->arenas, "the rows of a batch");
+}
+
+static pfd_status make_rows(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+{
+    pfd_slot *slot = ctx;
+    pfd_loader *l = slot->loader;
+    if (l->plan.keeps_bytes) PFD_TRY(take_arenas(l, slot, err));
+    return pfd_kernel_chain_run(&l->plan, &l->workers[worker], slot, begin, end, note_bad_row, err);
+}
+
+static pfd_status make_batch(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+{
+    (void)begin, (void)end;
+    pfd_slot *slot = ctx;
+    return make_rows(ctx, 0, slot->rows, worker, err);
+}
+
+/* ---- Joining ragged rows --------------------------------------------------------------------- */
+
+static pfd_status join_rows(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+{
+    (void)worker, (void)err;
+    pfd_slot *slot = ctx;
+    pfd_ragged_rows_join(&slot->loader->plan, slot, begin, end);
+    return PFD_OK;
+}
+
+/* Room for the values of this batch; somewhat more, so that the next ones fit as well. */
+static pfd_status make_room(pfd_slot *slot, int64_t bytes, pfd_error *err)
+{
+    pfd_loader *l = slot->loader;
+    if (bytes < 0 || bytes > l->memory_budget)
+        return pfd_fail(err, PFD_OUT_OF_MEMORY,
+                        "the values of step %" PRId64 " of epoch %" PRId64 " take %s%" PRId64
+                        " bytes, and memory_budget is %" PRId64
+                        "; lower batch_size or raise memory_budget",
+                        slot->step, slot->epoch, bytes < 0 ? "more than " : "",
+                        bytes < 0 ? (int64_t)1 << 46 : bytes, l->memory_budget);
+    if (bytes > slot->values_capacity || !slot->values) {
+        int64_t capacity = (bytes + bytes / 8 + 64) / 64 * 64;
+        free(slot->values);
+        slot->values = aligned_alloc(64, (size_t)capacity);
+        slot->values_capacity = slot->values ? capacity : 0;
+    }
+    pthread_mutex_lock(&l->lock);
+    pfd_slot_pool_count_values(l, slot, bytes);
+    pthread_mutex_unlock(&l->lock);
+    return slot->values ? PFD_OK : pfd_fail_memory(err, bytes, "the values of a batch");
+}
+
+/* ---- From one loop to the next --------------------------------------------------------------- */
+
+static void finish(pfd_slot *slot)
+{
+    pfd_loader *l = slot->loader;
+    if (slot->arenas) pfd_arenas_reset(slot->arenas);
+    pthread_mutex_lock(&l->lock);
+    pfd_slot_pool_put_arenas(l, slot);
+    pfd_pipeline_mark_ready(l, slot);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* The failure of a later loop is the batch's. */
+static void take_failure(pfd_slot *slot, pfd_loop *loop)
+{
+    pfd_error *former = slot->loop.error;
+    slot->loop.status = loop->status;
+    slot->loop.error = loop->error; /* swapped: both are freed with the slot */
+    loop->error = former;
+}
+
+static void fail_batch(pfd_slot *slot, pfd_status status, const pfd_error *err)
+{
+    if (!slot->loop.error) slot->loop.error = malloc(sizeof *err);
+    if (slot->loop.error) *slot->loop.error = *err;
+    slot->loop.status = status;
+}
+
+/* Begins the joining; 0: there is nothing to wait for. */
+static int32_t begin_joining(pfd_slot *slot)
+{
+    pfd_loader *l = slot->loader;
+    pfd_error err;
+    pfd_error_init(&err);
+    int64_t bytes = pfd_ragged_rows_measure(&l->plan, slot);
+    pfd_status status = make_room(slot, bytes, &err);
+    if (status != PFD_OK) {
+        fail_batch(slot, status, &err);
+        return 0;
+    }
+    pfd_ragged_rows_place(&l->plan, slot);
+    if (bytes < JOIN_BYTES) {
+        pfd_ragged_rows_join(&l->plan, slot, 0, slot->rows);
+        return 0;
+    }
+    pthread_mutex_lock(&l->lock);
+    begin_stage(l, slot, l->plan.num_stages);
+    pthread_mutex_unlock(&l->lock);
+    return 1;
+}
+
+static void stage_done(void *ctx)
+{
+    pfd_slot *slot = ctx;
+    pfd_loader *l = slot->loader;
+    int32_t num_stages = l->plan.num_stages;
+    pfd_loop *loop = pfd_slot_loop(slot);
+    if (loop->status != PFD_OK) {
+        if (loop != &slot->loop) take_failure(slot, loop);
+        finish(slot);
+        return;
+    }
+    if (slot->stage < num_stages) pfd_slot_remove_bad_rows(&l->plan, slot);
+    if (slot->stage + 1 < num_stages && slot->rows > 0) {
+        pthread_mutex_lock(&l->lock);
+        begin_stage(l, slot, slot->stage + 1);
+        pthread_mutex_unlock(&l->lock);
+        return;
+    }
+    if (slot->stage < num_stages) {
+        pfd_slot_insert_padded_rows(&l->plan, slot);
+        if (l->plan.num_ragged && begin_joining(slot)) return;
+    }
+    finish(slot);
+}
+
+/* With `lock` held, so that a helping caller sees a loop only when it has begun. */
+static void begin_stage(pfd_loader *l, pfd_slot *slot, int32_t stage)
+{
+    pfd_loop *loop = loop_of(slot, stage);
+    slot->stage = stage;
+    loop->done = stage_done;
+    loop->ctx = slot;
+    loop->n = slot->rows;
+    if (stage == l->plan.num_stages) {
+        int64_t pieces = slot->values_capacity / JOIN_BYTES + 1;
+        loop->chunk = slot->rows / pieces + 1;
+        loop->fn = join_rows;
+    } else if (stage % 2) {
+        loop->n = loop->chunk = 1;
+        loop->fn = make_batch;
+    } else {
+        loop->chunk = l->plan.chunk_rows;
+        loop->fn = make_rows;
+    }
+    if (stage == 0)
+        pfd_multi_thread_loop(l->pool, loop);
+    else
+        pfd_multi_thread_loop_first(l->pool, loop);
+}
+
+void pfd_pipeline_begin_rows(pfd_loader *l, pfd_slot *slot)
+{
+    slot->begun = 1;
+    if (slot->rows > 0) {
+        begin_stage(l, slot, 0);
+        return;
+    }
+    (void)pfd_ragged_rows_measure(&l->plan, slot); /* no values, but row_splits */
+    pfd_ragged_rows_place(&l->plan, slot);
+    pfd_pipeline_mark_ready(l, slot);
+}

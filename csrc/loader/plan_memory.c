@@ -1,0 +1,114 @@
+/* Stages of the ops, rows of a range, and where in the memory of slots and workers tensors lie. */
+#include "loader/plan.h"
+
+#include <stdlib.h>
+
+enum { ALIGNMENT = 64, CHUNK_BYTES = 64 * 1024 };
+
+static int64_t align(int64_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* ---- Stages ---------------------------------------------------------------------------------- */
+
+static int32_t stage_of_tensor(const pfd_plan *plan, int32_t tensor)
+{
+    int32_t i = 0;
+    while (i + 1 < plan->num_ops && plan->ops[i + 1].first_output <= tensor) i++;
+    return plan->ops[i].stage;
+}
+
+/* The first stage of its kind at which all inputs are there. */
+static void set_stage(const pfd_plan *plan, pfd_plan_op *op)
+{
+    const pfd_op *described = op->node->op->op;
+    int32_t is_odd = (described->flags & PFD_WHOLE_BATCH) != 0;
+    op->stage = is_odd;
+    for (uint32_t i = 0; i < described->num_inputs; i++) {
+        int32_t from = stage_of_tensor(plan, op->inputs[i]);
+        int32_t first = from % 2 == is_odd ? from : from + 1;
+        if (first > op->stage) op->stage = first;
+    }
+}
+
+/* What an op takes from another stage, and what an op over the whole batch makes, lies in the slot.
+ */
+static void set_stages(pfd_plan *plan)
+{
+    plan->num_stages = 1;
+    for (int32_t i = 0; i < plan->num_ops; i++) {
+        pfd_plan_op *op = &plan->ops[i];
+        set_stage(plan, op);
+        if (op->stage >= plan->num_stages) plan->num_stages = op->stage + 1;
+        for (uint32_t k = 0; k < op->node->op->op->num_inputs; k++)
+            if (stage_of_tensor(plan, op->inputs[k]) != op->stage)
+                plan->tensors[op->inputs[k]].in_slot = 1;
+        for (uint32_t k = 0; op->stage % 2 && k < op->node->op->op->num_outputs; k++)
+            plan->tensors[op->first_output + (int32_t)k].in_slot = 1;
+    }
+    plan->keeps_bytes = plan->num_ragged > 0 || plan->num_stages > 1;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static int64_t record_bytes(const pfd_plan *plan)
+{
+    int64_t bytes = 0;
+    for (int32_t i = 0; i < plan->num_readers; i++) {
+        const pfd_data_reader *reader = &plan->readers[i];
+        if (reader->num_records > 0) bytes += reader->num_bytes / reader->num_records;
+    }
+    return bytes;
+}
+
+/* A range is about as many rows as fit into a core's cache with all that is made of them; a ragged
+ * row is taken to be as large as its records. */
+static void choose_chunk(pfd_plan *plan)
+{
+    int64_t records = record_bytes(plan), most = plan->local_batch_size;
+    int64_t row = 1 + records + plan->num_readers * (int64_t)sizeof(pfd_record);
+    for (int32_t i = 0; i < plan->num_tensors; i++)
+        row += plan->tensors[i].row_bytes + (plan->tensors[i].is_ragged ? records : 0);
+    int64_t rows = CHUNK_BYTES / row;
+    if (rows < 1) rows = 1;
+    if (rows > most) rows = most;
+    int64_t chunks = (most - 1) / rows + 1;
+    plan->chunk_rows = (most - 1) / chunks + 1;
+    plan->num_chunks = (most - 1) / plan->chunk_rows + 1;
+    plan->ragged_bytes = plan->num_ragged * records * most;
+}
+
+static int64_t reserve(int64_t *end, int64_t bytes)
+{
+    int64_t offset = *end;
+    *end += align(bytes);
+    return offset;
+}
+
+static void lay_out_ragged(pfd_plan *plan, pfd_plan_tensor *tensor)
+{
+    int64_t rows = plan->local_batch_size, number = sizeof(int64_t);
+    tensor->batch_offset = reserve(&plan->slot_bytes, sizeof(pfd_ragged_batch));
+    tensor->splits_offset = reserve(&plan->slot_bytes, (rows + 1) * number);
+    if (tensor->has_shapes)
+        tensor->shapes_offset = reserve(&plan->slot_bytes, rows * tensor->type.ndim * number);
+}
+
+void pfd_plan_lay_out(pfd_plan *plan)
+{
+    set_stages(plan);
+    choose_chunk(plan);
+    for (int32_t i = 0; i < plan->num_tensors; i++) {
+        pfd_plan_tensor *tensor = &plan->tensors[i];
+        int64_t *end = tensor->in_slot ? &plan->slot_bytes : &plan->worker_bytes;
+        int64_t rows = tensor->in_slot ? plan->local_batch_size : plan->chunk_rows;
+        tensor->offset = reserve(end, rows * tensor->row_bytes);
+        if (tensor->is_ragged && tensor->is_wanted) lay_out_ragged(plan, tensor);
+    }
+    if (plan->slot_bytes == 0) plan->slot_bytes = ALIGNMENT; /* blobs of no bytes have an address */
+    for (int64_t i = 0; i < plan->num_wanted; i++) {
+        const pfd_plan_tensor *tensor = &plan->tensors[plan->wanted[i]];
+        plan->offsets[i] = tensor->is_ragged ? tensor->batch_offset : tensor->offset;
+    }
+}

@@ -1,0 +1,198 @@
+"""Batches whose rows differ in shape."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn, SupportsIndex, overload
+
+import numpy as np
+import numpy.typing as npt
+
+_Array = npt.NDArray[Any]
+_Integers = npt.NDArray[np.int64]
+
+
+class Ragged:
+    """Rows of different shapes: the elements of all rows back to back, and where each row is.
+
+    Where only the first dimension of a row varies, `values` has the fixed dimensions behind it, and
+    row i is `values[row_splits[i]:row_splits[i + 1]]`.  Otherwise `values` is flat, `row_splits`
+    count its elements, and each row is reshaped to its own shape.
+
+    What a loader delivers are views of its memory, without a copy: they are writable, and belong to
+    the caller until all of them are collected, as the arrays of other blobs do.
+
+    Attributes:
+        values: The elements, C-contiguous; of shape (n, *fixed dimensions) or (n,).
+        row_splits: int64 of shape (rows + 1,); the first is 0, the last is n.
+        row_shape: Shape of a row, with None for what varies.
+    """
+
+    __slots__ = ("_shapes", "row_shape", "row_splits", "values")
+
+    def __init__(
+        self,
+        values: _Array,
+        row_splits: _Integers,
+        *,
+        row_shape: Sequence[int | None] | None = None,
+        shapes: _Integers | None = None,
+    ) -> None:
+        """Takes arrays as they are, without a copy.
+
+        Args:
+            values: As the attribute.
+            row_splits: As the attribute.
+            row_shape: None: `(None, *values.shape[1:])`.
+            shapes: int64 of shape (rows, dimensions of a row); needed unless only the first
+                dimension varies.
+
+        Raises:
+            ValueError: The arrays do not fit together; their numbers are not looked at.
+        """
+        self.values = values
+        self.row_splits = row_splits
+        self.row_shape = (None, *values.shape[1:]) if row_shape is None else tuple(row_shape)
+        self._shapes = shapes
+        if shapes is None and self.row_shape != (None, *values.shape[1:]):
+            raise ValueError(
+                f"rows of shape {self.row_shape} cannot be told from values of shape "
+                f"{values.shape} and row_splits alone; give shapes"
+            )
+        wanted = (len(row_splits) - 1, len(self.row_shape))
+        if shapes is not None and (shapes.shape != wanted or values.ndim != 1):
+            raise ValueError(
+                f"shapes are of shape {shapes.shape} and values of {values.shape}; they must be "
+                f"{wanted} and flat"
+            )
+
+    # ---- Rows ---------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.row_splits) - 1
+
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> _Array: ...
+
+    @overload
+    def __getitem__(self, index: slice, /) -> Ragged: ...
+
+    def __getitem__(self, index: SupportsIndex | slice, /) -> _Array | Ragged:
+        """Row `index` in its own shape, or the rows of a slice with step 1: views of `values`.
+
+        Raises:
+            IndexError: There is no such row.
+            ValueError: The step of a slice is another than 1.
+        """
+        if isinstance(index, slice):
+            return self._slice(index)
+        row, rows = operator.index(index), len(self)
+        if not -rows <= row < rows:
+            raise IndexError(f"row {row} of a Ragged of {rows} rows")
+        row %= rows
+        begin, end = self.row_splits[row], self.row_splits[row + 1]
+        values = self.values[begin:end]
+        return values if self._shapes is None else values.reshape(self._shapes[row])
+
+    def _slice(self, index: slice) -> Ragged:
+        begin, end, step = index.indices(len(self))
+        if step != 1:
+            raise ValueError(f"a slice of a Ragged has step 1, not {step}")
+        splits = self.row_splits[begin : max(begin, end) + 1]
+        return Ragged(
+            self.values[splits[0] : splits[-1]],
+            splits - splits[0],
+            row_shape=self.row_shape,
+            shapes=None if self._shapes is None else self._shapes[begin : max(begin, end)],
+        )
+
+    def __iter__(self) -> Iterator[_Array]:
+        """Row after row, as views."""
+        for row in range(len(self)):
+            yield self[row]
+
+    # ---- Facts --------------------------------------------------------------------------------
+
+    @property
+    def lengths(self) -> _Integers:
+        """int64 of shape (rows,): what each row has of `values`."""
+        return np.diff(self.row_splits)
+
+    @property
+    def shapes(self) -> _Integers:
+        """int64 of shape (rows, dimensions of a row): the shape of each row."""
+        if self._shapes is not None:
+            return self._shapes
+        shapes = np.empty((len(self), len(self.row_shape)), np.int64)
+        shapes[:, 0] = self.lengths
+        shapes[:, 1:] = self.values.shape[1:]
+        return shapes
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """(rows, *row_shape)."""
+        return (len(self), *self.row_shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the elements."""
+        return self.values.dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements of all rows."""
+        return self.values.nbytes
+
+    def __repr__(self) -> str:
+        return f"Ragged(shape={self.shape}, dtype={self.dtype}, nbytes={self.nbytes})"
+
+    # ---- Copies -------------------------------------------------------------------------------
+
+    def to_padded(self, value: Any = 0) -> tuple[_Array, npt.NDArray[np.bool_]]:
+        """A dense copy, each dimension as large as in the largest row, and what of it is real.
+
+        Args:
+            value: What the rest is filled with.
+
+        Returns:
+            Array of shape (rows, *largest), and a mask of the same shape without the fixed
+            dimensions at its end: of shape (rows, longest) where only the first one varies.
+        """
+        shapes = self.shapes
+        largest = shapes.max(axis=0, initial=0)
+        for axis, fixed in enumerate(self.row_shape):
+            largest[axis] = largest[axis] if fixed is None else fixed
+        dense = np.full((len(self), *largest), value, self.dtype)
+        num_axes = max(axis for axis, fixed in enumerate(self.row_shape) if fixed is None) + 1
+        mask = np.ones((len(self), *largest[:num_axes]), np.bool_)
+        for axis in range(num_axes):
+            is_real = np.arange(largest[axis]) < shapes[:, axis, np.newaxis]
+            others = [1] * num_axes
+            others[axis] = largest[axis]
+            mask &= is_real.reshape(len(self), *others)
+        # Both go through the elements row after row, each row in C order.
+        dense[mask] = self.values.reshape(np.count_nonzero(mask), *dense.shape[mask.ndim :])
+        return dense, mask
+
+    def to_list(self) -> list[Any]:
+        """The rows as nested lists of Python numbers."""
+        return [row.tolist() for row in self]
+
+    def to_bytes_list(self) -> list[bytes]:
+        """The rows of one dimension of bytes as `bytes`.
+
+        Raises:
+            TypeError: The rows are no uint8 or int8 of one dimension.
+        """
+        if self.dtype.itemsize != 1 or self.dtype.kind not in "ui" or len(self.row_shape) != 1:
+            raise TypeError(f"{self!r} has no rows of bytes; they must be uint8 of one dimension")
+        data, splits = self.values.tobytes(), self.row_splits.tolist()
+        return [data[begin:end] for begin, end in zip(splits, splits[1:], strict=False)]
+
+    def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise TypeError(
+            "the rows of a Ragged differ in shape, so that it is no array; use .values with "
+            ".row_splits, .to_padded(), or one row after the other"
+        )
