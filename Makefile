@@ -66,7 +66,7 @@ IN_VENV := .venv/bin/python
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
 	@[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv || { rm -rf .venv; \
 	    echo 'No venv could be made: install the venv module (Debian, Ubuntu: python3-venv)'; exit 1; }
-	$(IN_VENV) -m pip install --quiet --disable-pip-version-check -r $<
+	$(IN_VENV) -m pip install --quiet --disable-pip-version-check -r $< -c constraints.txt
 	@touch $@
 
 train: all .venv/train
