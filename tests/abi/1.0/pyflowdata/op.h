@@ -101,7 +101,8 @@ typedef struct pfd_row_type {
 typedef struct pfd_ragged_row {
     const void *data; /* elements, C-contiguous, dtype-aligned */
     int64_t num_elements;
-    const int64_t *shape; /* all ndim dimensions; NULL: where only one varies, num_elements tells */
+    const int64_t *shape; /* all ndim dimensions; NULL: where only one varies, num_elements tells,
+                             and in an empty row */
 } pfd_ragged_row;
 
 /* Rows of one blob. */
@@ -114,9 +115,11 @@ typedef struct pfd_tensor {
     uint8_t *data; /* 64-byte aligned at the start of a batch, dtype-aligned at a range */
     int64_t row_bytes;
 
-    /* Ragged: one per row.  As outputs they are zeroed, to be filled in: an empty row may stay.
+    /* Ragged: one per row, and `data` above is NULL: an op whose infer() accepts a dimension of -1
+     * looks at is_ragged.  As outputs they are zeroed, to be filled in: an empty row may stay.
      * They may point into the scratch, into the record's bytes and into the inputs: no copy is
-     * needed, the host makes one where a batch is delivered. */
+     * needed, the host makes one where a batch is delivered.  It checks the rows; sizes that do not
+     * fit the type, or data that is not aligned, are PFD_INTERNAL. */
     pfd_ragged_row *rows;
 } pfd_tensor;
 
@@ -377,7 +380,7 @@ typedef struct pfd_port {
 } pfd_port;
 
 #define PFD_READS_FILES 1u /* a reader of files: gets the file attrs and open_args.files */
-#define PFD_WHOLE_BATCH 2u /* no reader: compute() is called once, with all rows of a batch */
+#define PFD_WHOLE_BATCH 2u /* no reader: compute() is called with all rows of a batch at once */
 
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */
@@ -397,6 +400,10 @@ typedef struct pfd_op {
 
     pfd_status (*infer)(const pfd_infer_args *args, pfd_error *err);
     pfd_status (*open)(const pfd_open_args *args, pfd_source *out, pfd_error *err); /* readers */
+
+    /* Of an op with PFD_WHOLE_BATCH: the rows are those that this rank has of the batch and that no
+     * op before has failed on; with none left it is not called.  After PFD_CORRUPT_DATA for a row
+     * that on_error leaves out, it is called again without that row. */
     pfd_status (*compute)(const pfd_compute_args *args, pfd_error *err);
 
     /* Readers, optional: the group of a record.  Batches are then made of one group each. */
