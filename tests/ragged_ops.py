@@ -35,6 +35,10 @@ def compile_plugin(library: Path) -> Path:
 
 
 def load(path: str) -> None:
+    if hasattr(flow, "load_library"):
+        for function in flow.load_library(path):
+            setattr(ops, function.__name__, function)
+        return
     number = len(registry.registered_ops())
     err = new_error()
     check(lib.pfd_library_load(path.encode(), err), err)

@@ -121,6 +121,7 @@ static const pfd_port outputs[] = {
 
 const pfd_op pfd_op_affine = {
     PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
     .name = "Affine",
     .doc = "Computes in * scale + shift for each number. "
            "The arithmetic is that of float64, product and sum rounded one after the other, then "

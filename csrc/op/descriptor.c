@@ -43,8 +43,7 @@ static int32_t is_snake_case(const char *name)
 static int32_t is_camel_case(const char *name)
 {
     if (!name || name[0] < 'A' || name[0] > 'Z') return 0;
-    size_t size =
-        strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+    size_t size = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
     return name[size] == '\0' && size < 64;
 }
 
@@ -56,7 +55,7 @@ static const char *choices_fault(const pfd_attr *row)
         return row->type == PFD_ATTR_CHOICE ? "choices are missing, which PFD_ATTR_CHOICE needs"
                                             : NULL;
     if (row->type != PFD_ATTR_STRING && row->type != PFD_ATTR_CHOICE &&
-        row->type != PFD_ATTR_DTYPE &&        row->type != PFD_ATTR_LIST_STRING)
+        row->type != PFD_ATTR_DTYPE && row->type != PFD_ATTR_LIST_STRING)
         return "choices are for strings and dtypes only";
     char buffer[PFD_CHOICES_BYTES];
     const char *names[PFD_MAX_CHOICES];
@@ -118,8 +117,7 @@ pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32
     for (uint32_t i = 0; i < count; i++) {
         const pfd_attr *row = &table[i];
         if (!is_snake_case(row->name))
-            return fault_in(err, owner, "attr", row->name ? row->name : "NULL",
-                            NO_SNAKE_CASE);
+            return fault_in(err, owner, "attr", row->name ? row->name : "NULL", NO_SNAKE_CASE);
         const char *found = NULL;
         if (!pfd_attr_type_of(row->type).name) found = "type is none of PFD_ATTR_*";
         if (!found && !is_sentence(row->doc)) found = NO_SENTENCE;
@@ -165,6 +163,8 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_READS_FILES, which is for readers only");
     if (op->open && (op->flags & PFD_WHOLE_BATCH))
         return fault(err, op->name, "flags", "has PFD_WHOLE_BATCH, which readers cannot have");
+    if (op->open && (op->flags & PFD_TAKES_RAGGED))
+        return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, and a reader takes no inputs");
     return PFD_OK;
 }
 
@@ -187,7 +187,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
         return fault(err, op->name ? op->name : "NULL", "name",
                      "must be in CamelCase, at most 63 letters");
     if (!is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
-    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH))
+    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));
@@ -204,7 +204,8 @@ pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err)
             return fault_in(err, op->name, "attr", name, "name is that of every node's own name");
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(name, op->attrs[j].name) == 0)
-                return fault_in(err, op->name, "attr", name, "name is there twice (every reader "
+                return fault_in(err, op->name, "attr", name,
+                                "name is there twice (every reader "
                                 "has the attrs of pfd_reader_attrs, and of pfd_file_attrs)");
         for (uint32_t j = 0; j < op->num_inputs; j++)
             if (strcmp(name, op->inputs[j].name) == 0)

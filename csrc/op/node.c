@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "op/attr_text.h"
 #include "op/nearest_name.h"
+#include "text/row_type.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -191,6 +192,23 @@ static pfd_status call_infer(pfd_node *node, const pfd_row_type *inputs, pfd_err
     return status;
 }
 
+/* An op that knows nothing of ragged rows would read data where there are rows. */
+static pfd_status check_ragged(const pfd_op *op, const pfd_row_type *inputs, pfd_error *err)
+{
+    if (op->flags & PFD_TAKES_RAGGED) return PFD_OK;
+    for (uint32_t i = 0; i < op->num_inputs; i++) {
+        char found[256];
+        for (int32_t d = 0; d < inputs[i].ndim; d++)
+            if (inputs[i].shape[d] < 0)
+                return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                                "the rows of input '%s' are %s, and vary in size; %s takes rows of "
+                                "one size",
+                                op->inputs[i].name,
+                                pfd_format_row_type(&inputs[i], found, sizeof found), op->name);
+    }
+    return PFD_OK;
+}
+
 static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
 {
     const pfd_op *op = node->op->op, *public_op = node->op->public_op;
@@ -202,7 +220,8 @@ static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
     }
     for (uint32_t i = 0; i < op->num_inputs; i++)
         inputs[i] = node->inputs[i].node->outputs[node->inputs[i].output];
-    pfd_status status = call_infer(node, inputs, err);
+    pfd_status status = check_ragged(op, inputs, err);
+    if (status == PFD_OK) status = call_infer(node, inputs, err);
     free(inputs);
     PFD_TRY(status);
     if (pfd_op_is_reader(op)) {

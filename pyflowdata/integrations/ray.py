@@ -69,7 +69,7 @@ def datasource(*blobs: Any, num_threads: int = 1) -> FlowDatasource:
 
     Raises:
         InvalidArgumentError: A reader is to shuffle (that is Dataset.random_shuffle()'s work), or
-            to read a rank's part; or readers have different numbers of records.
+            to read a rank's part; readers have different numbers of records; or a blob is ragged.
         FileError: Files are missing or cannot be read.
     """
     wanted, _ = arrange(blobs)
@@ -160,7 +160,8 @@ class FlowDatasource(Datasource):
     ) -> list[ReadTask]:
         """About `parallelism` tasks, each a range of the records.  Cheap: no file is touched."""
         source = self._source
-        schema = source.table([np.zeros((1, *b.dense_row_shape), b.dtype) for b in source.blobs]).schema
+        rows = [np.zeros((1, *blob.dense_row_shape), blob.dtype) for blob in source.blobs]
+        schema = source.table(rows).schema
         tasks = []
         for share in _shares(source, max(1, parallelism)):
             num_rows = None if source.may_skip else share.num_records

@@ -97,7 +97,8 @@ class TorchLoader(Generic[BatchT]):
                 batches go through pinned memory anyway.
 
         Raises:
-            InvalidArgumentError: The loader is no DataLoader, or there is no such device.
+            InvalidArgumentError: The loader is no DataLoader, a blob is ragged, or there is no such
+                device.
             UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
         """
         if not isinstance(loader, DataLoader):
@@ -107,6 +108,7 @@ class TorchLoader(Generic[BatchT]):
             )
         self.device = _find_device(device)
         for blob in loader.blobs:
+            _ = blob.dense_row_shape  # refuses ragged ones
             _check_dtype(blob)
         self.loader = loader
         self._copies = DeviceCopies(self.device) if self.device.type == "cuda" else None

@@ -330,10 +330,12 @@ static const pfd_attr center_table[] = {
         .infer = infer_bytes, .open = its_open,         .compute = compute_lines}
 
 #define DECODER(symbol, its_name, its_flags, its_infer, its_compute, ...)                          \
-    static const pfd_op symbol = {PFD_OP_SIZES,           .flags = its_flags, .name = its_name,    \
-                                  .doc = "Rows.",         .inputs = in,       .num_inputs = 1,     \
-                                  .outputs = out,         .num_outputs = 1,   .infer = its_infer,  \
-                                  .compute = its_compute, __VA_ARGS__}
+    static const pfd_op symbol = {PFD_OP_SIZES,       .flags = (its_flags) | PFD_TAKES_RAGGED,     \
+                                  .name = its_name,   .doc = "Rows.",                              \
+                                  .inputs = in,       .num_inputs = 1,                             \
+                                  .outputs = out,     .num_outputs = 1,                            \
+                                  .infer = its_infer, .compute = its_compute,                      \
+                                  __VA_ARGS__}
 
 #define ATTRS(table, type)                                                                         \
     .attrs = table, .num_attrs = PFD_COUNT(table), .attrs_struct_size = sizeof(type)
