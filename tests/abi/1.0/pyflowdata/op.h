@@ -379,8 +379,9 @@ typedef struct pfd_port {
     const char *doc; /* one sentence, ends with a period */
 } pfd_port;
 
-#define PFD_READS_FILES 1u /* a reader of files: gets the file attrs and open_args.files */
-#define PFD_WHOLE_BATCH 2u /* no reader: compute() is called with all rows of a batch at once */
+#define PFD_READS_FILES 1u  /* a reader of files: gets the file attrs and open_args.files */
+#define PFD_WHOLE_BATCH 2u  /* no reader: compute() is called with all rows of a batch at once */
+#define PFD_TAKES_RAGGED 4u /* no reader: inputs may be ragged; else the host refuses such ones */
 
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */
