@@ -37,8 +37,8 @@ class Spec:
     def make(self) -> Node:
         """The node.  Raises InvalidArgumentError as the op's function does."""
         op = find_op(self.op)
-        values = {name: _parse(op, name, said) for name, said in self.texts.items()}
-        inputs = [_output(spec.make(), name) for spec, name in self.inputs]
+        values = {name: parse_attr(op, name, said) for name, said in self.texts.items()}
+        inputs = [output_of(spec.make(), name) for spec, name in self.inputs]
         return Node(op, None, inputs, {**values, **self.attrs})
 
     def needs_whole_batches(self) -> bool:
@@ -92,7 +92,8 @@ class Job:
             load_library(library)
 
 
-def _parse(op: Op, name: str, said: str) -> Any:
+def parse_attr(op: Op, name: str, said: str) -> Any:
+    """The value that a text means; InvalidArgumentError where it is none of the attr's type."""
     attr = op.attr(name)
     if attr is None:
         return said  # the op refuses the name, with near ones
@@ -104,7 +105,8 @@ def _parse(op: Op, name: str, said: str) -> Any:
         ) from None
 
 
-def _output(node: Node, name: str) -> Blob:
+def output_of(node: Node, name: str) -> Blob:
+    """The output with this name; "" for the only one."""
     own = [blob for blob in node.outputs if node.op.outputs[blob.index].name not in _HOST_OUTPUTS]
     if not name and len(own) == 1:
         return own[0]

@@ -41,6 +41,7 @@ MARKERS = {
             "test_cli_new",
             "test_compile",
             "test_plugins",
+            "test_op_bench",
             "test_readme",
             "test_stream_readers",
         },

@@ -15,6 +15,7 @@ from .._check_job import Spec
 from .._check_native import SANITIZERS, BuildError, MissingToolError, build_plugin
 from .._check_report import Report
 from ..testing import Native, run_checks
+from .op_arguments import input_of, pairs
 from .usage import UsageError
 
 _EPILOG = """\
@@ -58,27 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print JSON")
 
 
-def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
-    pairs = {}
-    for one in given:
-        name, equals, value = one.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{option} {one}: it must be NAME=VALUE")
-        pairs[name] = value
-    return pairs
-
-
-def _input(given: str) -> tuple[Spec, str]:
-    words = shlex.split(given)
-    if not words:
-        raise UsageError("--input is empty; it must be 'OP[.OUTPUT] NAME=VALUE ...'")
-    op, _, output = words[0].partition(".")
-    return Spec(op, texts=_pairs(words[1:], "--input")), output
-
-
 def _counts(given: Sequence[str]) -> dict[str, int]:
     counts = {}
-    for folder, said in _pairs(given, "--also").items():
+    for folder, said in pairs(given, "--also").items():
         if not said.isdecimal():
             raise UsageError(f"--also {folder}={said}: '{said}' is no number of records")
         counts[folder] = int(said)
@@ -111,8 +94,8 @@ def _check(args: argparse.Namespace, folder: str) -> Report:
         libraries = [str(library)]
     spec = Spec(
         args.op,
-        texts=_pairs(args.attr, "--attr"),
-        inputs=tuple(_input(one) for one in args.input),
+        texts=pairs(args.attr, "--attr"),
+        inputs=tuple(input_of(one) for one in args.input),
     )
     native = Native(sources, flags, wanted, args.fuzz) if wanted or args.fuzz else None
     return run_checks(

@@ -3,6 +3,7 @@
  *   pfd_op_*      walk the registry of ops
  *   pfd_node_*    one use of an op: attrs and inputs checked, outputs inferred, nothing opened
  *   pfd_loader_*  open the nodes behind the wanted blobs, and take batches
+ *   pfd_bench_*   measure ops
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
  *              A node holds references to the nodes of its inputs, a loader to all its nodes.
@@ -302,6 +303,60 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
 /* The i-th file that the reader behind a blob would read; PFD_END past the last one.  `path` has
  * room for `size` bytes. */
 pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
+/* ---- Benchmark of ops ---------------------------------------------------------------------------
+ *
+ * Calls the functions of a reader and of the ops behind it as a loader would, on one thread, over
+ * ranges of records, and times each part by itself.  What is measured is a window: the first
+ * records of the dataset, as many as take a round's time, or all of them. */
+typedef struct pfd_bench_options {
+    uint32_t struct_size;
+    int32_t rounds;   /* the best one counts, >= 1 */
+    int64_t round_ns; /* how long a round takes at least, > 0 */
+    int64_t window;   /* records to measure over, at most; 0: as many as take a round's time */
+    int32_t shuffled; /* 1: in random order; the reader's attrs should ask for a shuffle, so that
+                         it opens for random access */
+} pfd_bench_options;
+
+/* What one part of the work costs a record. */
+typedef struct pfd_bench_cost {
+    double ns;
+    double mallocs;      /* allocations from the C library; -1: they cannot be counted here */
+    double malloc_bytes; /* of them; -1 as well */
+    double allocs;       /* calls of host->alloc() by compute(): they cost next to nothing */
+    double alloc_bytes;
+} pfd_bench_cost;
+
+#define PFD_BENCH_MOST_OPS 32
+
+typedef struct pfd_bench_result {
+    uint32_t struct_size;
+    int32_t num_ops; /* the reader first */
+    int64_t num_files;
+    int64_t num_bytes;                    /* of all files */
+    int64_t num_records;                  /* of the dataset; -1: a stream */
+    int64_t range_rows;                   /* rows of one compute(), as many as a loader takes */
+    int64_t window_records, window_bytes; /* measured; bytes of their data */
+    uint64_t window_sum; /* of that data as 64-bit words, each record's last one filled with 0 */
+    double open_ns;      /* of the whole dataset: files, open(), index */
+    pfd_bench_cost locate;                    /* the source's at(), or a stream's next() */
+    pfd_bench_cost read;                      /* touching each cache line of the data */
+    pfd_bench_cost copy;                      /* limit: memcpy() of the data, record by record */
+    pfd_bench_cost sum;                       /* limit: summing the data in place */
+    const char *op_names[PFD_BENCH_MOST_OPS]; /* live as long as the process */
+    pfd_bench_cost ops[PFD_BENCH_MOST_OPS];   /* compute() of each */
+} pfd_bench_result;
+
+/* Measures the ops behind some blobs.  Takes 3 times the rounds.
+ * PFD_UNSUPPORTED: several readers, more than PFD_BENCH_MOST_OPS ops, or a stream in random order.
+ * PFD_CORRUPT_DATA: a record is damaged, or there is none. */
+pfd_status pfd_bench_ops(const pfd_blob *blobs, int64_t num_blobs, const pfd_bench_options *options,
+                         pfd_bench_result *out, pfd_error *err);
+
+/* Records per second that a loader of the same blobs delivers, in the best round. */
+pfd_status pfd_bench_loader(const pfd_blob *blobs, int64_t num_blobs,
+                            const pfd_loader_options *loader_options,
+                            const pfd_bench_options *options, double *records_per_second,
+                            pfd_error *err);
 
 /* cdef-end */
 
