@@ -42,7 +42,7 @@ _KINDS: dict[Any, tuple[int, int, Callable[[CData], Any]]] = {
         lambda at: np.dtype(text(lib.pfd_dtype_name(ffi.cast("int32_t *", at)[0]))),
     ),
     (int,): (lib.PFD_ATTR_LIST_INT64, 16, _list_reader("int64")),
-    (float,): (lib.PFD_ATTR_LIST_FLOAT, 16, _list_reader("float")),
+    (float,): (lib.PFD_ATTR_LIST_FLOAT64, 16, _list_reader("float64")),
     (str,): (lib.PFD_ATTR_LIST_STRING, 16, _read_strings),
 }
 _EXPECTED = (

@@ -42,9 +42,10 @@ static pfd_status source_next(void *self, int64_t max, pfd_scratch *scratch, pfd
     return *n ? PFD_OK : PFD_END;
 }
 
-static pfd_status source_seek(void *self, int64_t epoch, int64_t position, pfd_error *err)
+static pfd_status source_seek(void *self, int64_t epoch, int64_t position,
+                              pfd_scratch *scratch, pfd_error *err)
 {
-    (void)self, (void)epoch, (void)err;
+    (void)self, (void)epoch, (void)scratch, (void)err;
     next_ordinal = position;
     return PFD_OK;
 }

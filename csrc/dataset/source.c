@@ -1,5 +1,6 @@
 /* An op's source as a dataset: the methods that its author knew, made whole. */
 #include "core/error.h"
+#include "core/scratch.h"
 #include "dataset/dataset.h"
 
 #include <inttypes.h>
@@ -10,12 +11,14 @@ typedef struct source {
     pfd_dataset base;
     pfd_source_methods methods; /* zero behind what the author's header had */
     void *self;
+    pfd_scratch *scratch; /* of seek() */
 } source;
 
 static void source_close(pfd_dataset *ds)
 {
     source *s = (source *)ds;
     s->methods.close(s->self);
+    pfd_scratch_free(s->scratch);
     free(s);
 }
 
@@ -43,7 +46,8 @@ static pfd_status source_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch
 static pfd_status source_seek(pfd_dataset *ds, int64_t epoch, int64_t position, pfd_error *err)
 {
     source *s = (source *)ds;
-    return s->methods.seek(s->self, epoch, position, err);
+    pfd_scratch_reset(s->scratch);
+    return s->methods.seek(s->self, epoch, position, s->scratch, err);
 }
 
 static void source_describe(const pfd_dataset *ds, const pfd_record *record, pfd_error *err)
@@ -87,7 +91,8 @@ static pfd_status check(const pfd_source_methods *methods, void *self, pfd_error
     return PFD_OK;
 }
 
-pfd_status pfd_source_to_dataset(const pfd_source *from, pfd_dataset **out, pfd_error *err)
+pfd_status pfd_source_to_dataset(const pfd_source *from, const _Atomic int32_t *cancel,
+                                 pfd_dataset **out, pfd_error *err)
 {
     if (!from->methods)
         return pfd_fail(err, PFD_INTERNAL, "open() returned no source: methods is NULL");
@@ -102,13 +107,18 @@ pfd_status pfd_source_to_dataset(const pfd_source *from, pfd_dataset **out, pfd_
     memcpy(&methods, from->methods, size < most ? size : most);
     PFD_TRY(check(&methods, from->self, err));
     source *s = calloc(1, sizeof *s);
-    if (!s) {
+    pfd_scratch *scratch = pfd_scratch_create();
+    if (!s || !scratch) {
+        free(s);
+        pfd_scratch_free(scratch);
         methods.close(from->self);
         return pfd_fail_memory(err, (int64_t)sizeof *s, "a source");
     }
     s->base.methods = methods.at ? &random_access_methods : &stream_methods;
     s->methods = methods;
     s->self = from->self;
+    s->scratch = scratch;
+    pfd_scratch_set_cancel(scratch, cancel);
     *out = &s->base;
     return PFD_OK;
 }

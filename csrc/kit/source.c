@@ -65,7 +65,7 @@ pfd_status pfd_kit_source_open(pfd_kit_call *call, const pfd_node *node, pfd_kit
     call->run->file_bytes = out->files ? pfd_input_files_bytes(out->files) : 0;
     pfd_source source = {.struct_size = sizeof source};
     PFD_TRY(call_open(call, out, &source, err));
-    pfd_status status = pfd_source_to_dataset(&source, &out->dataset, err);
+    pfd_status status = pfd_source_to_dataset(&source, NULL, &out->dataset, err);
     if (status != PFD_OK) {
         if (out->is_checked)
             pfd_kit_report(call->run, "source-methods", "open(): %s", err->message);
@@ -232,7 +232,13 @@ pfd_status pfd_kit_source_next(pfd_kit_call *call, const pfd_kit_source *source,
 pfd_status pfd_kit_source_seek(pfd_kit_call *call, const pfd_kit_source *source, int64_t position,
                                pfd_error *err)
 {
+    pfd_kit_scratch scratch;
+    if (!pfd_kit_scratch_open(&scratch)) return pfd_fail_memory(err, 0, "a scratch");
     pfd_error_init(err);
-    pfd_kit_enter(call, "seek()", NULL);
-    return pfd_kit_leave(call, source->methods.seek(source->self, 0, position, err), err);
+    pfd_kit_enter(call, "seek()", &scratch);
+    pfd_status status = source->methods.seek(source->self, 0, position, scratch.scratch, err);
+    status = pfd_kit_leave(call, status, err);
+    pfd_kit_scratch_reset(&scratch, call->run, "seek()");
+    pfd_kit_scratch_close(&scratch);
+    return status;
 }

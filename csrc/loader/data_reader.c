@@ -27,8 +27,12 @@ static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *g
     const pfd_op *op = reader->node->op->op;
     const void *attrs = pfd_attrs_struct(reader->node->attrs);
     pfd_error_init(err);
-    pfd_group_args args = {
-        .struct_size = sizeof args, .host = pfd_host_table(), .attrs = attrs, .record = record};
+    pfd_group_args args = {.struct_size = sizeof args,
+                           .host = pfd_host_table(),
+                           .attrs = attrs,
+                           .record = record,
+                           .scratch = reader->group_scratch};
+    pfd_scratch_reset(reader->group_scratch);
     pfd_status status = op->group(&args, group, err);
     status = pfd_check_returned(status, "group", err);
     if (status != PFD_OK) pfd_data_reader_locate(reader, record, err);
@@ -235,8 +239,8 @@ static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
     pfd_part_files parts = {0};
     PFD_TRY(pfd_part_files_find(pfd_attrs_struct(reader->node->file_attrs), &parts, err));
     const pfd_file_attrs *attrs = pfd_attrs_struct(reader->node->file_attrs);
-    pfd_status status = pfd_input_files_open(parts.paths, parts.size, attrs->file_access,
-                                             &reader->files, err);
+    pfd_status status =
+        pfd_input_files_open(parts.paths, parts.size, attrs->file_access, &reader->files, err);
     pfd_part_files_free(&parts);
     if (status != PFD_OK) return status;
     (void)pfd_input_files_list(reader->files, &reader->num_files);
@@ -322,7 +326,7 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
 {
     pfd_source source = {.struct_size = sizeof source};
     PFD_TRY(call_open(reader, &source, err));
-    PFD_TRY(pfd_source_to_dataset(&source, &reader->chain, err));
+    PFD_TRY(pfd_source_to_dataset(&source, reader->cancel, &reader->chain, err));
     reader->source = reader->chain;
     reader->num_records = -1;
     if (!pfd_dataset_is_random_access(reader->chain)) return PFD_OK;
@@ -344,10 +348,13 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
                                      &reader->shuffle, err));
     reader->spec = make_spec(reader);
     if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
+    if (reader->node->op->op->group && !(reader->group_scratch = pfd_scratch_create()))
+        return pfd_fail_memory(err, 0, "a scratch");
+    if (reader->group_scratch) pfd_scratch_set_cancel(reader->group_scratch, reader->cancel);
     PFD_TRY(wrap(reader, &reader->chain, err));
     note_shape(reader);
-    if (reader->files && (reader->shuffle == PFD_SHUFFLE_GLOBAL ||
-                          reader->shuffle == PFD_SHUFFLE_WINDOW))
+    if (reader->files &&
+        (reader->shuffle == PFD_SHUFFLE_GLOBAL || reader->shuffle == PFD_SHUFFLE_WINDOW))
         pfd_input_files_read_at_random(reader->files);
     return PFD_OK;
 }
@@ -382,6 +389,7 @@ void pfd_data_reader_close_files(pfd_data_reader *reader)
 void pfd_data_reader_close(pfd_data_reader *reader)
 {
     pfd_data_reader_close_files(reader);
+    pfd_scratch_free(reader->group_scratch);
     free(reader->name);
     free(reader->order_key);
     free(reader->spec);

@@ -21,6 +21,7 @@ typedef struct pfd_data_reader {
     pfd_dataset *logical;   /* forms logical batches; in the chain */
     pfd_dataset *chain;     /* outermost; forms this rank's batches */
     char *name, *order_key, *spec;
+    pfd_scratch *group_scratch; /* of the op's group(); NULL where it has none */
     int64_t seed, next_seed; /* in use; to be used, see below */
     int32_t seed_origin;
     int32_t shuffle;       /* PFD_SHUFFLE_* */

@@ -223,7 +223,7 @@ pfd_status pfd_attr_parse_default(const pfd_attr *row, pfd_scratch *memory, pfd_
         return PFD_OK;
     case PFD_ATTR_SHAPE:
     case PFD_ATTR_LIST_INT64: out->kind = PFD_VALUE_LIST_INT; break;
-    case PFD_ATTR_LIST_FLOAT: out->kind = PFD_VALUE_LIST_FLOAT; break;
+    case PFD_ATTR_LIST_FLOAT64: out->kind = PFD_VALUE_LIST_FLOAT; break;
     default: out->kind = PFD_VALUE_LIST_STRING;
     }
     return parse_list(row, memory, out, err);

@@ -26,7 +26,7 @@ pfd_attr_type pfd_attr_type_of(int32_t type)
         [PFD_ATTR_DTYPE] = TYPE(int32_t, "dtype"),
         [PFD_ATTR_SHAPE] = TYPE(pfd_list_int64, "list of integers"),
         [PFD_ATTR_LIST_INT64] = TYPE(pfd_list_int64, "list of integers"),
-        [PFD_ATTR_LIST_FLOAT] = TYPE(pfd_list_float, "list of floats"),
+        [PFD_ATTR_LIST_FLOAT64] = TYPE(pfd_list_float64, "list of floats"),
         [PFD_ATTR_LIST_STRING] = TYPE(pfd_list_string, "list of strings"),
         [PFD_ATTR_CHOICE] = TYPE(int32_t, "string"),
     };
@@ -89,7 +89,7 @@ static pfd_status refuse_kind(const pfd_attr *row, const pfd_attr_value *value, 
         fabs(value->f) < 1e15 && value->f == floor(value->f))
         pfd_text_add(&text, ": use %" PRId64, (int64_t)value->f);
     int32_t is_element = value->kind == PFD_VALUE_INT ? row->type != PFD_ATTR_LIST_STRING
-                         : is_float                   ? row->type == PFD_ATTR_LIST_FLOAT
+                         : is_float                   ? row->type == PFD_ATTR_LIST_FLOAT64
                                                       : row->type == PFD_ATTR_LIST_STRING &&
                                                             value->kind == PFD_VALUE_STRING;
     if (is_list && is_element) pfd_text_add(&text, ": use [%s]", shown);
@@ -275,7 +275,7 @@ static int32_t is_list_for(const pfd_attr *row, const pfd_attr_value *value)
     if (value->kind < PFD_VALUE_LIST_INT || value->kind > PFD_VALUE_LIST_STRING) return 0;
     if (value->list_size == 0) return 1;
     switch (row->type) {
-    case PFD_ATTR_LIST_FLOAT: return value->kind != PFD_VALUE_LIST_STRING;
+    case PFD_ATTR_LIST_FLOAT64: return value->kind != PFD_VALUE_LIST_STRING;
     case PFD_ATTR_LIST_STRING: return value->kind == PFD_VALUE_LIST_STRING;
     default: return value->kind == PFD_VALUE_LIST_INT;
     }
@@ -294,9 +294,9 @@ static pfd_status store_list(const pfd_attr *row, const pfd_attr_value *value, p
     void *copy = pfd_scratch_alloc(memory, bytes);
     if (!copy) return pfd_fail_memory(err, bytes, "a list");
     switch (row->type) {
-    case PFD_ATTR_LIST_FLOAT:
+    case PFD_ATTR_LIST_FLOAT64:
         PFD_TRY(store_floats(row, value, copy, err));
-        *(pfd_list_float *)out = (pfd_list_float){copy, n};
+        *(pfd_list_float64 *)out = (pfd_list_float64){copy, n};
         return PFD_OK;
     case PFD_ATTR_LIST_STRING:
         PFD_TRY(store_strings(row, value, memory, copy, err));

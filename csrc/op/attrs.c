@@ -98,14 +98,14 @@ void *pfd_attrs_unsettled(pfd_attrs *attrs)
 static void add_list(pfd_text *text, int32_t type, const void *field)
 {
     const pfd_list_int64 *ints = field;
-    const pfd_list_float *floats = field;
+    const pfd_list_float64 *floats = field;
     const pfd_list_string *strings = field;
-    int64_t n = type == PFD_ATTR_LIST_FLOAT    ? floats->size
+    int64_t n = type == PFD_ATTR_LIST_FLOAT64    ? floats->size
                 : type == PFD_ATTR_LIST_STRING ? strings->size
                                                : ints->size;
     for (int64_t i = 0; i < n; i++) {
         if (i > 0) pfd_text_add(text, ",");
-        if (type == PFD_ATTR_LIST_FLOAT) pfd_text_add_float(text, floats->data[i], 0);
+        if (type == PFD_ATTR_LIST_FLOAT64) pfd_text_add_float(text, floats->data[i], 0);
         else if (type == PFD_ATTR_LIST_STRING) pfd_text_add_escaped(text, strings->data[i], "\\,");
         else pfd_text_add(text, "%" PRId64, ints->data[i]);
     }

@@ -35,7 +35,7 @@ typedef struct sample_attrs {
     const char *kind;
     int32_t dtype;
     pfd_list_int64 shape;
-    pfd_list_float weights;
+    pfd_list_float64 weights;
     pfd_list_string names;
 } sample_attrs;
 
@@ -85,7 +85,7 @@ static const pfd_attr good_attrs[NUM_ATTRS] = {
     ROW(kind, PFD_ATTR_STRING, "b", 0, 0, "a|b"),
     ROW(dtype, PFD_ATTR_DTYPE, "int8", 0, 0, NULL),
     ROW(shape, PFD_ATTR_SHAPE, "2, 3", 0, 0, NULL),
-    ROW(weights, PFD_ATTR_LIST_FLOAT, "1,0.5", 0, 0, NULL),
+    ROW(weights, PFD_ATTR_LIST_FLOAT64, "1,0.5", 0, 0, NULL),
     ROW(names, PFD_ATTR_LIST_STRING, "x,y", 0, 0, NULL),
 };
 

@@ -166,9 +166,10 @@ BOX_UNUSED static pfd_status box_next(void *source, int64_t max, pfd_scratch *sc
     return *n > 0 ? PFD_OK : PFD_END;
 }
 
-BOX_UNUSED static pfd_status box_seek(void *source, int64_t epoch, int64_t position, pfd_error *err)
+BOX_UNUSED static pfd_status box_seek(void *source, int64_t epoch, int64_t position,
+                              pfd_scratch *scratch, pfd_error *err)
 {
-    (void)epoch, (void)err;
+    (void)epoch, (void)scratch, (void)err;
     box *self = source;
     self->position = position < self->size ? position : self->size;
     return PFD_OK;

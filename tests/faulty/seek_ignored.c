@@ -1,10 +1,11 @@
 /* Goes on where it is, whatever seek() asks for; only the beginning is found. */
 #include "box.h"
 
-static pfd_status faulty_seek(void *source, int64_t epoch, int64_t position, pfd_error *err)
+static pfd_status faulty_seek(void *source, int64_t epoch, int64_t position,
+                              pfd_scratch *scratch, pfd_error *err)
 {
     box *self = source;
-    return position == 0 || position >= self->size ? box_seek(source, epoch, position, err)
+    return position == 0 || position >= self->size ? box_seek(source, epoch, position, scratch, err)
                                                    : PFD_OK;
 }
 

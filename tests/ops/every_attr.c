@@ -17,14 +17,14 @@ typedef struct every_attr {
     int32_t dtype;
     pfd_list_int64 shape;
     pfd_list_int64 ints;
-    pfd_list_float floats;
+    pfd_list_float64 floats;
     pfd_list_string strings;
     int32_t digit;
     double ratio;
     double positive;
     const char *colour;
     pfd_list_int64 digits;
-    pfd_list_float ratios;
+    pfd_list_float64 ratios;
     pfd_list_string colours;
 } every_attr;
 
@@ -43,7 +43,7 @@ static void add_ints(shown_text *shown, const char *name, pfd_list_int64 list)
     for (int64_t i = 0; i < list.size; i++) ADD(shown, "%s%" PRId64, i ? "," : "", list.data[i]);
 }
 
-static void add_floats(shown_text *shown, const char *name, pfd_list_float list)
+static void add_floats(shown_text *shown, const char *name, pfd_list_float64 list)
 {
     ADD(shown, "\n%s=", name);
     for (int64_t i = 0; i < list.size; i++) ADD(shown, "%s%.17g", i ? "," : "", list.data[i]);
@@ -93,14 +93,14 @@ static const pfd_attr attrs[] = {
     ROW(dtype, DTYPE, "float16", 0, 0, NULL),
     ROW(shape, SHAPE, "2,3", 0, 0, NULL),
     ROW(ints, LIST_INT64, "", 0, 0, NULL),
-    ROW(floats, LIST_FLOAT, "0.5, -1", 0, 0, NULL),
+    ROW(floats, LIST_FLOAT64, "0.5, -1", 0, 0, NULL),
     ROW(strings, LIST_STRING, "a,b c", 0, 0, NULL),
     ROW(digit, INT32, "0", 0, 9, NULL),
     ROW(ratio, FLOAT64, "1", 0, 1, NULL),
     ROW(positive, FLOAT64, "1", 0, INFINITY, NULL),
     ROW(colour, STRING, "red", 0, 0, "red|green|blue"),
     ROW(digits, LIST_INT64, "", 0, 9, NULL),
-    ROW(ratios, LIST_FLOAT, "", 0, 1, NULL),
+    ROW(ratios, LIST_FLOAT64, "", 0, 1, NULL),
     ROW(colours, LIST_STRING, "", 0, 0, "red|green|blue"),
 };
 static const pfd_port inputs[] = {{"in", "Any blob, of which nothing is read."}};

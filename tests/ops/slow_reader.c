@@ -40,9 +40,10 @@ static pfd_status slow_next(void *source, int64_t max, pfd_scratch *scratch, pfd
     return PFD_OK;
 }
 
-static pfd_status slow_seek(void *source, int64_t epoch, int64_t position, pfd_error *err)
+static pfd_status slow_seek(void *source, int64_t epoch, int64_t position,
+                              pfd_scratch *scratch, pfd_error *err)
 {
-    (void)epoch, (void)err;
+    (void)epoch, (void)scratch, (void)err;
     slow *self = source;
     self->position = position;
     return PFD_OK;

@@ -92,10 +92,11 @@ static pfd_status stream_next(void *source, int64_t max, pfd_scratch *scratch, p
     return *n > 0 ? PFD_OK : PFD_END;
 }
 
-static pfd_status stream_seek(void *source, int64_t epoch, int64_t position, pfd_error *err)
+static pfd_status stream_seek(void *source, int64_t epoch, int64_t position,
+                              pfd_scratch *scratch, pfd_error *err)
 {
     stream *self = source;
-    (void)epoch;
+    (void)epoch, (void)scratch;
     if (self->file) (void)fclose(self->file);
     self->file = NULL;
     self->file_index = 0;

@@ -78,9 +78,10 @@ static pfd_status stream_next(void *self, int64_t max, pfd_scratch *scratch, pfd
     return *n > 0 ? PFD_OK : PFD_END;
 }
 
-static pfd_status stream_seek(void *self, int64_t epoch, int64_t position, pfd_error *err)
+static pfd_status stream_seek(void *self, int64_t epoch, int64_t position,
+                              pfd_scratch *scratch, pfd_error *err)
 {
-    (void)epoch, (void)err;
+    (void)epoch, (void)scratch, (void)err;
     ((line_stream *)self)->position = position;
     return PFD_OK;
 }

@@ -18,13 +18,16 @@
  * THREADS      infer() and open() run on the caller's thread.  compute(), frame() and a source's
  *              at() run on many threads at once, compute() never twice on the same row: keep no
  *              state between calls.  A source's next(), seek() and close() run on one at a time.
- * ERRORS       A function returns PFD_OK or the status that host->fail() returned.  The message
- *              says what was found and what was expected; the host adds op, file, line and byte.
+ * ERRORS       A function returns PFD_OK or the status that host->fail() returned; next() also
+ *              PFD_END.  The message says what was found and what was expected; the host adds op,
+ *              file, line and byte.
  * DETERMINISM  Outputs depend on the record, the attrs and the random key given, on nothing else.
  * GROWTH       Within a major version nothing changes but that structs which begin with struct_size
  *              grow at their end; whoever fills one in sets its size, and what lies behind it is
- *              zero to the reader.  A NULL function means "cannot".  Structs without a struct_size
- *              (pfd_row_type, pfd_record, pfd_place, pfd_ragged_row, the lists) never change.
+ *              zero to the reader.  So do pfd_attr and pfd_port, whose sizes stand in their pfd_op.
+ *              A NULL function means "cannot"; what a function shall be given more becomes a new
+ *              function.  Structs without a size (pfd_row_type, pfd_record, pfd_place,
+ *              pfd_ragged_row, the lists) never change.  Machines have 64-bit pointers and longs.
  *
  * Everything between the cdef marks is also what Python reads: no macros or inline functions there,
  * except integer constants.
@@ -41,8 +44,7 @@ extern "C" {
 
 /* cdef-begin */
 
-/* ---- Version: a plugin loads where the major number is its own and the minor one not smaller --
- */
+/* ---- Version: a plugin loads where major is the same, and minor not smaller ------------------ */
 #define PFD_ABI_MAJOR 1
 #define PFD_ABI_MINOR 0
 
@@ -50,7 +52,7 @@ extern "C" {
 typedef int32_t pfd_status;
 #define PFD_OK 0
 #define PFD_END 1               /* no more: the end of an epoch, not a failure */
-#define PFD_PENDING 2           /* nothing yet: ask again (after looking for signals) */
+#define PFD_PENDING 2           /* of a loader: nothing yet, ask again; no op returns it */
 #define PFD_INVALID_ARGUMENT -1 /* an attr, shape or call is wrong: change the program */
 #define PFD_CORRUPT_DATA -2     /* a record is damaged: on_error may skip it */
 #define PFD_IO -3               /* the file system failed, or a file changed while open */
@@ -123,8 +125,7 @@ typedef struct pfd_tensor {
     pfd_ragged_row *rows;
 } pfd_tensor;
 
-/* ---- Attrs: declared once, here, and nowhere else ---------------------------------------------
- */
+/* ---- Attrs: declared once, here, and nowhere else -------------------------------------------- */
 #define PFD_ATTR_BOOL 1         /* stored as int32_t, 0 or 1 */
 #define PFD_ATTR_INT32 2        /* int32_t */
 #define PFD_ATTR_INT64 3        /* int64_t */
@@ -134,7 +135,7 @@ typedef struct pfd_tensor {
 #define PFD_ATTR_DTYPE 7        /* int32_t, PFD_BOOL ... */
 #define PFD_ATTR_SHAPE 8        /* pfd_list_int64, dimensions >= 0 */
 #define PFD_ATTR_LIST_INT64 9   /* pfd_list_int64 */
-#define PFD_ATTR_LIST_FLOAT 10  /* pfd_list_float */
+#define PFD_ATTR_LIST_FLOAT64 10 /* pfd_list_float64 */
 #define PFD_ATTR_LIST_STRING 11 /* pfd_list_string */
 #define PFD_ATTR_CHOICE 12      /* int32_t: which one of `choices` it is, from 0 */
 
@@ -143,10 +144,10 @@ typedef struct pfd_list_int64 {
     int64_t size;
 } pfd_list_int64;
 
-typedef struct pfd_list_float {
+typedef struct pfd_list_float64 {
     const double *data;
     int64_t size;
-} pfd_list_float;
+} pfd_list_float64;
 
 typedef struct pfd_list_string {
     const char *const *data;
@@ -159,7 +160,8 @@ typedef struct pfd_attr {
     uint32_t offset, size;     /* of the value in the op's attr struct */
     const char *default_value; /* as a user would write it ("1024", "part-", "true", "float32",
                                   "1,2"; "" is an empty list or string); NULL: required */
-    double min, max;           /* inclusive, of numbers and list elements; min == max: no limit */
+    double min, max;           /* inclusive, of numbers and list elements; min == max: no limit.
+                                  As doubles they hold integers up to 2^53 exactly. */
     const char *choices;       /* of strings, dtypes, choices: "short|drop|pad|wrap"; NULL: any */
     const char *doc;           /* one sentence, ends with a period */
 } pfd_attr;
@@ -219,7 +221,8 @@ typedef struct pfd_source_methods {
      * what it asked for again. */
     pfd_status (*next)(void *self, int64_t max, pfd_scratch *scratch, pfd_record *out, int64_t *n,
                        pfd_error *err);
-    pfd_status (*seek)(void *self, int64_t epoch, int64_t position, pfd_error *err);
+    pfd_status (*seek)(void *self, int64_t epoch, int64_t position, pfd_scratch *scratch,
+                       pfd_error *err);
 
     /* Optional: fills err->line from file, offset and err->byte of a record that failed. */
     void (*describe)(void *self, const pfd_record *record, pfd_error *err);
@@ -323,6 +326,7 @@ typedef struct pfd_group_args {
     const pfd_host *host;
     const void *attrs;
     const pfd_record *record;
+    pfd_scratch *scratch; /* until group() returns */
 } pfd_group_args;
 
 /* ---- Host: what an op may call ----------------------------------------------------------------
@@ -401,6 +405,7 @@ typedef struct pfd_op {
     uint32_t port_size;   /* sizeof(pfd_port) */
     uint32_t flags;       /* PFD_READS_FILES ... */
     const char *name;     /* "MiniReader"; "mini_reader" is accepted as well */
+    const char *aliases;  /* other accepted names, "ofrecord_reader|OFRecordFiles"; NULL: none */
     const char *doc;      /* a paragraph; its first sentence is the summary */
 
     const pfd_attr *attrs;
@@ -421,8 +426,6 @@ typedef struct pfd_op {
 
     /* Readers, optional: the group of a record.  Batches are then made of one group each. */
     pfd_status (*group)(const pfd_group_args *args, int64_t *group, pfd_error *err);
-
-    const char *aliases; /* other accepted names, "ofrecord_reader|OFRecordFiles"; NULL: none */
 } pfd_op;
 
 /* ---- Plugins -------------------------------------------------------------------------------- */

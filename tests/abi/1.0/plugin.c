@@ -143,9 +143,10 @@ static pfd_status bytes_next(void *self, int64_t max, pfd_scratch *scratch, pfd_
     return *n > 0 ? PFD_OK : PFD_END;
 }
 
-static pfd_status bytes_seek(void *self, int64_t epoch, int64_t position, pfd_error *err)
+static pfd_status bytes_seek(void *self, int64_t epoch, int64_t position,
+                              pfd_scratch *scratch, pfd_error *err)
 {
-    (void)epoch;
+    (void)epoch, (void)scratch;
     (void)err;
     ((bytes_source *)self)->position = position;
     return PFD_OK;
