@@ -67,7 +67,8 @@ def _declarations() -> str:
     return "\n".join(blocks)
 
 
-def _library_path() -> Path:
+def library_path() -> Path:
+    """The shared library of this package, or the one that PYFLOWDATA_LIBRARY names."""
     chosen = os.environ.get(LIBRARY_VARIABLE)
     path = Path(chosen) if chosen else _PACKAGE / "libpyflowdata.so"
     if not path.is_file():
@@ -85,7 +86,7 @@ def expected_abi_version() -> int:
 
 
 def _load() -> CData:
-    path = _library_path()
+    path = library_path()
     try:
         # NODELETE: arrays may give their memory back after the interpreter dropped this module.
         library = ffi.dlopen(str(path), ffi.RTLD_NOW | ffi.RTLD_NODELETE)
@@ -189,7 +190,7 @@ def _check_registry() -> None:
     err = new_error()
     status = lib.pfd_registry_check(err)
     if status < 0:
-        raise ImportError(f"{_library_path()}: {exception(status, err)}")
+        raise ImportError(f"{library_path()}: {exception(status, err)}")
 
 
 _check_registry()

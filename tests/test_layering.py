@@ -20,13 +20,17 @@ C_LAYERS = {
     "dataset": {"dataset", "io", "core", "include"},
     "op": {"op", "dataset", "io", "text", "core", "include"},
     "loader": {"loader", "op", "dataset", "io", "core", "include"},
+    "kit": {"kit", "loader", "op", "dataset", "io", "core", "include"},
     "readers": {"io", "text", "include"},
     "decoders": {"io", "text", "include"},
 }
 
 # A module may import those before it.
 PYTHON_ORDER = """errors _world _native registry attr_values graph op_functions op_builder ops
-    plugins compiler ragged batches state opening loader __init__ cli _stubs __main__""".split()
+    plugins compiler ragged batches state opening loader
+    _check_report _check_job _op_bench _op_bench_report
+    _check_kit _check_damage _check_low _check_loader _check_worker _check_native
+    testing __init__ cli _stubs __main__""".split()
 
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
 OPS = sorted(p.stem for kind in ("readers", "decoders") for p in (ROOT / "csrc" / kind).glob("*.c"))

@@ -23,6 +23,8 @@ from .usage import UsageError
 # Module -> what it does.  Each is imported only when it is asked for.
 COMMANDS = {
     "new": "write a reader or decoder of one's own to start from",
+    "check": "check that an op keeps what the interface asks of it",
+    "bench": "measure what an op costs a record, part by part",
     "ops": "list and describe ops",
     "index": "build the index of a folder of part files, and describe it",
     "include_dir": "print the folder to give to a C compiler as -I",

@@ -1,0 +1,16 @@
+/* Around each call of a function of the op under check. */
+#include "kit/kit.h"
+
+void pfd_kit_enter(pfd_kit_call *call, const char *function, pfd_kit_scratch *scratch)
+{
+    call->function = function;
+    call->scratches[0] = scratch;
+}
+
+pfd_status pfd_kit_leave(pfd_kit_call *call, pfd_status status, pfd_error *err)
+{
+    pfd_kit_globals_check(call->run, call->function);
+    status = pfd_kit_returned(call->run, call->function, status, err);
+    call->scratches[0] = NULL;
+    return status;
+}

@@ -1,0 +1,206 @@
+/* Says where an op crashed or did not end: written to a descriptor before the process goes on to
+ * die of the signal as it would have. */
+#include "kit/guard.h"
+#include "kit/kit.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* SIGBUS is that of files which shrink, and stays with io/sigbus_guard.c. */
+static const int signals[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGALRM};
+enum { num_signals = sizeof signals / sizeof *signals };
+
+static struct sigaction before[num_signals];
+static const pfd_kit_options *current;
+static uint8_t own_stack[65536]; /* a deep recursion leaves no room on the usual one */
+static stack_t stack_before;
+
+/* 1: write, 0: read, -1: not known. */
+static int32_t is_write(const void *context)
+{
+#if defined(__x86_64__) && defined(REG_ERR)
+    const ucontext_t *machine = context;
+    return (machine->uc_mcontext.gregs[REG_ERR] & 2) != 0;
+#else
+    (void)context;
+    return -1;
+#endif
+}
+
+static void tell(const char *id, const char *what, const char *remedy)
+{
+    const pfd_kit_call *call = pfd_kit_active;
+    const char *doing = current->doing && current->doing[0] ? current->doing : NULL;
+    const char *function = call && call->function ? call->function : "the op";
+    char line[1200];
+    int size = snprintf(line, sizeof line, "%s\t%s %s%s%s: %s\n", id, function, what,
+                        doing ? ", with " : "", doing ? doing : "", remedy);
+    if (size >= (int)sizeof line) size = sizeof line - 1;
+    ssize_t written = write(current->report_fd, line, (size_t)size);
+    (void)written;
+}
+
+static const char *const kinds[] = {
+    [PFD_GUARD_RECORD] = "record",       [PFD_GUARD_READ] = "read",
+    [PFD_GUARD_ALLOC] = "alloc",         [PFD_GUARD_OUTPUT] = "output",
+    [PFD_GUARD_INPUT] = "input",         [PFD_GUARD_ORDINALS] = "ordinals",
+    [PFD_GUARD_FOUND] = "found-records",
+};
+
+static const char *const remedies[] = {
+    [PFD_GUARD_RECORD] =
+        "a record has record.size bytes and may end right before a forbidden page; "
+        "compare with record.size before each read, and treat the bytes as const",
+    [PFD_GUARD_READ] = "what host->read() gives has the bytes that were asked for, not one more; "
+                       "ask for all that is read, and treat the bytes as const",
+    [PFD_GUARD_ALLOC] = "host->alloc() gives the bytes that were asked for; ask for more, or stop "
+                        "before the end",
+    [PFD_GUARD_OUTPUT] = "rows of an output are row_bytes apart, and there are num_rows of them; "
+                         "write each row within its own bytes",
+    [PFD_GUARD_INPUT] =
+        "rows of an input are row_bytes apart, there are num_rows of them, and they "
+        "are const",
+    [PFD_GUARD_ORDINALS] = "there are n ordinals",
+    [PFD_GUARD_FOUND] = "there is room for n records; do not write out[n] or behind",
+};
+
+static void tell_region(const pfd_guarded *region, const uint8_t *address, int32_t write)
+{
+    char id[48], what[300];
+    int64_t behind = address - (region->data + region->bytes), ahead = region->data - address;
+    const char *kind = kinds[region->kind], *verb = write == 1 ? "writes" : "reads";
+    const char *did = write == 1 ? "wrote" : write == 0 ? "read" : "touched";
+    if (region->released) {
+        snprintf(id, sizeof id, "late-%s", kind);
+        snprintf(what, sizeof what, "%s memory (%s %" PRId64 ") that was no longer its own", did,
+                 kind, region->index);
+        tell(id, what,
+             "memory of a scratch, and bytes read with it, end with the call that the scratch was "
+             "given to; copy what is kept into memory of the source, or read it again");
+        return;
+    }
+    if (behind >= 0)
+        snprintf(what, sizeof what,
+                 "%s byte %" PRId64 " past the end of the %" PRId64 " bytes of %s %" PRId64, did,
+                 behind + 1, region->bytes, kind, region->index);
+    else if (ahead > 0)
+        snprintf(what, sizeof what,
+                 "%s %" PRId64 " bytes before the beginning of the %" PRId64
+                 " bytes of %s %" PRId64,
+                 did, ahead, region->bytes, kind, region->index);
+    else
+        snprintf(what, sizeof what, "wrote into the bytes of %s %" PRId64 ", which are const", kind,
+                 region->index);
+    if (behind < 0 && ahead <= 0)
+        snprintf(id, sizeof id, "writes-into-%s", kind);
+    else
+        snprintf(id, sizeof id, "%s-%s-%s", verb, behind >= 0 ? "past" : "before", kind);
+    tell(id, what, remedies[region->kind]);
+}
+
+static void tell_returned(const pfd_kit_call *call)
+{
+    char what[200];
+    snprintf(what, sizeof what, "returned %s %" PRId64 " whose bytes cannot be read", call->reading,
+             call->reading_index);
+    tell("returns-wild-pointer", what,
+         "data and size must lie within the file's bytes or the scratch's memory: check offsets "
+         "and sizes from the file before using them");
+}
+
+static void tell_null(const pfd_kit_call *call)
+{
+    const pfd_kit_run_state *run = call ? call->run : NULL;
+    if (run && run->injected && current->fail_alloc)
+        tell("alloc-failure-ignored", "used the NULL that host->alloc() returned",
+             "host->alloc() gives NULL when memory is short; look for it, and return "
+             "host->fail(err, PFD_OUT_OF_MEMORY, ...)");
+    else if (run && run->injected && current->fail_read)
+        tell("read-failure-ignored", "went on after host->read() had failed",
+             "return the status of host->read() when it is not PFD_OK");
+    else
+        tell("null-pointer", "used a NULL pointer",
+             "look where a pointer may stay NULL: a function of the host that failed, or a field "
+             "that was not set");
+}
+
+static void tell_fault(int signal, const siginfo_t *info, const void *context)
+{
+    const pfd_kit_call *call = pfd_kit_active;
+    const uint8_t *address = info->si_addr;
+    const pfd_guarded *region = signal == SIGSEGV ? pfd_guard_find(address) : NULL;
+    char what[200];
+    if (call && call->reading) {
+        tell_returned(call);
+    } else if (region) {
+        tell_region(region, address, is_write(context));
+    } else if (signal == SIGSEGV && info->si_code == SI_KERNEL) {
+        tell("crash", "made an access that the processor refuses (SIGSEGV)",
+             "a wild pointer, or an aligned vector access to bytes of a record: these have no "
+             "alignment, use memcpy()");
+    } else if (signal == SIGSEGV && (uintptr_t)address < 65536) {
+        tell_null(call);
+    } else if (call && call->run->injected) {
+        snprintf(what, sizeof what, "crashed (%s) after %s had failed", strsignal(signal),
+                 current->fail_alloc ? "host->alloc()" : "host->read()");
+        tell(current->fail_alloc ? "alloc-failure-ignored" : "read-failure-ignored", what,
+             "look at what the host's function returned before using what it gave");
+    } else {
+        snprintf(what, sizeof what, "crashed (%s)", strsignal(signal));
+        tell("crash", what,
+             signal == SIGABRT  ? "an op must not abort: return host->fail() instead"
+             : signal == SIGFPE ? "a division by zero: check numbers from the file first"
+                                : "run with --asan to see where; check sizes and offsets from the "
+                                  "file before using them");
+    }
+}
+
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+    if (signal == SIGALRM) {
+        char what[100];
+        snprintf(what, sizeof what, "did not end within %d ms", current->limit_ms);
+        tell("hang", what,
+             "look for a loop that a length of 0, or one from a damaged file, keeps from going "
+             "on");
+    } else {
+        tell_fault(signal, info, context);
+    }
+    for (int i = 0; i < num_signals; i++) {
+        if (signals[i] != signal) continue;
+        (void)sigaction(signal, &before[i], NULL);
+        if (signal == SIGALRM) (void)raise(signal); /* no fault that would come again */
+    }
+}
+
+static void set_timer(int32_t limit_ms)
+{
+    struct itimerval limit = {.it_value = {limit_ms / 1000, limit_ms % 1000 * 1000}};
+    (void)setitimer(ITIMER_REAL, &limit, NULL);
+}
+
+void pfd_kit_crash_begin(const pfd_kit_options *options)
+{
+    current = options;
+    if (options->report_fd < 0) return;
+    stack_t stack = {.ss_sp = own_stack, .ss_size = sizeof own_stack};
+    (void)sigaltstack(&stack, &stack_before);
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    (void)sigemptyset(&action.sa_mask);
+    for (int i = 0; i < num_signals; i++) (void)sigaction(signals[i], &action, &before[i]);
+    if (options->limit_ms > 0) set_timer(options->limit_ms);
+}
+
+void pfd_kit_crash_end(void)
+{
+    if (current->report_fd < 0) return;
+    if (current->limit_ms > 0) set_timer(0);
+    for (int i = 0; i < num_signals; i++) (void)sigaction(signals[i], &before[i], NULL);
+    (void)sigaltstack(&stack_before, NULL);
+    current = NULL;
+}

@@ -1,0 +1,85 @@
+/* Memory and descriptors in use by this process, to find leaks. */
+#include "kit/guard.h"
+#include "kit/kit.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* mallinfo2() of newer C libraries, which is looked for when it is needed. */
+struct heap_facts {
+    size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+
+static int64_t heap_in_use(void)
+{
+    struct heap_facts (*mallinfo_of_libc)(void) = NULL;
+    void *symbol = dlsym(RTLD_DEFAULT, "mallinfo2");
+    if (!symbol) return -1;
+    memcpy(&mallinfo_of_libc, &symbol, sizeof symbol);
+    struct heap_facts facts = mallinfo_of_libc();
+    return (int64_t)(facts.uordblks + facts.hblkhd);
+}
+
+static int64_t address_space(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long long pages = 0;
+    if (!file) return 0;
+    if (fscanf(file, "%lld", &pages) != 1) pages = 0;
+    (void)fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+static int64_t open_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    if (!folder) return -1;
+    int64_t n = 0;
+    while (readdir(folder)) n++;
+    (void)closedir(folder);
+    return n;
+}
+
+pfd_kit_usage pfd_kit_usage_now(void)
+{
+    pfd_guard_drain();
+    return (pfd_kit_usage){heap_in_use(), address_space(), open_descriptors()};
+}
+
+/* Per round, where both halves grew; 0: not. */
+static int64_t growth(int64_t first, int64_t second, int64_t third, int64_t rounds)
+{
+    int64_t least = rounds; /* a byte a round */
+    if (first < 0 || second - first < least || third - second < least) return 0;
+    return (third - first) / (2 * rounds);
+}
+
+void pfd_kit_usage_compare(pfd_kit_run_state *run, const pfd_kit_usage *usages, int64_t rounds)
+{
+    const pfd_kit_usage *a = &usages[0], *b = &usages[1], *c = &usages[2];
+    const char *when = run->result->status == PFD_OK ? "" : " that failed";
+    int64_t files = growth(a->descriptors, b->descriptors, c->descriptors, rounds);
+    int64_t heap = growth(a->heap, b->heap, c->heap, rounds);
+    int64_t mapped = growth(a->mapped, b->mapped, c->mapped, rounds);
+    if (files)
+        pfd_kit_report(run, "leaks-descriptors",
+                       "each round of opening, reading and closing%s left %" PRId64
+                       " descriptors open: close them in close(), and where open() fails",
+                       when, files);
+    if (heap)
+        pfd_kit_report(run, "leaks-memory",
+                       "each round of opening, reading and closing%s left %" PRId64
+                       " bytes of malloc() memory behind: free all of it in close(), and where "
+                       "open() fails; use host->alloc() for what a call needs",
+                       when, heap);
+    else if (mapped >= 4096)
+        pfd_kit_report(run, "leaks-memory",
+                       "each round of opening, reading and closing%s left %" PRId64
+                       " bytes of mapped memory behind: unmap it in close(), and where open() "
+                       "fails",
+                       when, mapped);
+}

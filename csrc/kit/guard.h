@@ -1,0 +1,51 @@
+/* kit/guard.h -- memory between pages that must not be touched.
+ *
+ * A region lies right before or right behind a forbidden page, so that the first byte too many is a
+ * SIGSEGV, also without sanitizers.  All regions are in one table, from which crash.c tells what
+ * was touched.
+ *
+ * OWNERSHIP  A region is named by its number until it is released; released ones stay forbidden for
+ *            a while, so that late use is seen.
+ * THREADS    Any thread; one at a time per region.
+ */
+#ifndef PFD_KIT_GUARD_H
+#define PFD_KIT_GUARD_H
+#include <stdint.h>
+
+#define PFD_GUARD_RECORD 1
+#define PFD_GUARD_READ 2
+#define PFD_GUARD_ALLOC 3
+#define PFD_GUARD_OUTPUT 4
+#define PFD_GUARD_INPUT 5
+#define PFD_GUARD_ORDINALS 6
+#define PFD_GUARD_FOUND 7 /* the records that at() and next() fill in */
+
+typedef struct pfd_guarded {
+    uint8_t *map;
+    int64_t map_bytes;
+    uint8_t *pages; /* between the forbidden ones */
+    int64_t page_bytes;
+    uint8_t *data; /* in the pages, at one of their ends */
+    int64_t bytes;
+    int32_t kind;     /* PFD_GUARD_*; 0: not in use */
+    int32_t released; /* nothing of it may be touched any more */
+    int64_t index;    /* of the record, port or call */
+    int32_t next;     /* in a list of its owner; -1: the last */
+    uint8_t fill;     /* what all of it was filled with */
+} pfd_guarded;
+
+/* Data begins at the first page when `at_front`, and otherwise ends at the last one, as far as
+ * `alignment` allows.  Returns the region's number; -1: out of memory. */
+int32_t pfd_guard_make(int32_t kind, int64_t index, int64_t bytes, int64_t alignment,
+                       int32_t at_front, uint8_t fill);
+pfd_guarded *pfd_guard_at(int32_t region);
+void pfd_guard_make_read_only(int32_t region);
+/* How far outside the data a byte in the same pages was changed (< 0: in front); 0: none was. */
+int64_t pfd_guard_changed(int32_t region);
+void pfd_guard_release(int32_t region); /* accepts -1 */
+void pfd_guard_drain(void);             /* gives the memory of all released regions back */
+
+/* The region in whose memory or forbidden pages the address lies; NULL: none. No lock: for signal
+ * handlers. */
+const pfd_guarded *pfd_guard_find(const void *address);
+#endif

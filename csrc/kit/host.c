@@ -1,0 +1,154 @@
+/* The host that looks closely: what it hands out is guarded, and it fails where it is told to. */
+#include "core/error.h"
+#include "core/scratch.h"
+#include "kit/guard.h"
+#include "kit/kit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+_Thread_local pfd_kit_call *pfd_kit_active;
+
+/* More than any record needs, and little enough to be handed out. */
+static const int64_t MOST_ALLOC = INT64_C(1) << 30;
+
+/* ---- Scratch --------------------------------------------------------------------------------- */
+int32_t pfd_kit_scratch_open(pfd_kit_scratch *scratch)
+{
+    *scratch = (pfd_kit_scratch){pfd_scratch_create(), -1};
+    return scratch->scratch != NULL;
+}
+
+void pfd_kit_scratch_reset(pfd_kit_scratch *scratch, pfd_kit_run_state *run, const char *function)
+{
+    if (!scratch->scratch) return;
+    for (int32_t region = scratch->first, next; region >= 0; region = next) {
+        const pfd_guarded *entry = pfd_guard_at(region);
+        next = entry->next;
+        int64_t outside = entry->kind == PFD_GUARD_ALLOC ? pfd_guard_changed(region) : 0;
+        if (outside)
+            pfd_kit_report(run, "writes-past-alloc",
+                           "%s wrote %" PRId64 " bytes %s the %" PRId64
+                           " bytes that host->alloc() gave: ask for as many bytes as are written",
+                           function, outside < 0 ? -outside : outside,
+                           outside < 0 ? "before" : "past the end of", entry->bytes);
+        pfd_guard_release(region);
+    }
+    scratch->first = -1;
+    pfd_scratch_reset(scratch->scratch);
+}
+
+void pfd_kit_scratch_close(pfd_kit_scratch *scratch)
+{
+    pfd_scratch_free(scratch->scratch);
+    *scratch = (pfd_kit_scratch){NULL, -1};
+}
+
+/* The one of the call's scratches that this is; NULL, and reported, when it is none. */
+static pfd_kit_scratch *scratch_of(pfd_kit_call *call, const pfd_scratch *scratch,
+                                   const char *host_function)
+{
+    for (int32_t i = 0; i < 2; i++)
+        if (call->scratches[i] && call->scratches[i]->scratch == scratch) return call->scratches[i];
+    pfd_kit_report(call->run, "foreign-scratch",
+                   "%s called host->%s() with a scratch that was not given to this call: a scratch "
+                   "ends with the call that it was given to, do not keep it in the source",
+                   call->function ? call->function : "the op", host_function);
+    return NULL;
+}
+
+/* Guarded memory that belongs to a scratch; NULL: out of memory. */
+static uint8_t *hand_out(pfd_kit_call *call, pfd_kit_scratch *owner, int32_t kind, int64_t index,
+                         int64_t bytes, int64_t alignment)
+{
+    uint8_t fill = call->second ? PFD_KIT_FILL_2 : PFD_KIT_FILL_1;
+    int32_t region = pfd_guard_make(kind, index, bytes, alignment, call->second, fill);
+    if (region < 0) return NULL;
+    pfd_guarded *entry = pfd_guard_at(region);
+    entry->next = owner->first;
+    owner->first = region;
+    return entry->data;
+}
+
+/* ---- What an op calls ------------------------------------------------------------------------ */
+static void report_size(pfd_kit_call *call, int64_t bytes)
+{
+    if (bytes < 0)
+        pfd_kit_report(call->run, "negative-alloc",
+                       "%s asked host->alloc() for %" PRId64 " bytes: a size from the file was "
+                       "used before it was checked",
+                       call->function, bytes);
+    else
+        pfd_kit_report(call->run, "huge-alloc",
+                       "%s asked host->alloc() for %" PRId64 " bytes, of files that have %" PRId64
+                       ": compare a size from the file with the bytes that are there before using "
+                       "it",
+                       call->function, bytes, call->run->file_bytes);
+}
+
+static void *kit_alloc(pfd_scratch *scratch, int64_t bytes)
+{
+    pfd_kit_call *call = pfd_kit_active;
+    if (!call) return pfd_scratch_alloc(scratch, bytes); /* a thread of the op's own */
+    pfd_kit_run_state *run = call->run;
+    pfd_kit_scratch *owner = scratch_of(call, scratch, "alloc");
+    if (!owner) return NULL;
+    int64_t number = 1 + atomic_fetch_add(&run->num_allocs, 1);
+    if (number == run->options->fail_alloc) {
+        atomic_store(&run->injected, 1);
+        return NULL;
+    }
+    if (bytes < 0 || bytes > MOST_ALLOC) {
+        report_size(call, bytes);
+        return NULL;
+    }
+    return hand_out(call, owner, PFD_GUARD_ALLOC, number, bytes, 64);
+}
+
+static int32_t kit_is_cancelled(const pfd_scratch *scratch)
+{
+    pfd_kit_call *call = pfd_kit_active;
+    if (!call) return pfd_scratch_is_cancelled(scratch);
+    (void)scratch_of(call, scratch, "is_cancelled");
+    return call->run->options->cancelled;
+}
+
+static pfd_status kit_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
+                           const uint8_t **data, pfd_error *err)
+{
+    pfd_kit_call *call = pfd_kit_active;
+    if (!call) return pfd_file_read(file, offset, size, scratch, data, err);
+    pfd_kit_run_state *run = call->run;
+    pfd_kit_scratch *owner = scratch_of(call, scratch, "read");
+    if (!owner) return pfd_fail(err, PFD_INTERNAL, "read() with a scratch of another call");
+    int64_t number = 1 + atomic_fetch_add(&run->num_reads, 1);
+    if (number == run->options->fail_read) {
+        atomic_store(&run->injected, 1);
+        if (run->options->fail_read_with == PFD_CORRUPT_DATA)
+            return pfd_fail_at(err, file, offset, PFD_CORRUPT_DATA,
+                               "the file ends within the %" PRId64 " bytes that are expected here",
+                               size);
+        return pfd_fail_at(err, file, offset, PFD_IO, "the disk cannot be read");
+    }
+    const uint8_t *bytes = NULL;
+    PFD_TRY(pfd_file_read(file, offset, size, scratch, &bytes, err));
+    uint8_t *copy = hand_out(call, owner, PFD_GUARD_READ, number, size, 1);
+    if (!copy) return pfd_fail_memory(err, size, "bytes of a file");
+    memcpy(copy, bytes, (size_t)size);
+    pfd_guard_make_read_only(owner->first);
+    *data = copy;
+    return PFD_OK;
+}
+
+const pfd_host *pfd_kit_host(void)
+{
+    static pfd_host host;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    host = *pfd_host_table();
+    host.alloc = kit_alloc;
+    host.is_cancelled = kit_is_cancelled;
+    host.read = kit_read;
+    pthread_mutex_unlock(&lock);
+    return &host;
+}

@@ -1,0 +1,127 @@
+/* kit/kit.h -- what the parts of the conformance kit share: one run, and the call that it is in.
+ *
+ * OWNERSHIP  A run borrows the node, the options and the result.
+ * THREADS    A call belongs to its thread; a run may have several, and its counters are atomic.
+ */
+#ifndef PFD_KIT_KIT_H
+#define PFD_KIT_KIT_H
+#include "io/input_files.h"
+#include "op/node.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Memory of one call: a scratch for the host's own functions, and the regions handed out. */
+typedef struct pfd_kit_scratch {
+    pfd_scratch *scratch;
+    int32_t first; /* region; -1: none */
+} pfd_kit_scratch;
+
+/* Bytes with which memory is filled: what stays both was never written. */
+#define PFD_KIT_FILL_1 0xA5
+#define PFD_KIT_FILL_2 0x5A
+
+typedef struct pfd_kit_run_state {
+    const pfd_node *node; /* under check */
+    const pfd_kit_options *options;
+    pfd_kit_result *result;
+    _Atomic int64_t num_reads, num_allocs;
+    _Atomic int32_t injected; /* a failure was, see options */
+    int64_t file_bytes;
+    int32_t round; /* from 0 */
+    int32_t watch; /* global memory of the plugin: nothing may change there any more */
+} pfd_kit_run_state;
+
+/* What a thread is doing, also for the message of a crash. */
+typedef struct pfd_kit_call {
+    pfd_kit_run_state *run;
+    pfd_kit_scratch *scratches[2]; /* that the function at hand may use; NULL: none */
+    int32_t second;                /* the second of two equal calls: guards in front, other fill */
+    const char *function;          /* "open()", ...; NULL: none of the op's */
+    const char *reading;           /* what the kit looks at that the op returned; NULL: nothing */
+    int64_t reading_index;
+} pfd_kit_call;
+
+extern _Thread_local pfd_kit_call *pfd_kit_active;
+
+/* host.c: the host that looks closely. */
+const pfd_host *pfd_kit_host(void);
+int32_t pfd_kit_scratch_open(pfd_kit_scratch *scratch); /* 0: out of memory */
+/* Takes all back that was handed out, and looks whether more was written than asked for. */
+void pfd_kit_scratch_reset(pfd_kit_scratch *scratch, pfd_kit_run_state *run, const char *function);
+void pfd_kit_scratch_close(pfd_kit_scratch *scratch); /* after a reset; accepts a zeroed one */
+
+/* report.c: adds a finding, each id once in a result. */
+void pfd_kit_report(pfd_kit_run_state *run, const char *id, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* What the op's function returned as an agreed status: also reports what is wrong with it. */
+pfd_status pfd_kit_returned(pfd_kit_run_state *run, const char *function, pfd_status status,
+                            pfd_error *err);
+
+/* globals.c: whether the op's functions change memory that outlives the call. */
+void pfd_kit_globals_open(pfd_kit_run_state *run);
+void pfd_kit_globals_check(pfd_kit_run_state *run, const char *function);
+void pfd_kit_globals_close(void);
+
+/* crash.c: reports of crashes and of calls that do not end, written to options->report_fd. */
+void pfd_kit_crash_begin(const pfd_kit_options *options);
+void pfd_kit_crash_end(void);
+
+/* call.c: around each call of a function of the op under check. */
+void pfd_kit_enter(pfd_kit_call *call, const char *function, pfd_kit_scratch *scratch);
+/* What the function returned, agreed; see pfd_kit_returned(). */
+pfd_status pfd_kit_leave(pfd_kit_call *call, pfd_status status, pfd_error *err);
+
+/* Files and source of a reader node. */
+typedef struct pfd_kit_source {
+    const pfd_node *node;
+    int32_t is_checked;     /* 0: a reader upstream of the op under check, called plainly */
+    pfd_input_files *files; /* NULL for a reader of no files */
+    const pfd_file *const *list;
+    int64_t num_files;
+    struct pfd_dataset *dataset; /* owns the source */
+    pfd_source_methods methods;
+    void *self;
+    int64_t size; /* -1: a stream */
+} pfd_kit_source;
+
+/* source.c */
+pfd_status pfd_kit_source_open(pfd_kit_call *call, const pfd_node *node, pfd_kit_source *out,
+                               pfd_error *err);
+void pfd_kit_source_close(pfd_kit_call *call, pfd_kit_source *source); /* accepts a zeroed one */
+/* The records with these ordinals by at(); what it returned is checked. */
+pfd_status pfd_kit_source_at(pfd_kit_call *call, const pfd_kit_source *source,
+                             const int64_t *ordinals, int64_t n, pfd_kit_scratch *scratch,
+                             pfd_record *out, pfd_error *err);
+/* 1 to `most` following records by next(); PFD_END at the end. */
+pfd_status pfd_kit_source_next(pfd_kit_call *call, const pfd_kit_source *source, int64_t most,
+                               pfd_kit_scratch *scratch, pfd_record *out, int64_t *n,
+                               pfd_error *err);
+pfd_status pfd_kit_source_seek(pfd_kit_call *call, const pfd_kit_source *source, int64_t position,
+                               pfd_error *err);
+/* Touches every byte, and hashes it with the record's place; never 0 or 1. */
+uint64_t pfd_kit_hash_record(pfd_kit_call *call, const pfd_record *record);
+
+/* inputs.c: the tensors that a node's inputs are for these records, computed plainly in memory of
+ * the scratch. */
+pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, int64_t n,
+                               uint64_t random_key, pfd_scratch *scratch, const pfd_tensor **inputs,
+                               pfd_error *err);
+/* The only reader that a node depends on, or is; NULL: there are several. */
+const pfd_node *pfd_kit_reader_of(const pfd_node *node);
+
+/* kernel.c: computes the node under check for these records; hashes each output row (never to 0 or
+ * 1).  err->row is the row that failed. */
+pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_t n,
+                           uint64_t *hashes, pfd_error *err);
+
+/* growth.c: memory and descriptors in use. */
+typedef struct pfd_kit_usage {
+    int64_t heap;        /* bytes of malloc(); -1: cannot be told */
+    int64_t mapped;      /* bytes of address space */
+    int64_t descriptors; /* open; -1: cannot be told */
+} pfd_kit_usage;
+pfd_kit_usage pfd_kit_usage_now(void);
+/* Reports what grew from the first to the second and on to the third, which are `rounds` apart. */
+void pfd_kit_usage_compare(pfd_kit_run_state *run, const pfd_kit_usage *usages, int64_t rounds);
+#endif

@@ -1,0 +1,22 @@
+/* kit/malloc_count.h -- how often one thread allocates memory from the C library.
+ *
+ * While it counts, the calls of malloc(), calloc(), realloc(), aligned_alloc(), posix_memalign()
+ * and memalign() in all loaded libraries lead through counters: those of a plugin, of the libraries
+ * that it uses (so C++'s new is seen too), and of the C library itself.  Not seen are an allocator
+ * that a library has built in, and what other threads do. THREADS  One thread counts at a time,
+ * others wait in begin(); all others allocate as ever.
+ */
+#ifndef PFD_KIT_MALLOC_COUNT_H
+#define PFD_KIT_MALLOC_COUNT_H
+#include <stdint.h>
+
+typedef struct pfd_malloc_count {
+    int64_t calls, bytes;
+} pfd_malloc_count;
+
+/* Starts from 0 for the calling thread, which must also end it.  0: cannot be counted on this
+ * machine; then there is nothing to end. */
+int32_t pfd_malloc_count_begin(void);
+pfd_malloc_count pfd_malloc_count_now(void);
+void pfd_malloc_count_end(void);
+#endif

@@ -1,0 +1,242 @@
+/* Runs the conformance kit over one op: opens its reader, goes through the records, closes. */
+#include "core/error.h"
+#include "core/scratch.h"
+#include "dataset/dataset.h"
+#include "io/part_files.h"
+#include "kit/guard.h"
+#include "kit/visit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One round, from open to close. */
+typedef struct kit_round {
+    pfd_kit_run_state *run;
+    pfd_kit_source source;
+    pfd_record *gathered; /* records of a reader upstream; NULL: the reader itself is checked */
+    pfd_scratch *gathered_bytes;
+    int64_t n;
+    pfd_kit_hashes hashes;
+} kit_round;
+
+static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
+{
+    const char *wrong = NULL;
+    if (o->struct_size != sizeof *o)
+        wrong = "struct_size";
+    else if (o->order < PFD_KIT_FORWARD || o->order > PFD_KIT_STREAM)
+        wrong = "order";
+    else if (o->range < 1 || o->range > 1024)
+        wrong = "range";
+    else if (o->most_records < 2)
+        wrong = "most_records";
+    else if (o->num_threads < 1 || o->num_threads > 64)
+        wrong = "num_threads";
+    else if (o->rounds < 1)
+        wrong = "rounds";
+    else if (o->capacity < 0 || (o->capacity > 0 && (!o->records || !o->rows)))
+        wrong = "capacity";
+    if (!wrong) return PFD_OK;
+    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s of pfd_kit_options is out of range", wrong);
+}
+
+/* ---- A reader upstream -------------------------------------------------------------------------
+ */
+static pfd_status gather_stream(kit_round *round, pfd_kit_call *call, pfd_kit_scratch *scratch,
+                                pfd_error *err)
+{
+    int64_t most = round->run->options->most_records, n;
+    PFD_TRY(pfd_kit_source_seek(call, &round->source, 0, err));
+    while (round->n < most) {
+        pfd_status status = pfd_kit_source_next(call, &round->source, most - round->n, scratch,
+                                                round->gathered + round->n, &n, err);
+        if (status == PFD_END) break;
+        PFD_TRY(status);
+        round->n += n;
+    }
+    return PFD_OK;
+}
+
+static pfd_status gather(kit_round *round, pfd_kit_call *call, pfd_error *err)
+{
+    int64_t most = round->run->options->most_records;
+    pfd_kit_scratch scratch = {pfd_scratch_create(), -1};
+    round->gathered_bytes = scratch.scratch;
+    round->gathered = calloc((size_t)most, sizeof *round->gathered);
+    if (!scratch.scratch || !round->gathered) return pfd_fail_memory(err, most, "records");
+    if (round->source.size < 0) return gather_stream(round, call, &scratch, err);
+    for (int64_t i = 0; i < round->n; i++) {
+        int64_t ordinal = pfd_kit_ordinal(i, round->n, round->source.size);
+        PFD_TRY(pfd_kit_source_at(call, &round->source, &ordinal, 1, &scratch, &round->gathered[i],
+                                  err));
+    }
+    return PFD_OK;
+}
+
+/* ---- A round
+ * -------------------------------------------------------------------------------------- */
+static void *visit_in_thread(void *ctx)
+{
+    pfd_kit_visit *visit = ctx;
+    if (pfd_kit_visit_open(visit)) (void)pfd_kit_visit_records(visit);
+    pfd_kit_visit_close(visit);
+    return NULL;
+}
+
+static pfd_kit_visit make_visit(kit_round *round, int32_t thread)
+{
+    const pfd_kit_options *o = round->run->options;
+    return (pfd_kit_visit){.call = {.run = round->run},
+                           .source = &round->source,
+                           .gathered = round->gathered,
+                           .n = round->n,
+                           .order = thread > 0 ? PFD_KIT_SHUFFLED : o->order,
+                           .seed = (uint64_t)o->seed + (uint64_t)thread,
+                           .hashes = round->hashes};
+}
+
+static pfd_status visit_in_threads(kit_round *round, pfd_error *err)
+{
+    pthread_t threads[64];
+    int32_t n = round->run->options->num_threads, begun = 0;
+    pfd_kit_visit *visits = calloc((size_t)n, sizeof *visits);
+    if (!visits) return pfd_fail_memory(err, n, "threads");
+    for (; begun < n; begun++) {
+        visits[begun] = make_visit(round, begun);
+        if (pthread_create(&threads[begun], NULL, visit_in_thread, &visits[begun])) break;
+    }
+    for (int32_t i = 0; i < begun; i++) (void)pthread_join(threads[i], NULL);
+    free(visits);
+    return begun == n ? PFD_OK : pfd_fail_memory(err, n, "threads");
+}
+
+static pfd_status visit_all(kit_round *round, pfd_error *err)
+{
+    const pfd_kit_options *o = round->run->options;
+    int32_t is_stream =
+        !round->gathered &&
+        (round->source.size < 0 || (o->order == PFD_KIT_STREAM && round->source.methods.next));
+    if (o->num_threads > 1 && !is_stream) return visit_in_threads(round, err);
+    pfd_kit_visit visit = make_visit(round, 0);
+    if (!pfd_kit_visit_open(&visit)) {
+        pfd_kit_visit_close(&visit);
+        return pfd_fail_memory(err, 0, "the kit");
+    }
+    /* How an op fails is in the result; only what is no fault of it is returned. */
+    if (is_stream)
+        (void)pfd_kit_visit_stream(&visit, &round->n);
+    else
+        (void)pfd_kit_visit_records(&visit);
+    pfd_kit_visit_close(&visit);
+    return PFD_OK;
+}
+
+static pfd_status open_and_visit(kit_round *round, pfd_kit_call *call, pfd_error *err)
+{
+    pfd_kit_run_state *run = round->run;
+    const pfd_node *reader = pfd_kit_reader_of(run->node);
+    pfd_kit_active = call;
+    pfd_status status = pfd_kit_source_open(call, reader, &round->source, err);
+    if (status == PFD_OK && round->source.size > 0) {
+        int64_t most = run->options->most_records;
+        round->n = round->source.size < most ? round->source.size : most;
+    }
+    if (status == PFD_OK && reader != run->node) status = gather(round, call, err);
+    if (status == PFD_OK) status = visit_all(round, err);
+    pfd_kit_active = call;
+    return status;
+}
+
+static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
+{
+    kit_round round = {.run = run, .hashes = *hashes};
+    pfd_kit_call call = {.run = run};
+    atomic_store(&run->num_reads, 0);
+    atomic_store(&run->num_allocs, 0);
+    pfd_status status = open_and_visit(&round, &call, err);
+    int32_t is_fault_of_op = status != PFD_OK && round.source.is_checked;
+    run->result->num_records = round.n;
+    pfd_kit_source_close(&call, &round.source);
+    pfd_kit_active = NULL;
+    pfd_scratch_free(round.gathered_bytes);
+    free(round.gathered);
+    /* What open() of the op under check says is in the result already. */
+    return is_fault_of_op && run->result->status != PFD_OK ? PFD_OK : status;
+}
+
+/* ---- The interface
+ * --------------------------------------------------------------------------------- */
+static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
+{
+    /* The first rounds fill caches, also those of malloc(). */
+    int32_t rounds = run->options->rounds, half = rounds >= 6 ? rounds / 3 : 0;
+    pfd_kit_usage usages[3];
+    pfd_status status = PFD_OK;
+    for (int32_t i = 0; i < rounds && status == PFD_OK; i++) {
+        if (half && i == rounds - 2 * half) usages[0] = pfd_kit_usage_now();
+        if (half && i == rounds - half) usages[1] = pfd_kit_usage_now();
+        if (i == 1 && run->options->watch_globals && run->options->num_threads == 1)
+            pfd_kit_globals_open(run);
+        run->round = i;
+        status = run_round(run, hashes, err);
+        if (i > 0) continue;
+        run->result->num_reads = atomic_load(&run->num_reads);
+        run->result->num_allocs = atomic_load(&run->num_allocs);
+    }
+    if (half && status == PFD_OK) {
+        usages[2] = pfd_kit_usage_now();
+        pfd_kit_usage_compare(run, usages, half);
+    }
+    pfd_kit_globals_close();
+    return status;
+}
+
+pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
+                       pfd_error *err)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    PFD_TRY(check_options(options, err));
+    if (!blob || !blob->node) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the blob has no node");
+    if (!pfd_kit_reader_of(blob->node))
+        return pfd_fail(err, PFD_UNSUPPORTED,
+                        "several readers are upstream of %s; check it with inputs of one reader",
+                        blob->node->op->op->name);
+    int64_t size = options->capacity > 0 ? options->capacity : options->most_records;
+    uint64_t *own = options->capacity > 0 ? NULL : calloc((size_t)size, 2 * sizeof *own);
+    if (options->capacity <= 0 && !own) return pfd_fail_memory(err, size, "the kit");
+    pfd_kit_hashes hashes = {.records = own ? own : options->records,
+                             .rows = own ? own + size : options->rows,
+                             .size = size,
+                             .lock = &lock};
+    memset(hashes.records, 0, (size_t)size * sizeof *hashes.records);
+    memset(hashes.rows, 0, (size_t)size * sizeof *hashes.rows);
+    pthread_mutex_lock(&one);
+    *out = (pfd_kit_result){.struct_size = sizeof *out};
+    pfd_error_init(&out->error);
+    pfd_kit_run_state run = {.node = blob->node, .options = options, .result = out};
+    pfd_kit_crash_begin(options);
+    pfd_status status = run_rounds(&run, &hashes, err);
+    pfd_kit_crash_end();
+    out->injected = atomic_load(&run.injected);
+    pthread_mutex_unlock(&one);
+    free(own);
+    return status;
+}
+
+pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err)
+{
+    const pfd_node *reader = blob && blob->node ? pfd_kit_reader_of(blob->node) : NULL;
+    if (!reader || !reader->file_attrs) return PFD_END;
+    pfd_part_files parts = {0};
+    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(reader->file_attrs), &parts, err));
+    pfd_status status = i >= 0 && i < parts.size ? PFD_OK : PFD_END;
+    if (status == PFD_OK && (int64_t)strlen(parts.paths[i]) >= size)
+        status = pfd_fail(err, PFD_INVALID_ARGUMENT, "no room for a path of %zu bytes",
+                          strlen(parts.paths[i]));
+    if (status == PFD_OK) memcpy(path, parts.paths[i], strlen(parts.paths[i]) + 1);
+    pfd_part_files_free(&parts);
+    return status;
+}

@@ -1,0 +1,73 @@
+"""What a check says of an op: findings, and the report of all of them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+_COLUMNS = 96
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fault of an op.
+
+    Attributes:
+        id: Names the kind of fault; the same in every version.
+        text: What was found, what was expected, and what to change.
+        group: The group of checks that found it.
+        is_warning: Worth knowing, but no fault.
+    """
+
+    id: str
+    text: str
+    group: str
+    is_warning: bool = False
+
+    def __str__(self) -> str:
+        head = f"{'warning' if self.is_warning else 'FAULT'} {self.id} ({self.group})"
+        body = textwrap.fill(
+            self.text, _COLUMNS, initial_indent="    ", subsequent_indent="    "
+        )
+        return f"{head}\n{body}"
+
+
+@dataclass
+class Report:
+    """All that was found.
+
+    Attributes:
+        op: Name of the op.
+        findings: Each id once, warnings included.
+        groups: Groups of checks that ran, with what was looked at.
+        left_out: What could not be checked, and why.
+    """
+
+    op: str
+    findings: list[Finding] = field(default_factory=list)
+    groups: dict[str, str] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def faults(self) -> list[Finding]:
+        """The findings that are no warnings."""
+        return [finding for finding in self.findings if not finding.is_warning]
+
+    @property
+    def passed(self) -> bool:
+        return not self.faults
+
+    def add(self, finding: Finding, ignored: Iterable[str] = ()) -> None:
+        """Adds a finding, unless its id is ignored or there already."""
+        known = {one.id for one in self.findings}
+        if finding.id not in known and finding.id not in set(ignored):
+            self.findings.append(finding)
+
+    def __str__(self) -> str:
+        count = len(self.faults)
+        verdict = f"{count} fault{'s' if count > 1 else ''}" if count else "passed"
+        lines = [f"{self.op}: {verdict}"]
+        lines += [f"  {group}: {said}" for group, said in self.groups.items()]
+        lines += [f"  left out: {what}" for what in self.left_out]
+        return "\n".join([*lines, *(str(finding) for finding in self.findings)])

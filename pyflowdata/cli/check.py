@@ -1,0 +1,120 @@
+"""`pyflowdata check`: the conformance kit on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from .._check_job import Spec
+from .._check_native import SANITIZERS, BuildError, MissingToolError, build_plugin
+from .._check_report import Report
+from ..testing import Native, run_checks
+from .op_arguments import input_of, pairs
+from .usage import UsageError
+
+_EPILOG = """\
+LIB is a plugin, or C files of one (then it is compiled first); without it the op is a built-in one.
+The sample is what the reader's attrs name: a few records, at best below 10 KB.
+
+  pyflowdata check ./my_reader.so --op MyReader --attr data_dir=samples --records 12
+  pyflowdata check my_reader.c --op MyReader --attr data_dir=samples --asan --tsan --fuzz 60
+  pyflowdata check ./my_decoder.so --op MyDecoder --input 'MiniReader data_dir=data'
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add("library", nargs="*", metavar="LIB", help="the plugin, or its C files")
+    add("--op", required=True, metavar="NAME", help="the op to check")
+    add("--attr", action="append", default=[], metavar="K=V",
+        help="an attr of the op; lists have commas between")  # fmt: skip
+    add("--input", action="append", default=[], metavar="'OP[.OUTPUT] K=V ...'",
+        help="for an op with inputs: the reader that feeds it, with its attrs")  # fmt: skip
+    add("--plugin", action="append", default=[], metavar="LIB", help="load this plugin as well")
+    add("--records", type=int, metavar="N", help="how many records the sample has")
+    add("--checksums", action="store_true",
+        help="the format has checksums: damage that goes unnoticed is a fault")  # fmt: skip
+    add("--also", action="append", default=[], metavar="FOLDER=N",
+        help="a further sample, and how many records it has")  # fmt: skip
+    add("--ignore", action="append", default=[], metavar="ID", help="a finding that is wanted")
+    add("--timeout", type=float, default=10.0, metavar="SECONDS",
+        help="what one pass over the sample may take (%(default)s)")  # fmt: skip
+    add("--source", action="append", default=[], metavar="FILE",
+        help="a C file of the plugin, for the options below")  # fmt: skip
+    add("--cflags", default="", metavar="FLAGS", help="for its compiler and linker")
+    for name, meaning in SANITIZERS.items():
+        add(f"--{name}", action="store_true",
+            help=f"compile anew with the {meaning} sanitizer, and run without Python")  # fmt: skip
+    add("--fuzz", type=int, default=0, metavar="SECONDS", help="run libFuzzer (needs clang)")
+    add("--json", action="store_true", help="print JSON")
+
+
+def _counts(given: Sequence[str]) -> dict[str, int]:
+    counts = {}
+    for folder, said in pairs(given, "--also").items():
+        if not said.isdecimal():
+            raise UsageError(f"--also {folder}={said}: '{said}' is no number of records")
+        counts[folder] = int(said)
+    return counts
+
+
+def _split(args: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """Libraries to load, and sources."""
+    libraries = [name for name in args.library if not name.endswith(".c")]
+    sources = [name for name in args.library if name.endswith(".c")] + args.source
+    if len(libraries) > 1 or (libraries and len(libraries) < len(args.library)):
+        raise UsageError("LIB is one library, or C files")
+    for name in [*libraries, *sources, *args.plugin]:
+        if not Path(name).is_file():
+            raise UsageError(f"there is no file {name}")
+    return libraries, sources
+
+
+def _check(args: argparse.Namespace, folder: str) -> Report:
+    libraries, sources = _split(args)
+    wanted = [name for name in SANITIZERS if getattr(args, name)]
+    if (wanted or args.fuzz > 0) and not sources:
+        raise UsageError("sanitizers and --fuzz need the plugin's sources: give --source FILE")
+    if args.timeout <= 0 or args.fuzz < 0:
+        raise UsageError("--timeout and --fuzz are seconds, and cannot be negative")
+    flags = shlex.split(args.cflags)
+    if not libraries and sources:
+        library = Path(folder, "plugin.so")
+        build_plugin(sources, flags, library)
+        libraries = [str(library)]
+    spec = Spec(
+        args.op,
+        texts=pairs(args.attr, "--attr"),
+        inputs=tuple(input_of(one) for one in args.input),
+    )
+    native = Native(sources, flags, wanted, args.fuzz) if wanted or args.fuzz else None
+    return run_checks(
+        spec, [*args.plugin, *libraries], records=args.records, checksums=args.checksums,
+        also=_counts(args.also), ignore=args.ignore, timeout=args.timeout, native=native,
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Checks the op.  Returns 0 if it passed, 1 if it has faults, 2 if it cannot be used so."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
+            report = _check(args, folder)
+    except (BuildError, MissingToolError) as failure:
+        print(f"the plugin cannot be compiled: {failure}", file=sys.stderr)
+        return 1
+    if args.json:
+        print(json.dumps({**asdict(report), "passed": report.passed}, indent=2))
+    else:
+        print(report)
+    if any(finding.id == "attrs" for finding in report.findings):
+        return 2
+    return 0 if report.passed else 1

@@ -1,0 +1,232 @@
+"""Checks of ops for tests: does a reader or decoder keep what the interface asks of it?
+
+    from pyflowdata import load_library, testing
+
+    def test_my_reader():
+        plugin = load_library("build/my_reader.so")
+        testing.check_reader(plugin.MyReader("samples"), records=12)
+
+The op runs in processes of its own: a crash or an endless loop is a finding like any other.
+`pyflowdata check` does the same on the command line; docs/check.md explains what is found.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ._check_job import Job, Spec, libraries_of, spec_of
+from ._check_native import BuildError, MissingToolError, NativeChecks
+from ._check_report import Finding, Report
+from .errors import InvalidArgumentError
+from .graph import Blob
+from .plugins import PLUGINS_VARIABLE
+
+__all__ = [
+    "CheckFailed",
+    "Finding",
+    "Native",
+    "Report",
+    "check_decoder",
+    "check_reader",
+    "run_checks",
+]
+
+
+class CheckFailed(AssertionError):  # noqa: N818  (what a test raises is no error of the package)
+    """An op has faults; the text is the report.
+
+    Attributes:
+        report: All that was found.
+    """
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        super().__init__(str(report))
+
+
+@dataclass(frozen=True)
+class Native:
+    """Checks for which the plugin is compiled anew, with a driver in C instead of Python.
+
+    Attributes:
+        sources: The plugin's C files.
+        flags: For the compiler and linker, besides those for the headers.
+        sanitizers: Some of "asan", "ubsan", "tsan".
+        fuzz: Seconds for libFuzzer, which needs clang; 0: not at all.
+    """
+
+    sources: Sequence[str | os.PathLike[str]]
+    flags: Sequence[str] = ()
+    sanitizers: Sequence[str] = ()
+    fuzz: int = 0
+
+
+def run_checks(
+    spec: Spec,
+    libraries: Sequence[str] = (),
+    *,
+    records: int | None = None,
+    checksums: bool = False,
+    also: Mapping[str, int] | None = None,
+    ignore: Sequence[str] = (),
+    timeout: float = 10.0,
+    native: Native | None = None,
+) -> Report:
+    """Runs all checks, and returns what they found; the arguments are those of check_reader()."""
+    report = Report(spec.op)
+    with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
+        others = tuple((os.path.abspath(name), count) for name, count in (also or {}).items())
+        files = tuple(os.path.abspath(path) for path in libraries)
+        job = Job(spec, files, records, checksums, others, timeout, folder)
+        graph: dict[str, Any] = {}
+        for said in _ask(job):
+            _take(report, said, ignore)
+            if "job" in said:
+                graph, report.op = said, said["op"]
+        if native is not None and graph:
+            sources = [os.fspath(source) for source in native.sources]
+            work = Path(folder, "native")
+            checks = NativeChecks(sources, native.flags, graph["job"], graph["files"], work)
+            _run_native(report, checks, native, ignore, timeout)
+    return report
+
+
+def _take(report: Report, said: Mapping[str, Any], ignore: Sequence[str]) -> None:
+    group = str(said["group"])
+    if "id" in said:
+        warning = bool(said.get("warning", False))
+        report.add(Finding(str(said["id"]), str(said["text"]), group, warning), ignore)
+    elif "note" in said:
+        report.left_out.append(str(said["note"]))
+    elif "done" in said:
+        report.groups[group] = str(said["done"])
+
+
+def _run_native(
+    report: Report, checks: NativeChecks, native: Native, ignore: Sequence[str], timeout: float
+) -> None:
+    runs: dict[str, Callable[[], list[Finding]]] = {
+        name: functools.partial(checks.sanitize, name) for name in native.sanitizers
+    }
+    if native.fuzz > 0:
+        runs["fuzz"] = functools.partial(checks.fuzz, native.fuzz, timeout)
+    for name, run in runs.items():
+        try:
+            findings = run()
+        except MissingToolError as failure:
+            report.left_out.append(f"{name}: {failure}")
+            continue
+        except BuildError as failure:
+            findings = [Finding("build-fails", f"it does not compile: {failure}", name)]
+        except subprocess.TimeoutExpired:
+            findings = [Finding("hang", f"the run under {name} did not end: look for a loop that "
+                                "a damaged length keeps from going on", name)]  # fmt: skip
+        report.groups[name] = "compiled anew and run"
+        for finding in findings:
+            report.add(finding, ignore)
+
+
+def _ask(job: Job) -> list[dict[str, Any]]:
+    """What the checking process says of a job."""
+    package = str(Path(__file__).resolve().parent.parent)
+    paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))
+    done = subprocess.run(
+        [sys.executable, "-m", "pyflowdata._check_worker"],
+        input=pickle.dumps(job),
+        stdout=subprocess.PIPE,
+        # The job names its plugins: none is loaded before there are forks that may crash.
+        env={
+            **{name: value for name, value in os.environ.items() if name != PLUGINS_VARIABLE},
+            "PYTHONPATH": paths,
+            "OPENBLAS_NUM_THREADS": "1",
+        },
+        check=False,
+    )
+    said = [json.loads(line) for line in done.stdout.decode().splitlines()]
+    if done.returncode != 0 or not said:
+        text = f"the checking process ended with status {done.returncode}; see its output above"
+        said.append({"group": "descriptor", "id": "kit-fails", "text": text})
+    return said
+
+
+def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Report:
+    one = blob if isinstance(blob, Blob) else next(iter(blob), None)
+    if not isinstance(one, Blob):
+        raise InvalidArgumentError(f"{blob!r}; it must be a Blob, or the blobs of one op")
+    if one.node.op.is_reader != is_reader:
+        wanted, other = ("reader", "decoder") if is_reader else ("decoder", "reader")
+        raise InvalidArgumentError(f"{one.node.op.name} is no {wanted}: use check_{other}()")
+    spec = spec_of(one.node)
+    report = run_checks(spec, libraries_of(spec), **options)
+    if not report.passed:
+        raise CheckFailed(report)
+    return report
+
+
+def check_reader(
+    blob: Blob | Sequence[Blob],
+    *,
+    records: int | None = None,
+    checksums: bool = False,
+    also: Mapping[str, int] | None = None,
+    ignore: Sequence[str] = (),
+    timeout: float = 10.0,
+    native: Native | None = None,
+) -> Report:
+    """Checks a reader op over a sample: files of a few records, at best below 10 KB.
+
+    Args:
+        blob: What the reader's function returned.
+        records: How many records the sample has; None: what the reader finds is believed.
+        checksums: Whether the format has checksums, so that no damage may go unnoticed.
+        also: Further folders with samples, and how many records each has: none, one, many.
+        ignore: Ids of findings that are known and wanted.
+        timeout: Seconds that one pass over the sample may take.
+        native: Sanitizers and fuzzing, for which the plugin's sources are needed.
+
+    Returns:
+        The report; it may have warnings.
+
+    Raises:
+        CheckFailed: The op has faults; the text lists each with what to change.
+        InvalidArgumentError: It is no reader.
+    """
+    return _check(
+        blob, True, records=records, checksums=checksums, also=also, ignore=ignore,
+        timeout=timeout, native=native,
+    )  # fmt: skip
+
+
+def check_decoder(
+    blob: Blob | Sequence[Blob],
+    *,
+    ignore: Sequence[str] = (),
+    timeout: float = 10.0,
+    native: Native | None = None,
+) -> Report:
+    """Checks an op with inputs over the records of the reader that it was given.
+
+    Args:
+        blob: What the op's function returned; one reader is upstream of it.
+        ignore: Ids of findings that are known and wanted.
+        timeout: Seconds that one pass over the sample may take.
+        native: Sanitizers and fuzzing, for which the plugin's sources are needed.
+
+    Returns:
+        The report; it may have warnings.
+
+    Raises:
+        CheckFailed: The op has faults; the text lists each with what to change.
+        InvalidArgumentError: It is a reader.
+    """
+    return _check(blob, False, ignore=ignore, timeout=timeout, native=native)

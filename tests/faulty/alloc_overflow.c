@@ -1,0 +1,20 @@
+/* Writes a terminating zero behind the memory that it asked for. */
+#include "box.h"
+
+static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        pfd_status status = box_verify(args, row, err);
+        if (status != PFD_OK) return status;
+        int64_t n = args->records[row].size;
+        uint8_t *copy = args->host->alloc(args->scratch, n);
+        if (!copy) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory");
+        memcpy(copy, args->records[row].data, (size_t)n);
+        copy[n] = 0;
+        box_write(args, row);
+    }
+    return PFD_OK;
+}
+
+#define BOX_COMPUTE faulty_compute
+#include "box_plugin.h"

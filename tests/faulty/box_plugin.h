@@ -1,0 +1,61 @@
+/* box_plugin.h -- the descriptor of a plugin over box.h; what is faulty is defined before. */
+#ifndef BOX_CLOSE
+#define BOX_CLOSE box_close
+#endif
+#ifndef BOX_SIZE
+#define BOX_SIZE box_size
+#endif
+#ifndef BOX_AT
+#define BOX_AT box_at
+#endif
+#ifndef BOX_NEXT
+#define BOX_NEXT box_next
+#endif
+#ifndef BOX_SEEK
+#define BOX_SEEK box_seek
+#endif
+#ifndef BOX_INDEX
+#define BOX_INDEX box_index_file
+#endif
+#ifndef BOX_COMPUTE
+#define BOX_COMPUTE box_compute
+#endif
+#ifndef BOX_OP_SIZE
+#define BOX_OP_SIZE sizeof(pfd_op)
+#endif
+
+static const pfd_source_methods box_methods = {
+    PFD_SIZE(pfd_source_methods),
+    .close = BOX_CLOSE,
+#ifdef BOX_STREAM
+    .next = BOX_NEXT,
+    .seek = BOX_SEEK,
+#else
+    .size = BOX_SIZE,
+    .at = BOX_AT,
+#endif
+};
+
+#ifndef BOX_OPEN
+#define BOX_OPEN box_open
+static pfd_status box_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    return box_open_with(args, out, &box_methods, BOX_INDEX, err);
+}
+#endif
+
+static const pfd_port box_outputs[] = {
+    {"values", "The payload, filled up with zeros."},
+    {"size", "Bytes of the payload."},
+};
+
+static const pfd_op box_op = {
+    (uint32_t)(BOX_OP_SIZE), sizeof(pfd_attr),
+    sizeof(pfd_port),        .flags = PFD_READS_FILES,
+    .name = "BoxReader",     .doc = "Reads box files.",
+    .outputs = box_outputs,  .num_outputs = PFD_COUNT(box_outputs),
+    .infer = box_infer,      .open = BOX_OPEN,
+    .compute = BOX_COMPUTE,
+};
+
+PFD_PLUGIN("box", "1.0", &box_op)

@@ -1,0 +1,10 @@
+/* Counts one record too few. */
+#include "box.h"
+
+static int64_t faulty_size(void *source)
+{
+    return box_size(source) - 1;
+}
+
+#define BOX_SIZE faulty_size
+#include "box_plugin.h"

@@ -1,0 +1,4 @@
+/* A reader without a fault. */
+#include "box.h"
+
+#include "box_plugin.h"

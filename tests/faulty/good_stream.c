@@ -1,0 +1,5 @@
+/* A stream without a fault. */
+#include "box.h"
+
+#define BOX_STREAM
+#include "box_plugin.h"

@@ -1,0 +1,16 @@
+/* Asks for as much memory as a damaged length says. */
+#include "box.h"
+
+static pfd_status faulty_index(box *self, const pfd_open_args *args, int32_t index, pfd_error *err)
+{
+    const uint8_t *frame;
+    pfd_status status =
+        args->host->read(args->files[index], BOX_HEADER, 4, args->scratch, &frame, err);
+    if (status != PFD_OK) return status;
+    if (!args->host->alloc(args->scratch, box_u32(frame)))
+        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the first record");
+    return box_index_file(self, args, index, err);
+}
+
+#define BOX_INDEX faulty_index
+#include "box_plugin.h"

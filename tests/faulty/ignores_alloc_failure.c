@@ -1,0 +1,17 @@
+/* Writes to what host->alloc() gave without a look. */
+#include "box.h"
+
+static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        pfd_status status = box_verify(args, row, err);
+        if (status != PFD_OK) return status;
+        uint8_t *copy = args->host->alloc(args->scratch, BOX_WIDTH);
+        memset(copy, 0, BOX_WIDTH);
+        box_write(args, row);
+    }
+    return PFD_OK;
+}
+
+#define BOX_COMPUTE faulty_compute
+#include "box_plugin.h"

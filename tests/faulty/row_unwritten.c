@@ -1,0 +1,15 @@
+/* Passes records over that have few bytes. */
+#include "box.h"
+
+static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        pfd_status status = box_verify(args, row, err);
+        if (status != PFD_OK) return status;
+        if (args->records[row].size > 6) box_write(args, row);
+    }
+    return PFD_OK;
+}
+
+#define BOX_COMPUTE faulty_compute
+#include "box_plugin.h"

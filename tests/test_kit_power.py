@@ -1,0 +1,99 @@
+"""Each of many faulty plugins is caught by the kit, by name; those without a fault pass."""
+
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from box_samples import write_box_samples
+
+from pyflowdata import include_dir, testing
+from pyflowdata._check_job import Spec
+
+FOLDER = Path(__file__).resolve().parent / "faulty"
+
+# Plugin -> the finding that names its fault, and words of its text.
+FAULTS = {
+    "aborts_on_truncation": ("crash", r"open\(\) crashed \(Aborted\), with part-1 cut to"),
+    "alloc_overflow": ("writes-past-alloc", r"wrote 1 bytes past the end of the \d+ bytes that"),
+    "at_not_pure": ("at-not-pure", r"at\(\) .* must be a pure function of the ordinals"),
+    "bytes_unwritten": ("bytes-unwritten", r"wrote only a part of row 0 of output 'values'"),
+    "damage_unnoticed": ("damage-unnoticed", r"read without an error .* compare the checksum"),
+    "data_race": ("threads-differ", r"several threads at once"),
+    "end_not_kept": ("end-not-kept", r"next\(\) after PFD_END returned status 0; it must be"),
+    "exits": ("exit", r"exit status 1\): an op must never call exit\(\)"),
+    "failure_not_named": ("no-row", r"say with host->fail_row\(\) which row"),
+    "filler_wrong": ("filler-differs", r"filler = 1 gives another row"),
+    "forgets_last": ("tail-ignored", r"the last \d+ bytes .* is the last record forgotten"),
+    "global_state": ("global-state", r"compute\(\) changed the global .* 'unpacked"),
+    "hangs_on_zero_length": ("hang", r"open\(\) did not end within 2000 ms, with .* a length of 0"),
+    "huge_alloc": ("huge-alloc", r"asked host->alloc\(\) for \d{10} bytes, of files that have"),
+    "ignores_alloc_failure": ("alloc-failure-ignored", r"used the NULL that host->alloc\(\)"),
+    "ignores_read_failure": ("read-failure-ignored", r"host->read\(\) had failed: return the"),
+    "leaks_descriptors": ("leaks-descriptors", r"left 2 descriptors open: close them"),
+    "leaks_memory": ("leaks-memory", r"closing left \d+ bytes of malloc\(\) memory behind"),
+    "leaks_when_failing": ("leaks-memory", r"closing that failed left \d+ bytes of malloc"),
+    "order_by_time": ("open-not-repeatable", r"closed and opened again: .* not on time"),
+    "ordinal_wrong": ("record-field", r"record 7 with ordinal = 0; it must be the one asked for"),
+    "read_status_changed": ("read-failure-status", r"failed with PFD_IO .* made PFD_CORRUPT_DATA"),
+    "reads_past_file": ("reads-past-read", r"open\(\) read byte \d past the end of the 8 bytes of"),
+    "reads_past_record": ("reads-past-record", r"compute\(\) read byte 1 past the end of the \d+"),
+    "row_unwritten": ("row-unwritten", r"did not write row \d+ of output 'values'"),
+    "scratch_kept": ("late-read", r"at\(\) read memory .* that was no longer its own"),
+    "seek_ignored": ("seek-wrong", r"after seek\(\) to record 1, next\(\) yields record 0"),
+    "status_without_message": ("no-message", r"returned status -2 without a message"),
+    "thread_dependent": ("threads-differ", r"outputs of record \d+ are others .* several threads"),
+    "wild_record": ("returns-wild-pointer", r"at\(\) returned record 0 whose bytes cannot be read"),
+    "writes_into_record": ("writes-into-record", r"wrote into the bytes of record 0, which are"),
+    "writes_past_row": ("writes-past-output", r"wrote byte 1 past the end of the \d+ bytes of out"),
+    "wrong_status": ("damage-status", r"gives PFD_INVALID_ARGUMENT \(bad data\): damaged data is"),
+    "wrong_struct_size": ("descriptor", r"struct_size is 24; it must be sizeof\(pfd_op\)"),
+}
+GOOD = ["good", "good_stream"]
+ONLY_SANITIZED = ["shifts_too_far"]  # what test_kit.py compiles with a sanitizer
+
+
+@pytest.fixture(scope="session")
+def samples(tmp_path_factory):
+    return write_box_samples(tmp_path_factory.mktemp("box"))
+
+
+@pytest.fixture(scope="session")
+def reports(tmp_path_factory, samples):
+    """Plugin -> report; compiled and checked several at a time."""
+    built = tmp_path_factory.mktemp("faulty")
+
+    def check(name):
+        library = built / f"{name}.so"
+        command = ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-fPIC", "-shared", "-I",
+                   include_dir(), FOLDER / f"{name}.c", "-o", library]  # fmt: skip
+        subprocess.run(command, check=True)
+        spec = Spec("BoxReader", attrs={"data_dir": str(samples)})
+        return testing.run_checks(spec, [str(library)], records=None, checksums=True, timeout=2)
+
+    names = [*FAULTS, *GOOD]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(names, pool.map(check, names), strict=True))
+
+
+def test_every_plugin_has_its_finding_here():
+    known = sorted([*FAULTS, *GOOD, *ONLY_SANITIZED])
+    assert sorted(path.stem for path in FOLDER.glob("*.c")) == known
+    assert len(FAULTS) >= 15
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_fault_is_caught_and_named(reports, name):
+    id, words = FAULTS[name]
+    found = {finding.id: finding.text for finding in reports[name].faults}
+    assert id in found, reports[name]
+    assert re.search(words, found[id]), found[id]
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_plugin_without_a_fault_passes(reports, name):
+    report = reports[name]
+    assert report.findings == [] and report.left_out == [], report
+    assert {"records", "threads", "failures", "leaks", "sizes", "loader"} < set(report.groups)
