@@ -41,6 +41,12 @@ class Spec:
         inputs = [output_of(spec.make(), name) for spec, name in self.inputs]
         return Node(op, None, inputs, {**values, **self.attrs})
 
+    def needs_whole_batches(self) -> bool:
+        """Whether a row may depend on the other rows of its batch."""
+        if flags_of(self.op) & lib.PFD_WHOLE_BATCH:
+            return True
+        return any(spec.needs_whole_batches() for spec, _ in self.inputs)
+
     def reader(self) -> Spec:
         """The reader upstream, along the first inputs."""
         return self.inputs[0][0].reader() if self.inputs else self
@@ -69,7 +75,7 @@ class Job:
         records: How many records the sample has; None: not known.
         checksums: Whether the format can tell every damage.
         also: Further folders of samples, and how many records each has.
-        limit: Seconds for one pass over the sample.
+        limit: Seconds of processor time for one pass over the sample.
         folder: For damaged samples.
     """
 

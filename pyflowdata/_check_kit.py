@@ -68,6 +68,16 @@ class Run:
         )
 
 
+    def begins(self, other: Run) -> bool:
+        """These are the first records of the other run, or all of them."""
+        seen = self.records != 0
+        return (
+            not np.any(np.diff(seen.astype(np.int8)) > 0)
+            and np.array_equal(self.records[seen], other.records[seen])
+            and np.array_equal(self.rows[seen], other.rows[seen])
+        )
+
+
 class Kit:
     """Runs over one node."""
 

@@ -13,11 +13,15 @@ from .errors import Error
 from .graph import Blob, Node
 from .loader import DataLoader
 
+# Attrs of the reader that the checks set themselves.
+_SET_HERE = "rank world_size batch_size last_batch with_mask random_shuffle shuffle seed".split()
+
 Tell = Callable[[str, str], None]
 Rows = list[tuple[tuple[int, int], bytes]]  # (file, ordinal) and outputs, in order
 
 _MOST_RESUMES = 16
-_MOST_BATCHES = 4000  # of an epoch of a source that does not end by itself
+_MOST_BATCHES = 300  # of an epoch of a source that does not end by itself
+_MOST_RECORDS = 100_000  # more would take minutes
 
 
 def _reader_of(node: Node) -> Node:
@@ -36,14 +40,13 @@ class LoaderChecks:
     """The checks of one node through DataLoaders."""
 
     def __init__(self, job: Job, tell: Tell) -> None:
-        self._tell = tell
-        # What the checks set themselves.
-        taken = "rank world_size with_mask random_shuffle shuffle last_batch seed batch_size".split()
-        spec = job.spec.with_reader(**dict.fromkeys(taken))
+        self._tell, self._records = tell, job.records
+        spec = job.spec.with_reader(**dict.fromkeys(_SET_HERE))
         self._spec: Spec = spec.with_reader(with_id=True)
+        self._unit = 1  # of batch sizes: an epoch has not too many batches
 
     def _open(self, threads: int = 1, **attrs: Any) -> DataLoader[tuple[Any, ...]]:
-        given = {"batch_size": 3, "rank": 0, "world_size": 1, **attrs}
+        given = {"batch_size": 3 * self._unit, "rank": 0, "world_size": 1, **attrs}
         node = self._spec.with_reader(**given).make()
         id_blob = _id_of(_reader_of(node))
         blobs = [blob for blob in node.outputs if blob is not id_blob]
@@ -89,10 +92,23 @@ class LoaderChecks:
             return "a DataLoader fails"
 
     def _all(self) -> str:
+        with self._open() as loader:
+            records = len(loader) * 3 if _has_length(loader) else 0
+        if records > _MOST_RECORDS:
+            return f"left out: the sample has {records} records; {_MOST_RECORDS} are enough"
+        self._unit = 1 + records // 300
         base = self._epoch()
+        if self._records is not None and len(base) != self._records:
+            self._tell(
+                "record-count",
+                f"an epoch has {len(base)} records, the sample has {self._records}: look at the "
+                "first and the last record of each file, and at size()",
+            )
         self._threads(base)
+        if self._spec.needs_whole_batches():
+            return f"{len(base)} records: 1, 2, 7 threads, {self._resume()} resumed states"
         self._differs(
-            "batch-dependent", self._epoch(threads=2, batch_size=5), base,
+            "batch-dependent", self._epoch(threads=2, batch_size=5 * self._unit), base,
             "with another batch_size the records are others",
             "a row must depend on its own record alone",
         )  # fmt: skip
@@ -117,7 +133,7 @@ class LoaderChecks:
     def _worlds(self, base: Rows) -> None:
         for size in (2, 3):
             ranks = [
-                self._epoch(threads=2, batch_size=6, world_size=size, rank=rank)
+                self._epoch(threads=2, batch_size=6 * self._unit, world_size=size, rank=rank)
                 for rank in range(size)
             ]
             self._differs(
@@ -149,6 +165,14 @@ class LoaderChecks:
                 "seek() must set all of the position; at() must be a pure function",
             )  # fmt: skip
         return len(picked)
+
+
+def _has_length(loader: DataLoader[Any]) -> bool:
+    try:
+        len(loader)
+    except TypeError:
+        return False
+    return True
 
 
 def has_groups(op: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ._check_damage import KINDS
-from ._check_job import Job, Spec, flags_of
+from ._check_job import Job, Spec
 from ._check_kit import BACKWARD, FORWARD, MOST_RECORDS, SHUFFLED, STREAM, Kit, Run
 from ._native import lib
 from .errors import Error
@@ -27,7 +27,7 @@ class Checks:
     def __init__(self, job: Job, tell: Tell, warn: Tell, report_fd: int) -> None:
         self._job, self._tell, self._warn = job, tell, warn
         self._report_fd = report_fd
-        self._flags = flags_of(job.spec.op)
+        self._whole_batches = job.spec.needs_whole_batches()
         self.kit = self._make_kit(job.spec)
         self.is_reader = not job.spec.inputs
 
@@ -35,11 +35,8 @@ class Checks:
         spec = spec.with_reader(rank=0, world_size=1)
         return Kit(spec.make(), self._tell, self._report_fd, self._job.limit)
 
-    def _whole_batch(self) -> bool:
-        return bool(self._flags & lib.PFD_WHOLE_BATCH)
-
     def _range(self) -> int:
-        return MOST_RECORDS if self._whole_batch() else 16
+        return MOST_RECORDS if self._whole_batches else 16
 
     def base(self, *, doing: str = "", silent: bool = False, **options: int) -> Run:
         """A run over the sample as it is."""
@@ -69,7 +66,7 @@ class Checks:
                 f"the reader finds {base.num_records} records, the sample has {expected}: look at "
                 "the first and the last record of each file, and at size()",
             )
-        size = self._range() if self._whole_batch() else 1
+        size = self._range() if self._whole_batches else 1
         self.kit.run(order=FORWARD, range=size, rounds=2, watch_globals=1)
         self._orders(base)
         self._streams(base)
@@ -85,8 +82,8 @@ class Checks:
     def _orders(self, base: Run) -> None:
         runs = [(BACKWARD, 16), (SHUFFLED, 16), (FORWARD, 1), (FORWARD, 7), (SHUFFLED, 1)]
         for order, size in runs:
-            if self._whole_batch():
-                break  # its rows may depend on each other
+            if self._whole_batches:
+                break  # rows may depend on each other
             run = self.kit.run(order=order, range=size, twice=int(size == 7))
             if not np.array_equal(run.records, base.records):
                 self._tell(
@@ -141,6 +138,8 @@ class Checks:
 
     def threads(self) -> str:
         """Several threads in one source at once."""
+        if self._whole_batches:
+            return "left out: rows depend on their batch"
         base = self.base()
         for round_ in range(3):
             run = self.kit.run(order=FORWARD, range=3, num_threads=4, seed=1, rounds=1 + round_)
@@ -157,6 +156,11 @@ class Checks:
                     "keep no state in the source that at() changes, and none in global variables",
                 )
         return "4 threads in one source"
+
+    def types(self) -> str:
+        """Inputs of other types than those of the sample."""
+        run = self.kit.run(types=1, twice=1)
+        return f"{run.num_records} types of inputs offered, rows made up of those accepted"
 
     # ---- Failures of the host -------------------------------------------------------------------
 
@@ -244,6 +248,9 @@ class Checks:
     def say(self, id: str, text: str) -> None:
         self._tell(id, text)
 
+    def warn(self, id: str, text: str) -> None:
+        self._warn(id, text)
+
     @property
     def range(self) -> int:
         return self._range()
@@ -287,6 +294,7 @@ class _Damage:
         self._last_read = -1  # the last place where a change of a byte made a difference
         self._tried = self._noticed = self._harmless = 0
         self._unnoticed: list[str] = []
+        self._shorter: list[str] = []  # all that is left of the records is as before
         self._unread = 0  # bytes at the end that can be cut off
 
     def look(self, doing: str, data: bytes, damaged: bytes) -> None:
@@ -303,6 +311,8 @@ class _Damage:
         if is_harmless:
             self._harmless += 1
             self._unread = max(self._unread, len(data) - len(damaged))
+        elif run.status == "PFD_OK" and len(damaged) < len(data) and run.begins(self._base):
+            self._shorter.append(doing)
         elif run.status == "PFD_OK":
             self._unnoticed.append(doing)
         elif run.status == "PFD_CORRUPT_DATA" or (
@@ -326,6 +336,13 @@ class _Damage:
                 f"without an error and gave other data, for example with {self._unnoticed[0]}: "
                 "compare the checksum before the data is used, or, where the format has none, "
                 "think of adding one",
+            )
+        if self._shorter:
+            self._checks.warn(
+                "cut-unnoticed",
+                f"{len(self._shorter)} of {self._tried} shorter files were read without an error, "
+                f"as files of fewer records, for example {self._shorter[0]}: no checksum of a "
+                "record can tell; a count of records in the file's header would",
             )
         record = self._size / max(self._base.num_records, 1)
         if self._kind == "flipped":

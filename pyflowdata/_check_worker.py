@@ -25,7 +25,7 @@ from ._check_low import Checks
 from ._native import lib
 from .errors import Error
 
-_GRACE = 6  # a group may take so many times the limit of one pass
+_GRACE = 10  # a group may take so many times the limit of one pass, by the clock
 _STOP = 3  # exit status of a group behind which no other can run
 
 Group = Callable[["_Child"], str]
@@ -103,6 +103,8 @@ def groups_of(job: Job) -> dict[str, Group]:
         "threads": lambda child: child.checks().threads(),
         "failures": lambda child: child.checks().failures(),
     }
+    if job.spec.inputs:
+        found["types"] = lambda child: child.checks().types()
     reader = job.spec.reader()
     if flags_of(reader.op) & lib.PFD_READS_FILES:
         found |= {f"damage: {kind}": _damage_of(kind) for kind in KINDS}
@@ -193,15 +195,17 @@ def _run_group(job: Job, group: str) -> tuple[list[dict[str, Any]], bool]:
     """What a group said, and whether others can follow."""
     process, pipe = _fork(job, group)
     lines, in_time = _read_lines(pipe, job.limit * _GRACE)
-    os.close(pipe)
     if not in_time:
+        os.kill(process, signal.SIGPROF)  # a run of the kit tells what it was doing
+        lines += _read_lines(pipe, 1.0)[0]
         os.kill(process, signal.SIGKILL)
+    os.close(pipe)
     _, status = os.waitpid(process, 0)
     said = [_understand(line) for line in lines]
     code = os.waitstatus_to_exitcode(status)
     ended = any("done" in one for one in said) or code == _STOP
     told = any("id" in one for one in said)
-    if not in_time:
+    if not in_time and not any(one.get("id") == "hang" for one in said):
         said.append({"id": "hang", "text": f"the group '{group}' did not end within "
                      f"{job.limit * _GRACE:.0f} s: look for a loop or a lock that waits for ever"})
     elif code < 0 and not told:

@@ -191,7 +191,7 @@ def check_reader(
         checksums: Whether the format has checksums, so that no damage may go unnoticed.
         also: Further folders with samples, and how many records each has: none, one, many.
         ignore: Ids of findings that are known and wanted.
-        timeout: Seconds that one pass over the sample may take.
+        timeout: Seconds of processor time that one pass over the sample may take.
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
 
     Returns:
@@ -219,7 +219,7 @@ def check_decoder(
     Args:
         blob: What the op's function returned; one reader is upstream of it.
         ignore: Ids of findings that are known and wanted.
-        timeout: Seconds that one pass over the sample may take.
+        timeout: Seconds of processor time that one pass over the sample may take.
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
 
     Returns:

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* SIGBUS is that of files which shrink, and stays with io/sigbus_guard.c. */
-static const int signals[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGALRM};
+static const int signals[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGPROF};
 enum { num_signals = sizeof signals / sizeof *signals };
 
 static struct sigaction before[num_signals];
@@ -162,9 +162,9 @@ static void tell_fault(int signal, const siginfo_t *info, const void *context)
 
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
-    if (signal == SIGALRM) {
+    if (signal == SIGPROF) {
         char what[100];
-        snprintf(what, sizeof what, "did not end within %d ms", current->limit_ms);
+        snprintf(what, sizeof what, "did not end in time (%d ms of work)", current->limit_ms);
         tell("hang", what,
              "look for a loop that a length of 0, or one from a damaged file, keeps from going "
              "on");
@@ -174,14 +174,16 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     for (int i = 0; i < num_signals; i++) {
         if (signals[i] != signal) continue;
         (void)sigaction(signal, &before[i], NULL);
-        if (signal == SIGALRM) (void)raise(signal); /* no fault that would come again */
+        if (signal == SIGPROF) (void)raise(signal); /* no fault that would come again */
     }
 }
 
+/* Of processor time: a busy machine is no fault of the op.  One that waits is ended from outside.
+ */
 static void set_timer(int32_t limit_ms)
 {
     struct itimerval limit = {.it_value = {limit_ms / 1000, limit_ms % 1000 * 1000}};
-    (void)setitimer(ITIMER_REAL, &limit, NULL);
+    (void)setitimer(ITIMER_PROF, &limit, NULL);
 }
 
 void pfd_kit_crash_begin(const pfd_kit_options *options)

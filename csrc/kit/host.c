@@ -140,15 +140,58 @@ static pfd_status kit_read(const pfd_file *file, int64_t offset, int64_t size, p
     return PFD_OK;
 }
 
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
+/* Of the source that is open; one run at a time. */
+static pfd_kit_run_state *framed_run;
+static pfd_status (*framed)(const pfd_frame_args *args, pfd_frame *out, pfd_error *err);
+
+/* The host calls frame() from open() and at(), on threads of its own too: a call like any other. */
+static pfd_status kit_frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
+{
+    pfd_kit_call *outer = pfd_kit_active;
+    pfd_kit_call call = {.run = framed_run};
+    pfd_kit_scratch scratch;
+    if (!pfd_kit_scratch_open(&scratch)) return pfd_fail_memory(err, 0, "a scratch");
+    pfd_frame_args given = *args;
+    given.host = pfd_kit_host();
+    given.scratch = scratch.scratch;
+    pfd_kit_active = &call;
+    pfd_kit_enter(&call, "frame()", &scratch);
+    pfd_status status = pfd_kit_leave(&call, framed(&given, out, err), err);
+    pfd_kit_scratch_reset(&scratch, framed_run, "frame()");
+    pfd_kit_scratch_close(&scratch);
+    pfd_kit_active = outer;
+    return status;
+}
+
+static pfd_status kit_open_frames(const pfd_open_args *args, const pfd_framing *framing,
+                                  pfd_source *out, pfd_error *err)
+{
+    static const pfd_framing checked = {PFD_SIZE(pfd_framing), .frame = kit_frame};
+    const pfd_host *host = pfd_host_table();
+    const size_t needed = offsetof(pfd_framing, frame) + sizeof framing->frame;
+    if (!pfd_kit_active || framing->struct_size < needed || !framing->frame)
+        return host->open_frames(args, framing, out, err); /* which refuses it */
+    framed_run = pfd_kit_active->run;
+    framed = framing->frame;
+    return host->open_frames(args, &checked, out, err);
+}
+
+static pfd_host host_table;
+
+static void fill_host_table(void)
+{
+    host_table = *pfd_host_table();
+    host_table.alloc = kit_alloc;
+    host_table.is_cancelled = kit_is_cancelled;
+    host_table.read = kit_read;
+    if (host_table.open_frames) host_table.open_frames = kit_open_frames;
+}
+
 const pfd_host *pfd_kit_host(void)
 {
-    static pfd_host host;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
-    host = *pfd_host_table();
-    host.alloc = kit_alloc;
-    host.is_cancelled = kit_is_cancelled;
-    host.read = kit_read;
-    pthread_mutex_unlock(&lock);
-    return &host;
+    static pthread_once_t filled = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&filled, fill_host_table);
+    return &host_table;
 }

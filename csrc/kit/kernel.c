@@ -350,25 +350,33 @@ static pfd_status compute_again(pfd_kit_call *call, const attempt *first, const 
     return status;
 }
 
-pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_t n,
-                           uint64_t *hashes, pfd_error *err)
+pfd_status pfd_kit_compute_with(pfd_kit_call *call, const pfd_tensor *const *inputs,
+                                const pfd_record *records, int64_t n, uint64_t *hashes,
+                                pfd_error *err)
 {
-    const pfd_node *node = call->run->node;
-    const pfd_tensor **inputs = calloc(node->op->op->num_inputs + 1, sizeof *inputs);
-    pfd_scratch *plain = pfd_scratch_create();
-    attempt first = {.node = node, .n = n};
-    pfd_status status = inputs && plain ? PFD_OK : pfd_fail_memory(err, n, "a scratch");
-    if (status == PFD_OK)
-        status = pfd_kit_inputs_make(node, records, n,
-                                     pfd_hash_word(1, (uint64_t)call->run->options->seed), plain,
-                                     inputs, err);
-    if (status == PFD_OK && !attempt_open(call, &first, records, inputs))
+    attempt first = {.node = call->run->node, .n = n};
+    pfd_status status = PFD_OK;
+    if (!attempt_open(call, &first, records, inputs))
         status = pfd_fail_memory(err, n, "guarded memory");
     if (status == PFD_OK) status = attempt_run(call, &first, err);
     if (status == PFD_OK && call->run->options->twice)
         status = compute_again(call, &first, records, inputs, err);
     for (int64_t i = 0; status == PFD_OK && i < n; i++) hashes[i] = hash_row(call, &first, i);
     attempt_close(call, &first);
+    return status;
+}
+
+pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_t n,
+                           uint64_t *hashes, pfd_error *err)
+{
+    const pfd_node *node = call->run->node;
+    uint64_t random_key = pfd_hash_word(1, (uint64_t)call->run->options->seed);
+    const pfd_tensor **inputs = calloc(node->op->op->num_inputs + 1, sizeof *inputs);
+    pfd_scratch *plain = pfd_scratch_create();
+    pfd_status status = inputs && plain ? PFD_OK : pfd_fail_memory(err, n, "a scratch");
+    if (status == PFD_OK)
+        status = pfd_kit_inputs_make(node, records, n, random_key, plain, inputs, err);
+    if (status == PFD_OK) status = pfd_kit_compute_with(call, inputs, records, n, hashes, err);
     pfd_scratch_free(plain);
     free(inputs);
     return status;

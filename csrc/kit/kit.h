@@ -115,6 +115,14 @@ const pfd_node *pfd_kit_reader_of(const pfd_node *node);
 pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_t n,
                            uint64_t *hashes, pfd_error *err);
 
+/* The same with the tensors of the inputs given. */
+pfd_status pfd_kit_compute_with(pfd_kit_call *call, const pfd_tensor *const *inputs,
+                                const pfd_record *records, int64_t n, uint64_t *hashes,
+                                pfd_error *err);
+
+/* types.c: offers infer() inputs of many types, and computes made-up rows of what it accepts. */
+pfd_status pfd_kit_try_types(pfd_kit_run_state *run, pfd_error *err);
+
 /* growth.c: memory and descriptors in use. */
 typedef struct pfd_kit_usage {
     int64_t heap;        /* bytes of malloc(); -1: cannot be told */

@@ -47,10 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a further sample, and how many records it has")  # fmt: skip
     add("--ignore", action="append", default=[], metavar="ID", help="a finding that is wanted")
     add("--timeout", type=float, default=10.0, metavar="SECONDS",
-        help="what one pass over the sample may take (%(default)s)")  # fmt: skip
+        help="processor time that one pass over the sample may take (%(default)s)")  # fmt: skip
     add("--source", action="append", default=[], metavar="FILE",
         help="a C file of the plugin, for the options below")  # fmt: skip
-    add("--cflags", default="", metavar="FLAGS", help="for its compiler and linker")
+    add("--cflags", default="", metavar="FLAGS",
+        help="for its compiler and linker: --cflags=-lz")  # fmt: skip
     for name, meaning in SANITIZERS.items():
         add(f"--{name}", action="store_true",
             help=f"compile anew with the {meaning} sanitizer, and run without Python")  # fmt: skip

@@ -174,14 +174,6 @@ BOX_UNUSED static pfd_status box_seek(void *source, int64_t epoch, int64_t posit
     return PFD_OK;
 }
 
-BOX_UNUSED static pfd_status box_infer(const pfd_infer_args *args, pfd_error *err)
-{
-    (void)err;
-    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {BOX_WIDTH}};
-    args->outputs[1] = (pfd_row_type){.dtype = PFD_INT64};
-    return PFD_OK;
-}
-
 /* The number of a record in its file is not in pfd_record: all samples have 7 in the first. */
 BOX_UNUSED static int32_t box_number(const pfd_record *record)
 {

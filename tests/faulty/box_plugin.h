@@ -36,6 +36,18 @@ static const pfd_source_methods box_methods = {
 #endif
 };
 
+#ifndef BOX_ROW_WIDTH
+#define BOX_ROW_WIDTH BOX_WIDTH
+#endif
+
+static pfd_status box_infer(const pfd_infer_args *args, pfd_error *err)
+{
+    (void)err;
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {BOX_ROW_WIDTH}};
+    args->outputs[1] = (pfd_row_type){.dtype = PFD_INT64};
+    return PFD_OK;
+}
+
 #ifndef BOX_OPEN
 #define BOX_OPEN box_open
 static pfd_status box_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)

@@ -255,9 +255,11 @@ typedef struct pfd_kit_options {
     int32_t num_threads;        /* in one source at once; above 1 some checks are left out */
     int32_t rounds;             /* open to close, >= 1; from 6 on leaks are looked for */
     int32_t twice;              /* 1: every compute() is called twice, and has to agree */
+    int32_t types;              /* 1: nothing but inputs of many types, of an op with inputs */
+    int32_t reserved;           /* 0 */
     int32_t watch_globals;      /* 1: from the second round on, the plugin's global memory */
     int32_t report_fd;          /* for crashes and endless calls; -1: signals are left alone */
-    int32_t limit_ms;           /* of a run; 0: none.  Needs a report_fd */
+    int32_t limit_ms;           /* processor time of a run; 0: no limit.  Needs a report_fd */
     int64_t seed;               /* of PFD_KIT_SHUFFLED and of the random key */
     const char *doing;          /* for messages: what was done to the sample; NULL: nothing */
     uint64_t *records;          /* hash of each record, 0: not seen, 1: failed; NULL: not wanted */

@@ -1,0 +1,18 @@
+/* Counts the checksum as well, and comes out below zero. */
+#include "box.h"
+
+static pfd_status faulty_compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        pfd_status status = box_verify(args, row, err);
+        if (status != PFD_OK) return status;
+        int64_t n = args->records[row].size - 4;
+        args->outputs[0]->rows[row].data = args->records[row].data + 4;
+        args->outputs[0]->rows[row].num_elements = n - 4;
+        memcpy(args->outputs[1]->data + row * 8, &n, 8);
+    }
+    return PFD_OK;
+}
+#define BOX_ROW_WIDTH -1
+#define BOX_COMPUTE faulty_compute
+#include "box_plugin.h"
