@@ -47,13 +47,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     for (int64_t row = 0; row < args->num_rows; row++) {
         const pfd_record *record = &args->records[row];
         uint64_t a = 1, b = 0, n = (uint64_t)record->size / 4 - 2; /* samples */
-        uint32_t checksum;
-        memcpy(&checksum, record->data, 4);
         for (int64_t i = 4; i < record->size; i++) b += a += record->data[i];
-        if ((b % 65521 << 16 | a % 65521) != checksum)
+        uint32_t checksum = (uint32_t)(b % 65521 << 16 | a % 65521);
+        if (memcmp(record->data, &checksum, 4) != 0)
             return args->host->fail_row(err, row, 0, PFD_CORRUPT_DATA, "the checksum is wrong");
         float *samples = args->host->alloc(args->scratch, (int64_t)n * 4);
-        if (!samples) return args->host->fail(err, PFD_OUT_OF_MEMORY, "a clip of %d", (int)n);
+        if (!samples) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a clip");
         memcpy(samples, record->data + 8, n * 4);
         memcpy(args->outputs[1]->data + row * 4, record->data + 4, 4);
         args->outputs[0]->rows[row] = (pfd_ragged_row){samples, (int64_t)n, NULL};
@@ -61,6 +60,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
+/* clang-format off */
 static const pfd_op op = {
     PFD_OP_SIZES, .flags = PFD_READS_FILES, .name = "ClipReader",
     .doc = "Reads files of sensor clips with a label, samples and a checksum.",

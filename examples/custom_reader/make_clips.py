@@ -16,10 +16,10 @@ def encode(label, samples):
 
 
 def clips_of(part, count=6):
-    """What is in a part: (label, samples), clips of 1 to 8 samples."""
+    """What is in a part: (label, samples), clips of 0 to 8 samples."""
     random = np.random.RandomState(part)
     for i in range(count):
-        yield 100 * part + i, random.standard_normal(random.randint(1, 9)).astype(np.float32)
+        yield 100 * part + i, random.standard_normal(random.randint(9)).astype(np.float32)
 
 
 def write(path, clips):
