@@ -3,7 +3,7 @@
     python -m bench.index                 # 1 GB of two columns, and 100 million short lines
     python -m bench.index --scale 0.01
 
-Each figure is the median of rounds in processes of their own; files and index are in the page cache.
+Each figure is the median of rounds in processes of their own; files and index are in page cache.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from .loader import DataLoader
 from .op_builder import user_op_builder
 from .ops import *  # noqa: F403
 from .plugins import Plugin, load_library, load_plugins_of_environment
+from .python_ops import register_decoder
 from .ragged import Ragged
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "include_dir",
     "load_library",
     "ops",
+    "register_decoder",
     "user_op_builder",
     "world",
 ]

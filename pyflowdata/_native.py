@@ -13,6 +13,7 @@ from typing import Any
 
 import cffi
 
+from ._calls import carried, is_interrupt
 from .errors import (
     CancelledError,
     CorruptDataError,
@@ -123,7 +124,7 @@ ffi.cdef(_declarations())
 lib: Any = _load()
 _resolve(lib)
 
-_EXCEPTIONS: dict[int, type[Error]] = {
+EXCEPTIONS: dict[int, type[Error]] = {  # by status
     lib.PFD_INVALID_ARGUMENT: InvalidArgumentError,
     lib.PFD_CORRUPT_DATA: CorruptDataError,
     lib.PFD_IO: FileError,
@@ -169,22 +170,29 @@ def new_error() -> CData:
 
 
 def exception(status: int, err: CData) -> Error:
-    """The exception for a failed call's status and error."""
-    cls = _EXCEPTIONS.get(status, InternalError)
-    return cls(
-        text(err.message) or f"the call failed with status {status} and no message",
+    """The exception for a failed call's status and error; its cause, where Python failed in C."""
+    cls = EXCEPTIONS.get(status, InternalError)
+    message, cause = carried(text(err.message))
+    failure = cls(
+        message or f"the call failed with status {status} and no message",
         op=text(err.op) or None,
         file=os.fsdecode(ffi.string(err.file)) or None,
         line=err.line if err.line > 0 else None,
         byte=err.byte if err.byte >= 0 else None,
         ordinal=err.ordinal if err.ordinal >= 0 else None,
     )
+    if cause is not None:
+        failure.__cause__ = cause
+    return failure
 
 
 def check(status: int, err: CData) -> None:
     """Raises if `status` is a failure."""
     if status < 0:
-        raise exception(status, err)
+        failure = exception(status, err)
+        if failure.__cause__ is not None and is_interrupt(failure.__cause__):
+            raise failure.__cause__
+        raise failure
 
 
 def _check_registry() -> None:

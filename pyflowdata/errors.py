@@ -98,7 +98,16 @@ class CompileError(InvalidArgumentError):
 
 
 class CorruptDataError(Error, ValueError):
-    """A record is damaged.  `on_error="skip"` and `"pad"` go on without it."""
+    """A record is damaged.  `on_error="skip"` and `"pad"` go on without it.
+
+    Attributes:
+        row: Where a function of `register_decoder` with per="batch" raises it: which row of its
+            arrays is the damaged one.  None anywhere else.
+    """
+
+    def __init__(self, message: str, *, row: int | None = None, **place: Any) -> None:
+        self.row = row
+        super().__init__(message, **place)
 
 
 class FileError(Error, OSError):

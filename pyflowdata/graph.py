@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -99,12 +100,16 @@ class Node:
         self.inputs = tuple(inputs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_node, (self.op.name, self.name, self.inputs, self.values)
+        kind, _, origin = self.op.origin.partition(" ")
+        module = origin.partition(":")[0] if kind == "python" else ""
+        return _rebuild_node, (self.op.name, self.name, self.inputs, self.values, module)
 
 
 def _rebuild_node(
-    op: str, name: str, inputs: Sequence[Blob], values: Mapping[str, object]
+    op: str, name: str, inputs: Sequence[Blob], values: Mapping[str, object], module: str = ""
 ) -> Node:
+    if module and module != "__main__":  # which registers its functions as ops
+        importlib.import_module(module)
     return Node(find_op(op), name, inputs, values)
 
 

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
+from ._calls import inside, interrupts, is_interrupt
 from ._native import check, exception, ffi, lib, new_error, new_struct
 from .batches import Array, Batch, BatchArrays
 from .errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
@@ -147,6 +148,7 @@ class DataLoader(Generic[BatchT]):
 
         An iterator made before, and not at its end, raises CancelledError from now on.
         """
+        self._check_not_inside()
         with self._taking:
             self._check_idle()
             if self._begun is not None:
@@ -159,6 +161,7 @@ class DataLoader(Generic[BatchT]):
         Raises, from next():
             InvalidArgumentError: An epoch has no batches.
         """
+        self._check_not_inside()
         with self._taking:
             self._check_idle()
             return self._begin(*self._next_place(), endless=True)
@@ -203,6 +206,7 @@ class DataLoader(Generic[BatchT]):
         met again, unless a later one was delivered.  After the last batch of an epoch it means the
         next epoch.
         """
+        self._check_not_inside()
         with self._taking:
             return make_state(*self._next_place(), self._readers)
 
@@ -219,6 +223,7 @@ class DataLoader(Generic[BatchT]):
             InvalidArgumentError: Attrs or files differ from those of the state; the text lists
                 each difference.
         """
+        self._check_not_inside()
         with self._taking:
             self._check_life()
             self._check_idle()
@@ -248,6 +253,7 @@ class DataLoader(Generic[BatchT]):
         Raises:
             InvalidArgumentError: There is no such batch or epoch.
         """
+        self._check_not_inside()
         with self._taking:
             self._check_life()
             self._check_idle()
@@ -345,6 +351,14 @@ class DataLoader(Generic[BatchT]):
                 "may be used"
             )
 
+    def _check_not_inside(self) -> None:
+        """A function that C runs for a batch must not wait for that batch, nor for who does."""
+        if threading.get_ident() in inside and not _is_owned(self._taking):
+            raise UnsupportedError(
+                "a function of register_decoder takes batches or the state of a DataLoader; it "
+                "would wait for itself if that is the loader which runs it"
+            )
+
     def _check_life(self) -> None:
         if self._life == _CLOSED:
             raise CancelledError("the DataLoader is closed")
@@ -361,12 +375,18 @@ class DataLoader(Generic[BatchT]):
         """Stops the threads and closes the files.  Arrays that are held stay valid, and state,
         counters and skipped records can still be read.
 
-        Another thread that waits for a batch gets a CancelledError.  Closing twice is fine.
+        Another thread that waits for a batch gets a CancelledError.  Closing twice is fine.  In a
+        function of register_decoder it returns at once, and the threads stop a moment later.
         """
         if self._life == _OPEN:
             self._life = _CLOSED
             _open_loaders.discard(self)
-            lib.pfd_loader_close(self._handle)
+            if threading.get_ident() in inside:  # the threads cannot be waited for by one of them
+                threading.Thread(
+                    target=lib.pfd_loader_close, args=(self._handle,), name="pyflowdata close"
+                ).start()
+            else:
+                lib.pfd_loader_close(self._handle)
 
     def __enter__(self) -> DataLoader[BatchT]:
         return self
@@ -385,6 +405,11 @@ class DataLoader(Generic[BatchT]):
         self._taking = threading.RLock()
         self._is_busy = False
         self._life = _FORKED
+
+
+def _is_owned(lock: Any) -> bool:
+    """Whether this thread has the RLock, as further out where a signal handler runs."""
+    return bool(lock._is_owned())
 
 
 def _check_epoch(epoch: int) -> None:
@@ -407,6 +432,8 @@ class _Batches(Iterator[BatchT]):
 
     def __next__(self) -> BatchT:
         loader = self._loader
+        if inside:
+            loader._check_not_inside()
         with loader._taking:
             if loader._is_busy:
                 loader._check_idle()
@@ -425,6 +452,8 @@ class _Batches(Iterator[BatchT]):
         try:
             while True:
                 status = _next(loader._handle, _SIGNALS_NS, loader._arrays.batch, loader._err)
+                if interrupts and threading.get_ident() in interrupts:
+                    raise interrupts.pop(threading.get_ident())
                 if status == 0:
                     arrays, epoch, step = loader._arrays.take()
                     batch = loader._form(arrays)
@@ -433,6 +462,8 @@ class _Batches(Iterator[BatchT]):
                     return batch
                 if status < 0:
                     failure = loader._failure(status)
+                    if is_interrupt(failure.__cause__):
+                        continue  # raised when it came; the library tries the batch again
                     # The library passes over the batch or tries again.
                     loader._must_seek = self._resumes = False
                     raise failure

@@ -80,7 +80,7 @@ class Plugin:
         return f"<plugin {about or self.path}: {', '.join(self._functions)}>"
 
 
-def _publish(name: str) -> Callable[..., Any]:
+def publish(name: str) -> Callable[..., Any]:
     """The function of an op, as an attribute of `pyflowdata.ops` and of `pyflowdata`."""
     op = find_op(name)
     former, function = _published.get(name, (None, None))
@@ -146,7 +146,7 @@ def load(file: str, *, replace: bool) -> Plugin:
     plugin = out[0]
     names = [text(plugin.ops[i].name) for i in range(plugin.num_ops)]
     with _lock:
-        functions = {name: _publish(name) for name in names}
+        functions = {name: publish(name) for name in names}
     abi = (plugin.abi_major, plugin.abi_minor)
     return Plugin(os.path.abspath(file), text(plugin.name), text(plugin.version), abi, functions)
 

@@ -113,7 +113,7 @@ class Op:
         doc: A paragraph; its first sentence is the summary.
         is_reader: Has no inputs and yields the records of a dataset.
         attrs, inputs, outputs: In the order of the C tables.
-        origin: "built in", or the path of the plugin that has it.
+        origin: "built in", the path of the plugin, or "python <module>:<function>".
     """
 
     name: str

@@ -52,6 +52,7 @@ MARKERS = {
             "test_engine",
             "test_invariance",
             "test_mini_dataloader",
+            "test_python_ops",
             "test_ragged",
             "test_resume",
             "test_whole_batch",

@@ -49,7 +49,10 @@ def test_own_reader(tmp_path):
     assert run(script, tmp_path, PYFLOWDATA_LIBRARY=str(library)) == OWN_READER_PRINTS
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/torch.md"])
+PAGES = "README.md CONTRIBUTING.md docs/torch.md docs/python-ops.md".split()
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_commands_are_targets_and_links_lead_somewhere(page):
     text = (ROOT / page).read_text()
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)

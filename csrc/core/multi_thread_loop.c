@@ -23,6 +23,13 @@ typedef struct worker {
     int32_t index;
 } worker;
 
+static _Thread_local int32_t chunks_inside; /* more than one: a chunk that waits for a loop */
+
+int32_t pfd_thread_pool_is_inside(void)
+{
+    return chunks_inside > 0;
+}
+
 struct pfd_thread_pool {
     pthread_mutex_t lock;
     pthread_cond_t work; /* a loop was begun, or the pool stops */
@@ -107,7 +114,9 @@ static void do_chunk(pfd_thread_pool *pool, pfd_loop *loop, int32_t index)
     pfd_error err;
     pfd_error_init(&err);
     int64_t since = sample ? pfd_clock_ns() : 0;
+    chunks_inside++;
     pfd_status status = loop->fn(loop->ctx, begin, end, index, &err);
+    chunks_inside--;
     int64_t taken_ns = sample ? pfd_clock_ns() - since : 0;
     pthread_mutex_lock(&pool->lock);
     if (sample) pool->chunk_ns += (taken_ns - pool->chunk_ns) / 4;

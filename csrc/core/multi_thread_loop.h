@@ -51,6 +51,9 @@ void pfd_multi_thread_loop_first(pfd_thread_pool *pool, pfd_loop *loop);
  * at a time. Returns 0 when no chunk is left to take. */
 int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop);
 
+/* Whether the calling thread is inside a chunk, of any pool: it must not wait for that pool. */
+int32_t pfd_thread_pool_is_inside(void);
+
 /* Time that the threads have waited for work, in ns, summed up. */
 int64_t pfd_thread_pool_idle_ns(pfd_thread_pool *pool);
 #endif

@@ -67,6 +67,10 @@ struct pfd_dataset {
  * closed.  PFD_INTERNAL names the method that is missing or faulty. */
 pfd_status pfd_source_to_dataset(const pfd_source *source, pfd_dataset **out, pfd_error *err);
 
+/* Of such a dataset: what its source's places() says.  0: the source has none. */
+int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
+                          pfd_place *out);
+
 /* Has size() and at(). */
 int32_t pfd_dataset_is_random_access(const pfd_dataset *ds);
 

@@ -112,3 +112,11 @@ pfd_status pfd_source_to_dataset(const pfd_source *from, pfd_dataset **out, pfd_
     *out = &s->base;
     return PFD_OK;
 }
+
+int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const source *s = (const source *)ds;
+    if (!s->methods.places) return 0;
+    s->methods.places(s->self, ordinals, n, out);
+    return 1;
+}

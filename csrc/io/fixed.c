@@ -83,11 +83,23 @@ static void close_fixed(void *source)
     free(self);
 }
 
+static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const fixed *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t file = pfd_index_file_of(self->places, self->num_files, ordinals[i]);
+        int64_t number = ordinals[i] - self->places[file].first_record;
+        out[i] = (pfd_place){.offset = self->header_bytes + number * self->record_bytes,
+                             .file = self->files[file]->index};
+    }
+}
+
 static const pfd_source_methods methods = {
     .struct_size = sizeof(pfd_source_methods),
     .close = close_fixed,
     .size = num_records,
     .at = at,
+    .places = places,
 };
 
 /* ---- Open ------------------------------------------------------------------------------------ */

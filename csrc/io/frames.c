@@ -284,11 +284,21 @@ static void close_frames(void *source)
     free(self);
 }
 
+static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const frames *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        pfd_record_start from = pfd_record_index_find(&self->index, ordinals[i]);
+        out[i] = (pfd_place){.offset = from.offset, .file = self->files[from.file]->index};
+    }
+}
+
 static const pfd_source_methods methods = {
     .struct_size = sizeof(pfd_source_methods),
     .close = close_frames,
     .size = num_records,
     .at = at,
+    .places = places,
 };
 
 /* 0: the image cannot be one of these files. */

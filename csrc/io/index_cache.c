@@ -64,7 +64,7 @@ typedef struct cached {
     char *folder, *path; /* owned */
 } cached;
 
-static const pfd_index_request *request_of(const pfd_open_args *args)
+static pfd_index_request *request_of(const pfd_open_args *args)
 {
     size_t least = offsetof(pfd_open_args, index) + sizeof args->index;
     return args->struct_size >= least ? args->index : NULL;
@@ -131,6 +131,7 @@ typedef struct file_lock {
     char *path;
     int fd;
     int32_t held;
+    int32_t is_ours; /* the file: held, or nobody can hold it here */
 } file_lock;
 
 /* PFD_PENDING: another process has held it for too long.  With PFD_OK and without `held` nothing
@@ -148,7 +149,8 @@ static pfd_status take_lock(const cached *self, file_lock *lock, pfd_error *err)
     struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
     for (;;) {
         lock->held = flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
-        if (lock->held || (errno != EWOULDBLOCK && errno != EINTR)) return PFD_OK;
+        lock->is_ours = lock->held || (errno != EWOULDBLOCK && errno != EINTR);
+        if (lock->is_ours) return PFD_OK;
         if (self->args->scratch && pfd_scratch_is_cancelled(self->args->scratch))
             return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
         if (pfd_clock_ns() > deadline) return PFD_PENDING;
@@ -160,7 +162,7 @@ static pfd_status take_lock(const cached *self, file_lock *lock, pfd_error *err)
 /* Who waits for the file that is removed finds the index once it has the lock. */
 static void give_lock(file_lock *lock)
 {
-    if (lock->held) (void)unlink(lock->path);
+    if (lock->is_ours) (void)unlink(lock->path);
     if (lock->fd >= 0) close(lock->fd);
     free(lock->path);
 }
@@ -247,7 +249,7 @@ static pfd_status find_or_build(const cached *self, pfd_index_build_fn build, vo
 pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_build_fn build,
                             void *ctx, pfd_index_image **out, pfd_error *err)
 {
-    pfd_index_request *request = (pfd_index_request *)(uintptr_t)request_of(args);
+    pfd_index_request *request = request_of(args);
     cached self = {.args = args, .kind = kind, .num_threads = pfd_index_threads(args)};
     if (!request) return build(ctx, self.num_threads, out, err);
     int64_t since = pfd_clock_ns();

@@ -379,3 +379,10 @@ void pfd_input_files_identify(const pfd_input_files *files, uint64_t seed, uint6
         *state = pfd_hash_word(*state, (uint64_t)modified->tv_nsec);
     }
 }
+
+void pfd_input_files_read_at_random(const pfd_input_files *files)
+{
+    for (int64_t i = 0; i < files->size; i++)
+        if (files->files[i].fd >= 0)
+            (void)posix_fadvise(files->files[i].fd, 0, 0, POSIX_FADV_RANDOM);
+}

@@ -1,7 +1,7 @@
 /* io/line_blocks.h -- how many lines end in each block of a text: the sparse index, for reading in
  * order.
  *
- * It takes 1/3500 of the text.  A record is found by a search, and by walking through half a block.
+ * It takes 1/1800 of the text.  A record is found by a search, and by walking through half a block.
  *
  * OWNERSHIP  The image is borrowed.
  * THREADS    Any.
@@ -10,7 +10,7 @@
 #define PFD_IO_LINE_BLOCKS_H
 #include "io/index_image.h"
 
-enum { PFD_LINE_BLOCK_BYTES = 8 * 1024, PFD_BLOCKS_PER_ENTRY = 28 };
+enum { PFD_LINE_BLOCK_BYTES = 4 * 1024, PFD_BLOCKS_PER_ENTRY = 28 };
 
 typedef struct pfd_line_entry {
     int64_t records_before; /* that end in the file before the first block */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    entries_per_piece = 4,
+    entries_per_piece = 8,
     entry_bytes = PFD_BLOCKS_PER_ENTRY * PFD_LINE_BLOCK_BYTES,
     piece_bytes = entries_per_piece * entry_bytes,
     mark_bytes = 16 * 1024,
@@ -46,7 +46,7 @@ typedef struct line_scan {
     pfd_mark_list *lists;    /* dense: of each worker */
     pfd_mark_piece *pieces;  /* dense */
     pfd_line_entry *entries; /* sparse */
-    const pfd_index_file *files;
+    pfd_index_file *files;
 } line_scan;
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
@@ -209,7 +209,7 @@ static void close_marks(line_scan *self, int64_t file, int32_t is_open, int32_t 
     } else if (is_open) {
         piece->open_flags = PFD_GROUP_IS_LOOSE;
     }
-    pfd_index_file *files = (pfd_index_file *)(uintptr_t)self->files;
+    pfd_index_file *files = self->files;
     files[file + 1].first_place = files[file].first_place + end - !is_open;
 }
 
@@ -232,7 +232,7 @@ static int64_t records_in(const pfd_line_entry *entry)
 
 static void close_counts(line_scan *self, int64_t file, int32_t is_open, int32_t content)
 {
-    pfd_index_file *files = (pfd_index_file *)(uintptr_t)self->files;
+    pfd_index_file *files = self->files;
     int64_t records = 0;
     for (int64_t i = files[file].first_place; i < files[file + 1].first_place; i++) {
         self->entries[i].records_before = records;

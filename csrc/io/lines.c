@@ -167,6 +167,22 @@ static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scra
     return pfd_index_image_check(self->image, err);
 }
 
+static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const lines *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t file, offset;
+        if (self->is_sparse) {
+            pfd_line_block_start from = pfd_line_blocks_find(&self->blocks, ordinals[i]);
+            file = from.file, offset = from.offset;
+        } else {
+            pfd_record_start from = pfd_record_index_find(&self->index, ordinals[i]);
+            file = from.file, offset = from.offset;
+        }
+        out[i] = (pfd_place){.offset = offset, .file = self->files[file]->index};
+    }
+}
+
 static void describe(void *source, const pfd_record *record, pfd_error *err)
 {
     const lines *self = source;
@@ -192,6 +208,7 @@ static const pfd_source_methods methods = {
     .size = num_records,
     .at = at,
     .describe = describe,
+    .places = places,
 };
 
 /* ---- Open ------------------------------------------------------------------------------------ */

@@ -285,8 +285,7 @@ static void put_stride(const filling *self, int64_t i, int64_t stride)
     if (stride > largest_of(width)) add_to_head(self, group, PFD_GROUP_IS_LOOSE);
 }
 
-/* Writes mark by mark from the piece's mark `begin` on, up to `end`; returns the last one's place.
- */
+/* Writes the piece's first `end` marks, one by one; returns the place of the last. */
 static int64_t fill_marks(const filling *self, const pfd_mark_piece *piece, int64_t end)
 {
     const int shift = self->marks->shift;
@@ -336,6 +335,28 @@ static void fill_bytes(const filling *self, const pfd_mark_piece *piece)
     }
 }
 
+/* The same where a stride of the index is the sum of several. */
+static void fill_sums(const filling *self, const pfd_mark_piece *piece)
+{
+    const uint8_t *listed = self->marks->lists[piece->list].strides + piece->stride;
+    const int64_t step = INT64_C(1) << self->marks->shift, last = piece->num_marks - 1;
+    int64_t first = -piece->number & (step - 1); /* the first mark that begins a stride */
+    if (first > last) return;
+    int64_t byte = fill_marks(self, piece, first + 1);
+    int64_t stride = (piece->number + first) >> self->marks->shift;
+    int64_t group = stride / self->per_group, used = stride % self->per_group;
+    for (int64_t i = first; i + step <= last; i += step) {
+        int64_t sum = 0;
+        for (int64_t j = 0; j < step; j++) sum += listed[i + j];
+        if (group < self->num_groups) self->groups[group].strides[used] = (uint8_t)sum;
+        if (sum > UINT8_MAX) add_to_head(self, group, PFD_GROUP_IS_LOOSE);
+        byte += sum;
+        if (++used < self->per_group) continue;
+        used = 0;
+        set_head(self, ++group, piece->file, byte);
+    }
+}
+
 static void fill_flags(const filling *self, const pfd_mark_piece *piece)
 {
     const pfd_mark_flags *ranges = self->marks->lists[piece->list].flags + piece->flags;
@@ -358,10 +379,12 @@ static pfd_status fill_pieces(void *ctx, int64_t begin, int64_t end, int32_t wor
     const filling *self = ctx;
     for (int64_t i = begin; i < end; i++) {
         const pfd_mark_piece *piece = &self->marks->pieces[i];
-        int as_listed = self->marks->shift == 0 && self->marks->width == 0 &&
-                        self->marks->lists[piece->list].width == 0 && piece->num_large == 0;
-        if (piece->num_marks > 0 && as_listed)
+        int in_bytes = self->marks->width == 0 && piece->num_large == 0 &&
+                       self->marks->lists[piece->list].width == 0 && piece->num_marks > 0;
+        if (in_bytes && self->marks->shift == 0)
             fill_bytes(self, piece);
+        else if (in_bytes)
+            fill_sums(self, piece);
         else if (piece->num_marks > 0)
             (void)fill_marks(self, piece, piece->num_marks);
         fill_flags(self, piece);

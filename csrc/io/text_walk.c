@@ -34,7 +34,7 @@ static pfd_status read_window(pfd_text_walk *walk, pfd_error *err)
     }
 }
 
-/* 0 at the end of the file, 1 where there is text, else a failure. */
+/* Sees to text in the window; PFD_END at the end of the file. */
 static pfd_status look(pfd_text_walk *walk, pfd_error *err)
 {
     if (walk->at >= walk->file->size) return PFD_END;
@@ -69,15 +69,14 @@ static int is_blank(const uint8_t *data, const uint8_t *end)
     return data == end;
 }
 
-/* Makes a record of the line from `begin` on, unless it is blank. */
-static inline int make_record(const pfd_text_walk *walk, int64_t begin, int64_t size,
-                              int64_t ordinal, pfd_record *out)
+/* Makes a record of a line, unless it is blank. */
+static inline int make_record(const uint8_t *data, int64_t size, int64_t offset, int64_t ordinal,
+                              int32_t file, pfd_record *out)
 {
-    const uint8_t *data = walk->text + (begin - walk->begin);
     if (size == 0 || (*data <= ' ' && is_blank(data, data + size))) return 0;
     size -= data[size - 1] == '\r';
     *out = (pfd_record){
-        .data = data, .size = size, .offset = begin, .ordinal = ordinal, .file = walk->file->index};
+        .data = data, .size = size, .offset = offset, .ordinal = ordinal, .file = file};
     return 1;
 }
 
@@ -86,23 +85,26 @@ static int64_t read_window_lines(pfd_text_walk *walk, int64_t ordinal, int64_t n
 {
     uint32_t newlines[lines_at_once + PFD_SPLIT_SLACK];
     const int64_t most_bytes = INT64_C(1) << 30;
+    const int32_t file = walk->file->index;
     int64_t done = 0;
     while (done < n && walk->at < walk->end) {
-        int64_t left = walk->end - walk->at, first = walk->at;
+        const uint8_t *text = here(walk);
+        int64_t left = walk->end - walk->at, first = walk->at, from = 0;
         int64_t wanted = n - done < lines_at_once ? n - done : lines_at_once;
         int64_t got =
-            walk->scan->split(here(walk), left < most_bytes ? left : most_bytes, wanted, newlines);
+            walk->scan->split(text, left < most_bytes ? left : most_bytes, wanted, newlines);
         for (int64_t i = 0; i < got; i++) {
-            int64_t end = first + newlines[i];
-            done += make_record(walk, walk->at, end - walk->at, ordinal + done, &out[done]);
-            walk->at = end + 1;
+            int64_t size = newlines[i] - from;
+            done += make_record(text + from, size, first + from, ordinal + done, file, &out[done]);
+            from += size + 1;
         }
-        if (got > 0) continue;
-        const uint8_t *line = here(walk); /* huge, or the last one and without newline */
-        const uint8_t *newline = memchr(line, '\n', (size_t)left);
-        int64_t size = newline ? newline - line : left;
-        done += make_record(walk, walk->at, size, ordinal + done, &out[done]);
-        walk->at += size + 1;
+        if (got == 0) { /* a huge line, or the last one and without newline */
+            const uint8_t *newline = memchr(text, '\n', (size_t)left);
+            int64_t size = newline ? newline - text : left;
+            done += make_record(text, size, first, ordinal + done, file, &out[done]);
+            from = size + 1;
+        }
+        walk->at = first + from;
     }
     return done;
 }

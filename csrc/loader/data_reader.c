@@ -59,6 +59,7 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
     if (op->group || reader->shuffle == PFD_SHUFFLE_BUFFER || !pfd_dataset_is_random_access(*ds))
         PFD_TRY(pfd_cancellation_wrap(ds, reader->cancel, err));
     PFD_TRY(wrap_shuffle(reader, ds, err));
+    reader->shuffled = *ds;
     if (op->group)
         PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, rule, attrs->group_buffer_size,
                                      group_of, reader, err));
@@ -345,6 +346,9 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
     if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
     PFD_TRY(wrap(reader, &reader->chain, err));
     note_shape(reader);
+    if (reader->files && (reader->shuffle == PFD_SHUFFLE_GLOBAL ||
+                          reader->shuffle == PFD_SHUFFLE_WINDOW))
+        pfd_input_files_read_at_random(reader->files);
     return PFD_OK;
 }
 
@@ -397,12 +401,6 @@ void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *rec
     err->ordinal = record->ordinal;
     err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
     pfd_dataset_describe(reader->source, record, err);
-}
-
-void pfd_data_reader_read_ahead(const pfd_data_reader *reader, const pfd_record *record)
-{
-    if (!reader->files || !reader->in_sequence || record->file < 0) return;
-    pfd_input_files_read_ahead(reader->files, record->file, record->offset + record->size);
 }
 
 static pfd_status with_op(const pfd_data_reader *reader, pfd_status status, pfd_error *err)

@@ -17,6 +17,7 @@ typedef struct pfd_data_reader {
     const pfd_reader_attrs *attrs;
     pfd_input_files *files; /* NULL for a reader of no files */
     pfd_dataset *source;    /* what the op opened; owned by the chain */
+    pfd_dataset *shuffled;  /* the shuffle of `shuffle`; in the chain, NULL for none */
     pfd_dataset *logical;   /* forms logical batches; in the chain */
     pfd_dataset *chain;     /* outermost; forms this rank's batches */
     char *name, *order_key, *spec;
@@ -31,6 +32,7 @@ typedef struct pfd_data_reader {
     int64_t index_bytes, index_ns; /* of the source's indexes, and for getting them */
     int64_t indexes_built;         /* that were not in the cache */
     char *index_path;              /* where one lies; "": in memory */
+    _Atomic int64_t window_ahead;  /* which window was asked for last, see read_ahead.c */
     int64_t num_batches;           /* of an epoch; -1: known at its end */
     int64_t local_batch_size;      /* most rows of a batch on this rank */
     const _Atomic int32_t *cancel; /* borrowed; 1: a stream's next() ends with PFD_CANCELLED */
@@ -51,9 +53,10 @@ pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err);
 void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record,
                             pfd_error *err);
 
-/* `record` is being worked on: where records follow each other in the files, the disk is asked for
- * what comes behind. */
-void pfd_data_reader_read_ahead(const pfd_data_reader *reader, const pfd_record *record);
+/* read_ahead.c.  The order's place `position` of an epoch, which is `record`, is being worked on:
+ * where it is known which part of the files comes next, the disk is asked for it.  Any thread. */
+void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t position,
+                                const pfd_record *record);
 
 /* PFD_IO when a file was cut short while it was read; cheap. */
 pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error *err);

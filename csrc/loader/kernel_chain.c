@@ -94,7 +94,7 @@ static pfd_status failed(const range *at, int32_t reader, const char *op, pfd_st
 /* Records of the range, of one reader. */
 static pfd_status locate(const range *at, int32_t r, pfd_error *err)
 {
-    const pfd_data_reader *reader = &at->plan->readers[r];
+    pfd_data_reader *reader = &at->plan->readers[r];
     int64_t n = at->end - at->begin, first = at->slot->first_positions[r] + at->begin;
     int64_t *positions = at->worker->positions;
     for (int64_t i = 0; i < n; i++) positions[i] = first + i;
@@ -105,7 +105,7 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
                                                    scratch, records, err);
     status = pfd_check_returned(status, "at", err);
     if (status == PFD_OK) {
-        pfd_data_reader_read_ahead(reader, &records[n - 1]);
+        pfd_data_reader_read_ahead(reader, at->slot->epoch, first + n - 1, &records[n - 1]);
         return PFD_OK;
     }
     if (err->row >= 0 && err->row < n) /* it could not even be found */

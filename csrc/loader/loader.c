@@ -122,15 +122,29 @@ static void destroy(pfd_loader *l)
     free(l);
 }
 
-void pfd_loader_release(pfd_loader *l)
+static void *release(void *loader)
 {
-    if (!l || is_of_another_process(l)) return;
+    pfd_loader *l = loader;
     pfd_loader_close(l);
     pthread_mutex_lock(&l->lock);
     l->released = 1;
     int32_t last = l->num_held == 0;
     pthread_mutex_unlock(&l->lock);
     if (last) destroy(l);
+    return NULL;
+}
+
+void pfd_loader_release(pfd_loader *l)
+{
+    if (!l || is_of_another_process(l)) return;
+    if (!pfd_thread_pool_is_inside()) {
+        (void)release(l);
+        return;
+    }
+    pthread_t thread;
+    atomic_store(&l->cancel, 1);
+    /* Without a thread its memory is lost, which is better than to wait for oneself. */
+    if (pthread_create(&thread, NULL, release, l) == 0) (void)pthread_detach(thread);
 }
 
 void pfd_batch_release(void *memory)

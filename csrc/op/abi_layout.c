@@ -76,7 +76,12 @@ AT(pfd_record, ordinal, 24, 8);
 AT(pfd_record, file, 32, 4);
 AT(pfd_record, filler, 36, 4);
 
-SIZE(pfd_source_methods, 56);
+SIZE(pfd_place, 16);
+AT(pfd_place, offset, 0, 8);
+AT(pfd_place, file, 8, 4);
+AT(pfd_place, reserved, 12, 4);
+
+SIZE(pfd_source_methods, 64);
 AT(pfd_source_methods, struct_size, 0, 4);
 AT(pfd_source_methods, reserved, 4, 4);
 AT(pfd_source_methods, close, 8, 8);
@@ -85,6 +90,7 @@ AT(pfd_source_methods, at, 24, 8);
 AT(pfd_source_methods, next, 32, 8);
 AT(pfd_source_methods, seek, 40, 8);
 AT(pfd_source_methods, describe, 48, 8);
+AT(pfd_source_methods, places, 56, 8);
 
 SIZE(pfd_source, 24);
 AT(pfd_source, struct_size, 0, 4);

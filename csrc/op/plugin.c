@@ -124,3 +124,12 @@ pfd_status pfd_library_load(const char *path, int32_t replace, const pfd_plugin 
     if (status != PFD_OK) pfd_error_set_file(err, path);
     return status;
 }
+
+pfd_status pfd_plugin_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
+                          pfd_error *err)
+{
+    PFD_TRY(pfd_registry_check(err));
+    pfd_error_init(err);
+    PFD_TRY(check_plugin(plugin, err));
+    return pfd_registry_add(plugin, origin, replace, NULL, err);
+}

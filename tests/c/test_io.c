@@ -172,7 +172,7 @@ static void test_lines(void)
 static void test_long_texts(void)
 {
     enum { size = 4 * 1024 * 1024 };
-    static const int64_t cut = 4 * 28 * 8192;
+    static const int64_t cut = 8 * 28 * 4096;
     uint8_t *text = malloc(size);
     pfd_record *expected = malloc((size / 2 + 1) * sizeof *expected), *got = malloc(sizeof *got);
     CHECK(text && expected && got);
@@ -180,7 +180,7 @@ static void test_long_texts(void)
         int64_t n = 0, begin = 0, length = size - (int64_t)next_random(3 * cut);
         uint64_t mean = round % 3 == 0 ? 3 : round % 3 == 1 ? 300 : 200000;
         for (int64_t i = 0; i < length; i++)
-            text[i] = next_random(mean) ? (uint8_t)('0' + i % 10) : '\n';
+            text[i] = (uint8_t)(next_random(mean) ? '0' + i % 10 : '\n');
         for (int64_t at = cut; at < length; at += cut) { /* around the cuts */
             int64_t from = at - (int64_t)next_random(40), to = at + (int64_t)next_random(40);
             if (round % 4 == 3) from -= 20000, to += 20000;

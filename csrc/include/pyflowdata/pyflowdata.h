@@ -43,7 +43,8 @@ pfd_status pfd_registry_check(pfd_error *err);
  * outputs have "mask" and "id" last. */
 const pfd_op *pfd_op_at(int64_t i);
 
-/* Where the op comes from: "built in", or the path of a plugin.  NULL past the end. */
+/* Where the op comes from: "built in", the path of a plugin, or what pfd_plugin_add() was given.
+ * NULL past the end. */
 const char *pfd_op_origin(int64_t i);
 
 /* Loads a plugin and adds its ops behind the others; all or, where one is faulty, none.  Loading it
@@ -56,6 +57,11 @@ const char *pfd_op_origin(int64_t i);
  * PFD_INVALID_ARGUMENT: it is no plugin, or an op's name is taken. */
 pfd_status pfd_library_load(const char *path, int32_t replace, const pfd_plugin **out,
                             pfd_error *err);
+
+/* Adds the ops of a plugin that is already in memory, under the same rules; it must stay there, as
+ * it is, as long as the process.  `origin` (copied) is what pfd_op_origin() says of them. */
+pfd_status pfd_plugin_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
+                          pfd_error *err);
 
 /* Finds an op by any accepted spelling.  The error lists near names. */
 pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err);
@@ -202,7 +208,9 @@ pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *bl
 /* Stops the threads, within the time of one row range or one next() of a stream, and closes the
  * files. Any later next() or seek() is PFD_CANCELLED. Batches in the user's hands stay valid. */
 void pfd_loader_close(pfd_loader *loader);
-/* Closes and gives up the loader; its memory goes with the last batch. Accepts NULL. */
+/* Closes and gives up the loader; its memory goes with the last batch. Accepts NULL. From inside an
+ * op, where a garbage collector may call it, it returns at once, and a thread does the work: a pool
+ * cannot wait for the thread that calls. */
 void pfd_loader_release(pfd_loader *loader);
 
 pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out);

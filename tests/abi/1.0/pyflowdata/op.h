@@ -24,7 +24,7 @@
  * GROWTH       Within a major version nothing changes but that structs which begin with struct_size
  *              grow at their end; whoever fills one in sets its size, and what lies behind it is
  *              zero to the reader.  A NULL function means "cannot".  Structs without a struct_size
- *              (pfd_row_type, pfd_record, pfd_ragged_row, the lists) never change.
+ *              (pfd_row_type, pfd_record, pfd_place, pfd_ragged_row, the lists) never change.
  *
  * Everything between the cdef marks is also what Python reads: no macros or inline functions there,
  * except integer constants.
@@ -186,6 +186,13 @@ typedef struct pfd_record {
     int32_t filler;  /* 1: repeated only to fill a batch (last_batch="pad" or "wrap") */
 } pfd_record;
 
+/* A place in the files of a reader. */
+typedef struct pfd_place {
+    int64_t offset; /* bytes */
+    int32_t file;   /* index into the reader's files */
+    int32_t reserved;
+} pfd_place;
+
 /* ---- Sources: where a reader's records are -----------------------------------------------------
  *
  * A source is random-access (size and at) or a stream (next and seek).  The host turns the first
@@ -216,6 +223,10 @@ typedef struct pfd_source_methods {
 
     /* Optional: fills err->line from file, offset and err->byte of a record that failed. */
     void (*describe)(void *self, const pfd_record *record, pfd_error *err);
+
+    /* Optional, random access: about where the records with n ordinals begin, without reading the
+     * files.  With it the host asks the disk for what comes next. */
+    void (*places)(void *self, const int64_t *ordinals, int64_t n, pfd_place *out);
 } pfd_source_methods;
 
 /* What open() hands over: self belongs to the host from there on, until close().  The host makes

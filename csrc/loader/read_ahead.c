@@ -1,0 +1,73 @@
+/* Asking the disk for what comes next, where the order says what that is: behind the place at hand
+ * where records follow each other, and the blocks of the next window where windows are shuffled. */
+#include "dataset/window_shuffle.h"
+#include "loader/data_reader.h"
+
+#include <stdatomic.h>
+
+enum { blocks_at_once = 64 };
+
+/* From the place where a block begins to that of its last record, and some bytes for that one. */
+static void need_range(const pfd_data_reader *reader, const pfd_place *first, const pfd_place *last)
+{
+    const int64_t behind = 64 * 1024;
+    int64_t num_files;
+    const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
+    for (int32_t i = first->file; i <= last->file && i < num_files; i++) {
+        int64_t begin = i == first->file ? first->offset : 0;
+        int64_t end = i == last->file ? last->offset + behind : files[i]->size;
+        pfd_file_will_need(files[i], begin, end - begin);
+    }
+}
+
+static void need_blocks(const pfd_data_reader *reader, const pfd_record_range *blocks, int64_t n)
+{
+    int64_t ordinals[2 * blocks_at_once];
+    pfd_place places[2 * blocks_at_once];
+    for (int64_t i = 0; i < n; i++) {
+        ordinals[2 * i] = blocks[i].begin;
+        ordinals[2 * i + 1] = blocks[i].end - 1;
+    }
+    if (!pfd_source_places(reader->source, ordinals, 2 * n, places)) return;
+    for (int64_t i = 0; i < n; i++) need_range(reader, &places[2 * i], &places[2 * i + 1]);
+}
+
+/* The window of a position; returns where the next one begins. */
+static int64_t need_window(const pfd_data_reader *reader, const pfd_window_order *order,
+                           int64_t position)
+{
+    pfd_record_range span, blocks[blocks_at_once];
+    for (int64_t first = 0;; first += blocks_at_once) {
+        int64_t n = pfd_window_order_blocks(order, position, &span, first, blocks_at_once, blocks);
+        if (n > 0) need_blocks(reader, blocks, n);
+        if (n < blocks_at_once) return span.end;
+    }
+}
+
+/* Once for each window that is entered: the next one, and at the beginning the window itself. */
+static void read_ahead_of_window(pfd_data_reader *reader, int64_t epoch, int64_t position)
+{
+    pfd_window_order order;
+    pfd_record_range span, block;
+    int64_t n = reader->num_records;
+    if (position >= n) return; /* rows that fill the last batch */
+    int64_t records = (int64_t)reader->attrs->shuffle_block_size * reader->attrs->shuffle_window;
+    int64_t windows = n / records + 2, entered = epoch * windows + position / records + 1;
+    int64_t asked = atomic_load_explicit(&reader->window_ahead, memory_order_relaxed);
+    if (asked == entered || asked == entered + 1) return;
+    if (!atomic_compare_exchange_strong(&reader->window_ahead, &asked, entered)) return;
+    pfd_window_shuffle_order(reader->shuffled, epoch, &order);
+    if (asked != entered - 1) (void)need_window(reader, &order, position);
+    (void)pfd_window_order_blocks(&order, position, &span, 0, 1, &block);
+    if (span.end < n) (void)need_window(reader, &order, span.end);
+}
+
+void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t position,
+                                const pfd_record *record)
+{
+    if (!reader->files) return;
+    if (reader->in_sequence && record->file >= 0)
+        pfd_input_files_read_ahead(reader->files, record->file, record->offset + record->size);
+    else if (reader->shuffle == PFD_SHUFFLE_WINDOW)
+        read_ahead_of_window(reader, epoch, position);
+}

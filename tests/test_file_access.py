@@ -1,0 +1,195 @@
+"""Files that are read instead of mapped, and files larger than the memory there is."""
+
+import ctypes
+import mmap
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pyflowdata as flow
+
+ROWS = 30_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three files of two numbers a line; lines of many lengths, blank ones between, CR at ends."""
+    folder = tmp_path_factory.mktemp("text")
+    numbers = random.Random(5)
+    row = 0
+    for part in range(3):
+        lines = []
+        for _ in range(ROWS // 3):
+            blanks = " " * numbers.choice([0, 1, 7, 300])
+            lines.append(f"{row},{blanks}{numbers.random()!r}{numbers.choice(['', chr(13)])}\n")
+            if numbers.random() < 0.01:
+                lines.append("  \n")
+            row += 1
+        (folder / f"part-{part}").write_bytes("".join(lines).encode()[: -1 if part == 1 else None])
+    return folder
+
+
+def epoch(folder, **attrs):
+    blobs = flow.MiniReader(str(folder), batch_size=512, seed=3, with_id=True, **attrs)
+    with flow.DataLoader(blobs) as loader:
+        batches = list(loader)
+        return np.concatenate([b[0] for b in batches]), np.concatenate([b[2] for b in batches])
+
+
+@pytest.mark.parametrize("shuffle", ["none", "global", "window", "buffer"])
+def test_reading_delivers_what_mapping_does(folder, shuffle):
+    attrs = dict(shuffle=shuffle, with_mask=True, shuffle_block_size=64, shuffle_window=16)
+    mapped, mapped_ids = epoch(folder, file_access="map", **attrs)
+    read, read_ids = epoch(folder, file_access="read", **attrs)
+    assert (mapped.view(np.uint64) == read.view(np.uint64)).all() and (mapped_ids == read_ids).all()
+    assert sorted(read[:, 0]) == list(range(ROWS))
+
+
+def test_bytes_that_were_read_are_counted(folder):
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    for access, least, most in [("map", 0, 0), ("read", size, 4 * size)]:
+        blob = flow.MiniReader(str(folder), batch_size=512, file_access=access, index_dir="none")
+        with flow.DataLoader(blob, prefetch=1) as loader:
+            for _ in loader:
+                pass
+            assert least <= loader.stats()["read_bytes"] <= most
+
+
+def test_ranks_read_their_shares_of_the_bytes(folder):
+    """Four ranks together read the files once, and each about a quarter."""
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    shares = []
+    for rank in range(4):
+        blob = flow.MiniReader(
+            str(folder), batch_size=512, shuffle="window", seed=1, rank=rank, world_size=4
+        )
+        with flow.DataLoader(blob, prefetch=1) as loader:
+            for _ in loader:
+                pass
+            shares.append(loader.stats()["bytes"])
+    assert all(abs(share - size / 4) < 0.1 * size / 4 for share in shares)
+
+
+def test_damage_in_a_file_that_is_read_is_named(folder, tmp_path):
+    (tmp_path / "part-0").write_text("1,2\n3,4\nfive,6\n")
+    blob = flow.MiniReader(str(tmp_path), batch_size=2, file_access="read")
+    with flow.DataLoader(blob) as loader, pytest.raises(flow.CorruptDataError) as caught:
+        list(loader)
+    assert caught.value.line == 3 and caught.value.byte == 8
+
+
+def test_a_file_cut_short_while_it_is_read_is_an_error(tmp_path):
+    path = tmp_path / "part-0"
+    path.write_text("1,2\n" * 200_000)
+    blob = flow.MiniReader(str(tmp_path), batch_size=512, file_access="read", random_shuffle=True)
+    with flow.DataLoader(blob, prefetch=1) as loader:
+        batches = iter(loader)
+        next(batches)
+        os.truncate(path, 1000)
+        with pytest.raises(flow.FileError, match="800000 bytes at open"):
+            list(batches)
+
+
+def test_more_files_than_descriptors(tmp_path):
+    """Those beyond a half of the limit are opened for each read."""
+    for part in range(80):
+        (tmp_path / f"part-{part}").write_text(f"{part},1\n{part},2\n")
+    code = f"""
+import resource, pyflowdata as flow
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+blob = flow.MiniReader({str(tmp_path)!r}, batch_size=16, file_access="read", random_shuffle=True)
+rows = [row for batch in flow.DataLoader(blob) for row in batch.tolist()]
+assert sorted(rows) == [[part, y] for part in range(80) for y in (1, 2)]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+LIMITED = """
+import resource, sys
+import numpy as np
+import pyflowdata as flow
+folder, shuffle, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+with open("/proc/self/statm") as statm:
+    used = int(statm.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 120_000_000, used + 120_000_000))
+before = peak()
+blob = flow.MiniReader(folder, batch_size=4096, shuffle=shuffle, seed=1, index_dir="none")
+with flow.DataLoader(blob, num_threads=2, memory_budget=16_000_000) as loader:
+    total = count = 0
+    for batch in loader:
+        total += batch[:, 0].sum()
+        count += len(batch)
+    assert loader.stats()["read_bytes"] > 0, "the files were mapped"
+assert count == rows and total == rows * (rows - 1) / 2, (count, total)
+assert peak() - before < 60_000_000, peak() - before
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shuffle", ["none", "window"])
+def test_files_larger_than_the_memory_that_is_allowed(tmp_path, shuffle):
+    """480 MB of text within 120 MB of address space, and 60 MB of resident memory."""
+    rows, row = 160_000, 0
+    for part in range(4):
+        with open(tmp_path / f"part-{part}", "w") as file:
+            for _ in range(rows // 4):
+                file.write(f"{row},{row}{' ' * 3000}\n")
+                row += 1
+    limited = Path(tmp_path / "limited.py")
+    limited.write_text(LIMITED)
+    environ = os.environ | {"PYTHONPATH": str(Path(flow.__file__).resolve().parent.parent)}
+    subprocess.run(
+        [sys.executable, str(limited), str(tmp_path), shuffle, str(rows)], env=environ, check=True
+    )
+
+
+def resident_pages(path):
+    """Which pages of a file are in the page cache, as an array of bool."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+        array = np.frombuffer(mapped, np.uint8)
+        found = (ctypes.c_ubyte * -(-len(array) // mmap.PAGESIZE))()
+        address, size = ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(len(array))
+        failed = libc.mincore(address, size, found)
+        del array
+        assert not failed, os.strerror(ctypes.get_errno())
+        return np.frombuffer(found, np.uint8) & 1 == 1
+
+
+@pytest.mark.parametrize("shuffle", ["none", "window"])
+def test_the_disk_is_asked_for_what_comes_next(tmp_path, shuffle):
+    """Of a file that is not in the page cache, batches bring more than their own bytes."""
+    path = tmp_path / "part-0"
+    line_bytes, lines = 4096, 8192
+    path.write_text("".join(f"{i},{i}".ljust(line_bytes - 1) + "\n" for i in range(lines)))
+    blob = flow.MiniReader(
+        str(tmp_path), batch_size=8, shuffle=shuffle, seed=1, file_access="read",
+        shuffle_block_size=64, shuffle_window=8,
+    )  # fmt: skip
+    with flow.DataLoader(blob, prefetch=1, num_threads=1) as loader:
+        list(loader)
+        with open(path, "rb+") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        if resident_pages(path).mean() > 0.5:
+            pytest.skip("this file system keeps its files in memory")
+        batches = iter(loader)
+        own = sum(len(next(batches)) for _ in range(200))  # one record a page
+        until = time.monotonic() + 10
+        while resident_pages(path).sum() < own + 400 and time.monotonic() < until:
+            time.sleep(0.02)
+        resident = resident_pages(path)
+    assert own + 400 <= resident.sum() <= 0.75 * len(resident), resident.sum()
+    if shuffle == "window":  # whole blocks, here and there
+        whole = resident.reshape(-1, 64).all(axis=1)
+        assert own / 64 - 16 <= whole.sum() <= 96 and not whole[: whole.sum()].all()
