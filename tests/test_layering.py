@@ -20,7 +20,7 @@ C_LAYERS = {
     "dataset": {"dataset", "io", "core", "include"},
     "op": {"op", "dataset", "io", "text", "core", "include"},
     "loader": {"loader", "op", "dataset", "io", "core", "include"},
-    "kit": {"kit", "op", "dataset", "io", "core", "include"},
+    "kit": {"kit", "loader", "op", "dataset", "io", "core", "include"},
     "readers": {"io", "text", "include"},
     "decoders": {"io", "text", "include"},
 }
