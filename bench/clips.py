@@ -55,8 +55,9 @@ class Clips:
         """Makes the files anew; returns their digest."""
         self.folder.mkdir(parents=True, exist_ok=True)
         digest, manifest = hashlib.sha256(), []
+        clips = max(1, round(self.megabytes * 1e6 / CLIP_BYTES / self.parts))
         for part, path in enumerate(self.files()):
-            content, truth = _part(part, max(1, round(self.megabytes * 1e6 / CLIP_BYTES / self.parts)))
+            content, truth = _part(part, clips)
             Path(path).write_bytes(content)
             digest.update(content)
             manifest.append({"bytes": len(content), "truth": dataclasses.asdict(truth)})
