@@ -145,8 +145,9 @@ def report(name: str, entries: list[Entry], results: Results) -> str:
     peers = [entry.title for entry in entries if entry.peer not in ALWAYS]
     limits = [entry.title for entry in entries if entry.peer == LIMITS]
     loaders = [title for title in results if title not in limits]
-    bases = {table.best(results, peers), module.LIMIT and module.LIMIT.format(threads=CORES)}
-    ratios = [table.ratio_column(f"/ {b}", results, b) for b in results if b in bases]
+    limit = module.LIMIT and module.LIMIT.format(threads=CORES)
+    bases = dict.fromkeys([table.best(results, peers), limit])
+    ratios = [table.ratio_column(f"/ {base}", results, base) for base in bases if base in results]
     parts = [
         f"### {module.__doc__.strip()}",
         table.render(results, loaders, module.COLUMNS, ratios),
