@@ -30,7 +30,7 @@ FAULTS = {
     "filler_wrong": ("filler-differs", r"filler = 1 gives another row"),
     "forgets_last": ("tail-ignored", r"the last \d+ bytes .* is the last record forgotten"),
     "global_state": ("global-state", r"compute\(\) changed the global .* 'unpacked"),
-    "hangs_on_zero_length": ("hang", r"open\(\) did not end in time .* of work\), with .* a length"),
+    "hangs_on_zero_length": ("hang", r"open\(\) did not end in time .* with .* a length"),
     "huge_alloc": ("huge-alloc", r"asked host->alloc\(\) for \d{10} bytes, of files that have"),
     "ignores_alloc_failure": ("alloc-failure-ignored", r"used the NULL that host->alloc\(\)"),
     "ignores_read_failure": ("read-failure-ignored", r"host->read\(\) had failed: return the"),

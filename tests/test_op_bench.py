@@ -370,7 +370,8 @@ def test_json_has_all_that_was_measured(measured, capsys, lines):
 @needs_gcc
 def test_a_plugin_on_the_command_line(capsys, library):
     status, out, _ = cli(
-        capsys, library(PLAIN), "--op", "count_plain", "--attr", "size=1000", "--attr", "batch_size=10",
+        capsys, library(PLAIN), "--op", "count_plain",
+        "--attr", "size=1000", "--attr", "batch_size=10",
         *FAST,
     )  # fmt: skip
     assert status == 0
