@@ -83,7 +83,7 @@ test: all c-tests .venv/test
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
 test-torch: all .venv/lightning .venv/accelerate
 	$(PYTEST) tests/test_torch.py tests/test_lightning.py tests/test_accelerate.py \
-	    tests/test_examples.py $(ARGS)
+	    tests/test_examples.py tests/test_port_pages.py $(ARGS)
 test-jax: all .venv/jax
 	$(PYTEST) tests/test_jax.py tests/test_example_jax.py $(ARGS)
 test-ray: all .venv/ray

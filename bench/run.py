@@ -49,8 +49,8 @@ class Entry:
 
 
 def all_workloads() -> list[str]:
-    names = sorted(path.stem for path in (HERE / "workloads").glob("w*.py"))
-    return [name.capitalize() for name in names]
+    names = (path.stem for path in (HERE / "workloads").glob("w*.py"))
+    return sorted((name.capitalize() for name in names), key=lambda name: (len(name), name))
 
 
 def workload_module(name: str) -> Any:
@@ -145,7 +145,8 @@ def report(name: str, entries: list[Entry], results: Results) -> str:
     peers = [entry.title for entry in entries if entry.peer not in ALWAYS]
     limits = [entry.title for entry in entries if entry.peer == LIMITS]
     loaders = [title for title in results if title not in limits]
-    bases = [table.best(results, peers), module.LIMIT and module.LIMIT.format(threads=CORES)]
+    limit = module.LIMIT and module.LIMIT.format(threads=CORES)
+    bases = dict.fromkeys([table.best(results, peers), limit])
     ratios = [table.ratio_column(f"/ {base}", results, base) for base in bases if base in results]
     parts = [
         f"### {module.__doc__.strip()}",
@@ -198,10 +199,10 @@ def parse_arguments() -> argparse.Namespace:
     add("--rounds", type=int, default=5)
     add("--scale", type=float, default=1, help="of the sizes of the data")
     add("--only", default="", help="contenders that have this in their name")
-    add("--smoke", action="store_true", help="tiny data, one round, NumPy the only peer")
+    add("--smoke", action="store_true", help="tiny data, one round, few peers")
     arguments = parser.parse_args()
     if arguments.smoke:
-        arguments.rounds, arguments.scale, arguments.peers = 1, SMOKE_SCALE, ["numpy"]
+        arguments.rounds, arguments.scale, arguments.peers = 1, SMOKE_SCALE, ["numpy", "plugin"]
     if arguments.peers is None:
         arguments.peers = all_peers()
     unknown = set(arguments.peers) - set(all_peers())
@@ -223,6 +224,8 @@ def main() -> int:
     for name in arguments.workloads:
         chosen = [e for e in entries if e.workload == name and arguments.only in e.title]
         data = workload_module(name).DATA
+        if chosen:
+            getattr(workload_module(name), "build", lambda: None)()
         prepare((entry.data or data).scaled(arguments.scale) for entry in chosen)
         print(f"{name}: {len(chosen)} contenders", flush=True)
         results[name] = run_rounds(chosen, arguments.rounds, arguments.scale, arguments.smoke)

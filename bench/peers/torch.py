@@ -5,7 +5,9 @@ Without workers: for batches this cheap, worker processes make every form slower
 
 from __future__ import annotations
 
+import functools
 import random
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -14,7 +16,7 @@ import pandas
 import torch
 from torch.utils.data import DataLoader, IterableDataset
 
-from bench import reservoir
+from bench import programs, reservoir
 from bench.contender import Source, contender
 
 
@@ -98,3 +100,24 @@ def pandas_buffer(source: Source) -> Any:
         return tensors(reservoir.shuffled(tables(source), source.batch_size))
 
     return DataLoader(Stream(mixed, source), batch_size=None)
+
+
+def clips(source: Source, **options: Any) -> Any:
+    """The Dataset that docs/port-pytorch-dataset.md begins with; samples back to back."""
+    page = (programs.ROOT / "docs" / "port-pytorch-dataset.md").read_text()
+    shown: dict[str, Any] = {"__name__": "shown"}
+    exec(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M)[0], shown)
+
+    def join(batch: list[Any]) -> Any:
+        samples, labels = zip(*batch)
+        lengths = torch.tensor([len(each) for each in samples])
+        return torch.cat(samples), torch.tensor(labels).repeat_interleave(lengths)
+
+    dataset = shown["ClipDataset"](source.files)
+    return DataLoader(dataset, batch_size=source.batch_size, collate_fn=join, **options)
+
+
+contender("W10", name="Dataset", parts=1, text="A Dataset in Python, in order.")(clips)
+contender("W10", name="Dataset-2-workers", parts=1, text="The same with num_workers=2.")(
+    functools.partial(clips, num_workers=2)
+)
