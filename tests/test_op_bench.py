@@ -403,6 +403,7 @@ READER = ["--op", "MiniReader", "--attr", DATA_DIR]
         (["--op", "MiniReader", "--attr", "batch_size"], 2, "it must be NAME=VALUE"),
         ([*READER, "--attr", DATA_DIR], 2, "--attr data_dir is given twice"),
         ([*READER, "--input", ""], 2, "--input is empty"),
+        ([*READER, "--input", "MiniReader 'x"], 2, "--input MiniReader 'x: No closing quotation"),
         ([*READER, "--threads", "100000"], 2, "--threads 100000"),
         ([*READER, "--threads", "two"], 2, "--threads two"),
         ([*READER, "--rounds", "0"], 1, "rounds = 0"),

@@ -30,7 +30,8 @@ static char *copy_unless_none(const char *folder)
     return strcmp(folder, "none") ? strdup(folder) : NULL;
 }
 
-char *pfd_index_folder(const char *attr)
+/* The folder for attr index_dir (returns new, free()); NULL: none, or out of memory. */
+static char *index_folder(const char *attr)
 {
     char *folder = NULL;
     if (attr[0]) return copy_unless_none(attr);
@@ -105,7 +106,7 @@ static int open_cached(cached *self, const pfd_index_request *request)
     int explicit = request->folder[0] != '\0';
     if (!explicit && bytes_of(self->args) < PFD_LEAST_CACHED_BYTES) return 0;
     self->key = key_of(self->args, request, self->kind);
-    self->folder = pfd_index_folder(request->folder);
+    self->folder = index_folder(request->folder);
     if (!self->folder) return 0;
     if (asprintf(&self->path, "%s/%016" PRIx64 "%016" PRIx64 ".index", self->folder,
                  self->key.identity[0], self->key.identity[1]) >= 0)

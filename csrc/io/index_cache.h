@@ -38,9 +38,6 @@ typedef pfd_status (*pfd_index_build_fn)(void *ctx, int32_t num_threads, pfd_ind
 pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_build_fn build,
                             void *ctx, pfd_index_image **out, pfd_error *err);
 
-/* The folder for attr index_dir (returns new, free()); NULL: none, or out of memory. */
-char *pfd_index_folder(const char *attr);
-
 /* Threads for checking or building the indexes of a source. */
 int32_t pfd_index_threads(const pfd_open_args *args);
 #endif

@@ -330,13 +330,6 @@ int64_t pfd_input_files_bytes(const pfd_input_files *files)
     return files->bytes;
 }
 
-int32_t pfd_input_files_are_mapped(const pfd_input_files *files)
-{
-    for (int64_t i = 0; i < files->size; i++)
-        if (!files->files[i].data) return 0;
-    return 1;
-}
-
 int64_t pfd_input_files_bytes_read(const pfd_input_files *files)
 {
     return atomic_load_explicit(&files->bytes_read, memory_order_relaxed);

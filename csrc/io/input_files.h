@@ -79,7 +79,6 @@ void pfd_input_files_read_ahead(const pfd_input_files *files, int64_t file, int6
 /* For files that are read here and there: the disk shall bring no more than what is asked for. */
 void pfd_input_files_read_at_random(const pfd_input_files *files);
 
-/* Whether all are mapped, and how many bytes were read from those that are not. */
-int32_t pfd_input_files_are_mapped(const pfd_input_files *files);
+/* How many bytes were read from files that are not mapped. */
 int64_t pfd_input_files_bytes_read(const pfd_input_files *files);
 #endif

@@ -24,7 +24,10 @@ def pairs(given: Sequence[str], option: str) -> dict[str, str]:
 
 def input_of(given: str) -> tuple[Spec, str]:
     """The op of an --input, and the name of its output, "" for the only one."""
-    words = shlex.split(given)
+    try:
+        words = shlex.split(given)
+    except ValueError as failure:  # a quote or an escape without its end
+        raise UsageError(f"--input {given}: {failure}") from None
     if not words:
         raise UsageError("--input is empty; it must be 'OP[.OUTPUT] NAME=VALUE ...'")
     op, _, output = words[0].partition(".")
