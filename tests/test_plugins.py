@@ -416,3 +416,72 @@ def test_a_faulty_entry(change, part, tmp_path):
     assert change[0] in ENTRY
     library = build(tmp_path, ENTRY.replace(*change))
     refused(library, flow.InternalError, "pfd_plugin_v1()", part)
+
+
+# ---- Faults of a plugin while it runs ----------------------------------------------------------
+
+STREAM = COUNT.replace(
+    """    .size = source_size,
+    .at = source_at,
+};
+""",
+    """    .next = source_next,
+    .seek = source_seek,
+};
+""",
+).replace(
+    "static int64_t source_size(void *self)\n{\n    return ((const source *)self)->size;\n}",
+    """static pfd_status source_next(void *self, int64_t max, pfd_scratch *scratch, pfd_record *out,
+                              int64_t *n, pfd_error *err)
+{
+    (void)self, (void)max, (void)scratch, (void)out, (void)err;
+    *n = GIVEN;
+    return PFD_OK;
+}
+
+static pfd_status source_seek(void *self, int64_t epoch, int64_t position, pfd_scratch *scratch,
+                              pfd_error *err)
+{
+    (void)self, (void)epoch, (void)position, (void)scratch, (void)err;
+    return PFD_OK;
+}
+""",
+)
+STREAM = STREAM[: STREAM.index("static pfd_status source_at")] + STREAM[
+    STREAM.index("static const pfd_source_methods") :
+]
+
+
+def test_a_size_below_0(tmp_path):
+    faulty = renamed(COUNT, "Count", "NegativeCount").replace("->size;\n}", "->size - 9;\n}")
+    op = flow.load_library(build(tmp_path, faulty)).NegativeCount
+    said = r"^NegativeCount: size\(\) returned -4; it must return the number of records"
+    with pytest.raises(flow.InternalError, match=said):
+        flow.DataLoader(op(size=5))
+
+
+@pytest.mark.parametrize("shuffle", ["none", "buffer"])
+@pytest.mark.parametrize("given, name", [("0", "Zero"), ("-3", "Negative"), ("max + 1", "TooMany")])
+def test_a_stream_that_gives_a_wrong_number(given, name, shuffle, tmp_path):
+    name = f"{name}{shuffle.title()}Stream"
+    faulty = renamed(STREAM, "Count", name).replace("GIVEN", given)
+    op = getattr(flow.load_library(build(tmp_path, faulty)), name)
+    said = rf"^{name}: next\(\) gave -?\d+ records; it must give 1 to \d+ or return PFD_END"
+    with flow.DataLoader(op(size=5, shuffle=shuffle)) as loader:
+        with pytest.raises(flow.InternalError, match=said):
+            next(iter(loader))
+
+
+@pytest.mark.parametrize("row, name", [("args->num_rows", "Behind"), ("-2", "Before")])
+def test_a_row_outside_of_the_range(row, name, count, tmp_path):
+    faulty = renamed(COUNT, "Count", f"{name}Row").replace(
+        "    (void)err;\n    for (int64_t row",
+        f'    return args->host->fail_row(err, {row}, 0, PFD_CORRUPT_DATA, "torn");\n'
+        "    for (int64_t row",
+    )
+    op = getattr(flow.load_library(build(tmp_path, faulty)), f"{name}Row")
+    named = "4" if name == "Behind" else "-2"
+    said = rf"torn \(the op named row {named} of a range of 4 rows\)"
+    with flow.DataLoader(op(size=4, batch_size=4, on_error="skip"), num_threads=1) as loader:
+        with pytest.raises(flow.CorruptDataError, match=said):
+            list(loader)

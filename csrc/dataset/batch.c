@@ -113,7 +113,7 @@ static pfd_status gather(pfd_dataset *inner, int64_t wanted, pfd_scratch *scratc
         if (status < 0) err->row = -1; /* no record was given out */
         if (status != PFD_OK) return status;
         if (n < 1 || n > wanted - *got) {
-            return pfd_dataset_fail_count(inner, n, wanted - *got, err);
+            return pfd_dataset_fail_count(n, wanted - *got, err);
         }
         *got += n;
     }
@@ -132,9 +132,9 @@ static pfd_status fill_by_wrapping(batch *self, int64_t got, pfd_scratch *scratc
         if (status < 0) return status;
         if (got == before) {
             return pfd_fail(err, PFD_IO,
-                            "%s gave no records in epoch %" PRId64 ", after giving some in epoch %"
+                            "next() gave no records in epoch %" PRId64 ", after giving some in epoch %"
                             PRId64 "; a dataset has the same records in every epoch",
-                            self->base.inner->methods->name, epoch, self->base.epoch);
+                            epoch, self->base.epoch);
         }
     }
     for (int64_t i = first; i < got; i++) out[i].filler = 1;

@@ -108,10 +108,10 @@ pfd_status pfd_dataset_check_room(const pfd_dataset *ds, int64_t max, int64_t ro
                     ds->methods->name, max, rows);
 }
 
-pfd_status pfd_dataset_fail_count(const pfd_dataset *ds, int64_t n, int64_t max, pfd_error *err)
+pfd_status pfd_dataset_fail_count(int64_t n, int64_t max, pfd_error *err)
 {
     return pfd_fail(err, PFD_INTERNAL,
-                    "%s: next() gave %" PRId64 " records; it must give 1 to %" PRId64
+                    "next() gave %" PRId64 " records; it must give 1 to %" PRId64
                     " or return PFD_END",
-                    ds->methods->name, n, max);
+                    n, max);
 }

@@ -37,7 +37,7 @@ pfd_status pfd_record_feed_peek(pfd_record_feed *feed, const pfd_record **record
         if (status < 0) err->row = -1; /* a row of this feed means nothing to the caller */
         if (status != PFD_OK) return status;
         if (n < 1 || n > PFD_RECORDS_PER_FEED) {
-            return pfd_dataset_fail_count(feed->inner, n, PFD_RECORDS_PER_FEED, err);
+            return pfd_dataset_fail_count(n, PFD_RECORDS_PER_FEED, err);
         }
         feed->count = n;
     }

@@ -331,6 +331,10 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
     reader->num_records = -1;
     if (!pfd_dataset_is_random_access(reader->chain)) return PFD_OK;
     reader->num_records = reader->chain->methods->size(reader->chain);
+    if (reader->num_records < 0)
+        return pfd_fail(err, PFD_INTERNAL,
+                        "size() returned %" PRId64 "; it must return the number of records, from 0",
+                        reader->num_records);
     if (reader->num_records == 0)
         return pfd_fail(err, PFD_CORRUPT_DATA,
                         "there is not one record in %" PRId64 " files of %" PRId64

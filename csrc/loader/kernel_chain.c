@@ -5,7 +5,9 @@
 #include "dataset/dataset.h"
 #include "loader/ragged_rows.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,7 +85,14 @@ static void set_tensors(const range *at)
 static pfd_status failed(const range *at, int32_t reader, const char *op, pfd_status status,
                          pfd_error *err)
 {
-    if (err->row < 0 || err->row >= at->end - at->begin) err->row = -1;
+    int64_t rows = at->end - at->begin;
+    if (err->row < -1 || err->row >= rows) {
+        size_t used = strlen(err->message);
+        (void)snprintf(err->message + used, sizeof err->message - used,
+                       " (the op named row %" PRId64 " of a range of %" PRId64 " rows)", err->row,
+                       rows);
+        err->row = -1;
+    }
     at->worker->failed_reader = reader;
     const pfd_record *record = err->row < 0 ? NULL : range_records(at, reader) + err->row;
     pfd_data_reader_locate(&at->plan->readers[reader], record, err);
