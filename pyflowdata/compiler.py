@@ -35,6 +35,9 @@ _FLAGS = ("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
 _LIBRARIES = ("-lm",)
 _CACHE_HINT = "set XDG_CACHE_HOME to a folder of this user's own"
 _TEXT_NAME = "plugin"  # of the file that source text is written to
+# Flags with a path, in the same word or the next one, and files that may stand alone.
+_PATH_FLAG = re.compile(r"(-I|-L|-B|-isystem|-iquote|-idirafter|-include|-imacros|--sysroot=)(.*)")
+_FILES = (*_SUFFIXES, ".h", ".o", ".a", ".so")
 
 
 # ---- What to compile ----------------------------------------------------------------------------
@@ -48,23 +51,50 @@ def _is_text(source: str) -> bool:
 def _language_of(path: Path) -> _Language:
     if path.suffix not in _SUFFIXES:
         raise InvalidArgumentError(
-            f"'{path}' ends in '{path.suffix}'; a source ends in one of {', '.join(_SUFFIXES)}"
-            + (", and a library is for load_library()" if path.suffix == ".so" else "")
+            f"'{path}': the path of a source ends in one of {', '.join(_SUFFIXES)}, "
+            + (
+                "and a library is for load_library()"
+                if path.suffix == ".so"
+                else "and source text needs several lines"
+            )
         )
     return _SUFFIXES[path.suffix]
 
 
+def _words(text: str, owner: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as failure:  # a quote or an escape without its end
+        raise InvalidArgumentError(f"{owner} = {shown(text)}: {failure}") from None
+
+
+def _from_here(path: str) -> str:
+    """The compiler works in another folder; what is there, seen from this one, is meant."""
+    return os.path.abspath(path) if path and os.path.exists(path) else path
+
+
 def _flag_list(flags: Sequence[str] | str) -> list[str]:
-    if isinstance(flags, str):
-        return shlex.split(flags)
-    if not all(isinstance(flag, str) for flag in flags):
+    words = _words(flags, "flags") if isinstance(flags, str) else flags
+    if not isinstance(words, (list, tuple)) or not all(
+        isinstance(word, str) and "\0" not in word for word in words
+    ):
         raise InvalidArgumentError(f"flags = {shown(flags)}; it must be a str or a list of str")
-    return list(flags)
+    made: list[str] = []
+    for word in words:
+        behind_flag = bool(made) and _PATH_FLAG.fullmatch(made[-1]) is not None
+        joined = _PATH_FLAG.fullmatch(word)
+        if joined:
+            made.append(joined[1] + _from_here(joined[2]))
+        elif not word.startswith("-") and (behind_flag or word.endswith(_FILES)):
+            made.append(_from_here(word))
+        else:
+            made.append(word)
+    return made
 
 
 def _compiler(language: _Language) -> list[str]:
     """The compiler's command, from the environment or the first that is there."""
-    chosen = shlex.split(os.environ.get(language.variable, ""))
+    chosen = _words(os.environ.get(language.variable, ""), language.variable)
     candidates = (chosen[0],) if chosen else language.compilers
     for name in candidates:
         if shutil.which(name):
@@ -169,11 +199,12 @@ def _build(source: str | Path, language: _Language, flags: list[str], cache: Pat
         command += [file, *flags]
         home = cache / _key(command, folder)
         library = home / f"{name}.so"
-        if not library.is_file():
+        if not _is_whole(library):
             # A debugger finds the source where it will be.
             command.append(f"-fdebug-prefix-map={folder}={home}")
             said = _compile_into(folder, command, library.name)
-            _put_in_place(folder, home)
+            _digest_file(folder / library.name).write_text(_digest(folder / library.name))
+            _put_in_place(folder, library)
             if said.strip():
                 warnings.warn(f"compiling the plugin gave warnings:\n{said.rstrip()}", stacklevel=3)
         return library
@@ -181,13 +212,44 @@ def _build(source: str | Path, language: _Language, flags: list[str], cache: Pat
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _put_in_place(folder: Path, home: Path) -> None:
-    """Moves the folder as a whole; one that another process put there first stays."""
+def _digest_file(library: Path) -> Path:
+    return library.with_suffix(".sha256")
+
+
+def _digest(library: Path) -> str:
+    return hashlib.sha256(library.read_bytes()).hexdigest()
+
+
+def _is_whole(library: Path) -> bool:
+    """Whether it is there, as it was when it was compiled."""
     try:
-        folder.rename(home)
-    except OSError:
-        if not home.is_dir():
-            raise
+        return _digest_file(library).read_text() == _digest(library)
+    except (OSError, ValueError):
+        return False
+
+
+def _put_in_place(folder: Path, library: Path) -> None:
+    """Moves the folder as a whole to where the library is to be; one that another process put
+    there first stays, and what is missing or damaged in it is replaced."""
+    home = library.parent
+    try:
+        try:
+            folder.rename(home)
+        except OSError:
+            if not home.is_dir():
+                raise
+            if _is_whole(library):
+                return
+            # The digest last: until then the library counts as damaged.
+            last = _digest_file(library).name
+            for file in sorted(folder.iterdir(), key=lambda file: file.name == last):
+                file.replace(home / file.name)
+    except OSError as failure:
+        raise FileError(
+            f"the cache of compiled plugins cannot be written: {failure.strerror}; remove this "
+            f"folder, or {_CACHE_HINT}",
+            file=str(home),
+        ) from None
 
 
 def compile(  # noqa: A001  (named after what it does; the built-in one is not used here)
@@ -209,7 +271,7 @@ def compile(  # noqa: A001  (named after what it does; the built-in one is not u
         source_or_path: Path of a .c, .cc, .cpp or .cxx file; or, as a str of several lines, the
             source itself.
         flags: For the compiler, behind the source: `["-DNDEBUG", "-lz"]`, or "-O3 -march=native".
-            Before them stand -std=c11 (C++: -std=c++11) -O2 -g -fPIC -Wall -Wextra.
+            Relative paths are from the current folder.  Before them stand -std=c11 (C++: -std=c++11) -O2 -g -fPIC -Wall -Wextra.
         language: "c" or "c++": what source text is in.  A file's name says it by itself.
 
     Returns:

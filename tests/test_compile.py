@@ -111,6 +111,80 @@ def test_the_cache_is_asked_for_all_that_matters(monkeypatch):
     assert len(paths) == links(ran)
 
 
+def missing(library):
+    library.unlink()
+
+
+def emptied(library):
+    library.write_bytes(b"")
+
+
+def truncated(library):
+    library.write_bytes(library.read_bytes()[:5000])
+
+
+def without_digest(library):
+    library.with_suffix(".sha256").unlink()
+
+
+def flipped(library):
+    content = bytearray(library.read_bytes())
+    content[len(content) // 2] ^= 1
+    library.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [missing, emptied, truncated, without_digest, flipped])
+def test_what_is_damaged_in_the_cache_is_built_again(damage, cache, monkeypatch):
+    """The first one is made in another process: a loaded library must not be written to."""
+    source = named(f"Healed{damage.__name__.title().replace('_', '')}")
+    script = "import sys, pyflowdata; print(pyflowdata.compile(sys.argv[1]).path)"
+    path = Path(
+        subprocess.run(
+            [sys.executable, "-c", script, source], check=True, text=True, capture_output=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        ).stdout.strip()
+    )  # fmt: skip
+    before = path.read_bytes()
+    damage(path)
+    ran = counted(monkeypatch)
+    assert flow.compile(source).path == str(path)
+    assert links(ran) == 1 and path.read_bytes() == before
+    flow.compile(source)
+    assert links(ran) == 1
+    assert [found.name for found in cache.iterdir()] == [path.parent.name]
+
+
+def test_a_file_in_the_place_of_a_cached_folder(cache):
+    source = named("BlockedScale")
+    home = Path(flow.compile(source).path).parent
+    shutil.rmtree(home)
+    home.write_text("in the way")
+    with pytest.raises(flow.FileError, match="cache of compiled plugins cannot be written"):
+        flow.compile(source)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["-Iheaders"], ["-I", "headers"], "-isystem headers", ["-include", "headers/factor.h"]],
+)
+def test_relative_paths_in_flags(flags, tmp_path, monkeypatch):
+    """They are from the folder of the caller, for text and for files."""
+    name = "Relative" + "".join(filter(str.isalpha, "".join(flags)))
+    include = "" if "factor.h" in str(flags) else '#include "factor.h"\n'
+    source = include + named(name).replace('"2", -100', "FACTOR, -100")
+    path = tmp_path / "source" / "my_scale.c"
+    path.parent.mkdir()
+    path.write_text(source)
+    for factor in ("3", "5"):
+        here = tmp_path / f"here{factor}"
+        (here / "headers").mkdir(parents=True)
+        (here / "headers" / "factor.h").write_text(f'#define FACTOR "{factor}"\n')
+        monkeypatch.chdir(here)
+        for given in (source, path):
+            flow.compile(given, flags=flags)
+            assert flow.registry.find_op(name).attr("factor").default == float(factor)
+
+
 def test_the_cache_may_be_removed(cache, monkeypatch):
     first = flow.compile(named("RemovedScale"))
     shutil.rmtree(cache)
@@ -239,17 +313,25 @@ def test_what_is_no_source(value):
         flow.compile(value)
 
 
-def test_wrong_arguments(tmp_path):
+def test_wrong_arguments(tmp_path, monkeypatch):
     with pytest.raises(flow.FileError, match="no such source"):
         flow.compile(tmp_path / "none.c")
-    hints = {"x.so": "load_library", "x.py": r"\.c, \.cc, \.cpp, \.cxx", "": "a source ends in"}
+    hints = {"x.so": "load_library", "x.py": r"\.c, \.cc, \.cpp, \.cxx", "": "a source ends in one of"}
     for name, hint in hints.items():
         with pytest.raises(flow.InvalidArgumentError, match=hint):
             flow.compile(name)
     with pytest.raises(flow.InvalidArgumentError, match="language = 'rust'"):
         flow.compile("a\nb", language="rust")
-    with pytest.raises(flow.InvalidArgumentError, match="list of str"):
-        flow.compile("a\nb", flags=[1])
+    with pytest.raises(flow.InvalidArgumentError, match="'.*/int x;'.*text needs several lines"):
+        flow.compile("int x;")
+    for flags in ([1], None, 3, ["-DA\0"]):
+        with pytest.raises(flow.InvalidArgumentError, match="must be a str or a list of str"):
+            flow.compile("a\nb", flags=flags)
+    with pytest.raises(flow.InvalidArgumentError, match="flags = .*No closing quotation"):
+        flow.compile("a\nb", flags="-DA='x")
+    monkeypatch.setenv("CC", "cc '-O0")
+    with pytest.raises(flow.InvalidArgumentError, match="CC = .*No closing quotation"):
+        flow.compile("a\nb")
 
 
 @pytest.mark.parametrize("variable, language", [("CC", "c"), ("CXX", "c++")])
