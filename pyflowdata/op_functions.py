@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import keyword
 import textwrap
@@ -149,6 +150,12 @@ def _section(title: str, items: list[str]) -> list[str]:
 # ---- Call ---------------------------------------------------------------------------------------
 
 
+def _is_near_name(key: str, names: Sequence[str]) -> bool:
+    """Whether a mistyped `name` is more likely than any attr; C, which has near attrs to tell,
+    does not know of it."""
+    return difflib.get_close_matches(key, [*names, "name"], 1) == ["name"]
+
+
 def _bind(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
     """Arguments by the registry's names.  Unknown ones stay: C refuses them, with near names."""
     positional = positional_names(op)
@@ -163,6 +170,10 @@ def _bind(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[
     registry_names = {python_name(name): name for name in names}
     for key, value in kwargs.items():
         name = registry_names.get(key, key)
+        if name not in names and _is_near_name(key, names):
+            raise InvalidArgumentError(
+                f"unknown attr '{key}'; did you mean 'name'? It names the node", op=op.name
+            )
         if name in given:
             raise InvalidArgumentError(f"'{key}' was given twice", op=op.name)
         given[name] = value

@@ -172,6 +172,8 @@ def _checked_register(
         described, compute = compiled(function, inputs, outputs, per)
     if described is None:
         described = describe(function, inputs, outputs)
+    if not name and name_of(function) == "<lambda>":
+        raise InvalidArgumentError("a lambda has no name that an op can have; give one by name=")
     op = PythonOp(name or _op_name(function), described, per, compute)
     with _lock:
         former = _ops.get(op.name)

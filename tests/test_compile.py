@@ -316,7 +316,7 @@ def test_what_is_no_source(value):
 def test_wrong_arguments(tmp_path, monkeypatch):
     with pytest.raises(flow.FileError, match="no such source"):
         flow.compile(tmp_path / "none.c")
-    hints = {"x.so": "load_library", "x.py": r"\.c, \.cc, \.cpp, \.cxx", "": "a source ends in one of"}
+    hints = {"x.so": "load_library", "x.py": r"\.c, \.cc, \.cpp, \.cxx", "": "a source ends in"}
     for name, hint in hints.items():
         with pytest.raises(flow.InvalidArgumentError, match=hint):
             flow.compile(name)

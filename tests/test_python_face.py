@@ -313,3 +313,9 @@ def test_zip():
         flow.DataLoader(rows(), short)
     with flow.DataLoader(rows(), short, zip="shortest") as opened:
         assert len(opened) == len(list(opened)) == 3
+
+
+@pytest.mark.parametrize("key", ["nme", "nane", "names"])
+def test_a_mistyped_name_of_a_node(key):
+    with pytest.raises(flow.InvalidArgumentError, match=f"'{key}'; did you mean 'name'"):
+        flow.MiniReader("data", **{key: "r"})

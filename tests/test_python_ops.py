@@ -962,3 +962,10 @@ def test_what_of_numba_cannot_be_an_op(numba):
     refuse_numba("parallel=True", lambda x, out: None, x, parallel=True)
     refuse_numba("returns array", lambda x, out: x, x)
     refuse_numba("attr 'a' is of", lambda x, out, a="b": None, x)
+
+
+def test_a_lambda_needs_a_name():
+    with pytest.raises(flow.InvalidArgumentError, match="a lambda has no name.* by name="):
+        flow.register_decoder(lambda x: x, outputs={"out": lambda x: x})
+    named = flow.register_decoder(lambda x: x, outputs={"out": lambda x: x}, name="NamedLambda")
+    assert named is not None and flow.ops.NamedLambda is not None

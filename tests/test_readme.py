@@ -50,7 +50,8 @@ def test_own_reader(tmp_path):
 
 
 PAGES = """README.md CONTRIBUTING.md docs/torch.md docs/python-ops.md docs/plugins.md
-    docs/custom-reader.md docs/port-pytorch-dataset.md docs/port-oneflow-loader.md""".split()
+    docs/custom-reader.md docs/port-pytorch-dataset.md docs/port-oneflow-loader.md
+    docs/distributed.md docs/indexes.md""".split()
 
 
 @pytest.mark.parametrize("page", PAGES)
