@@ -133,7 +133,8 @@ static pfd_status fill_by_wrapping(batch *self, int64_t got, pfd_scratch *scratc
         if (got == before) {
             return pfd_fail(err, PFD_IO,
                             "next() gave no records in epoch %" PRId64
-                            ", after giving some in epoch %" PRId64 "; a dataset has the same records in every epoch",
+                            ", after giving some in epoch %" PRId64
+                            "; a dataset has the same records in every epoch",
                             epoch, self->base.epoch);
         }
     }
