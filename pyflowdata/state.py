@@ -174,7 +174,10 @@ def _check_of(described: Mapping[str, Any]) -> str:
         facts[name] = {key: value for key, value in reader.items() if key != "seed"}
         if not isinstance(reader["spec"], str):
             facts[name]["spec"] = dict(reader["spec"])
-    return _hash(json.dumps(facts, sort_keys=True), 10)
+    try:
+        return _hash(json.dumps(facts, sort_keys=True), 10)
+    except (TypeError, ValueError):
+        raise _malformed("'readers' holds something that is not of JSON") from None
 
 
 def _names(names: Sequence[str]) -> str:

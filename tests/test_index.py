@@ -313,6 +313,23 @@ def test_cut_short_while_it_is_used(large, cache):
     assert index_of(large, index_dir=cache, **SHUFFLED).is_new
 
 
+@pytest.mark.parametrize("cut", [0, 64, 1000])
+@pytest.mark.parametrize("shuffle", ["none", "global", "window"])
+def test_a_small_index_cut_short_while_it_is_used_does_no_harm(tmp_path, cache, shuffle, cut):
+    (tmp_path / "part-0").write_text("".join(f"{i},{i}\n" for i in range(20_000)))
+    loaders = [
+        flow.DataLoader(
+            flow.MiniReader(str(tmp_path), batch_size=500, shuffle=shuffle, seed=1, index_dir=cache)
+        )
+        for _ in range(2)
+    ]
+    for file in Path(cache).iterdir():
+        os.truncate(file, cut)
+    for loader in loaders:
+        with loader:
+            assert sorted(x for batch in loader for x in batch[:, 0]) == list(range(20_000))
+
+
 # ---- Several processes -------------------------------------------------------------------------
 
 

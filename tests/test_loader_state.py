@@ -52,6 +52,14 @@ def test_state_of_many_readers_names_those_that_differ():
             one.load_state_dict({**state, "readers": mixed})
 
 
+@pytest.mark.parametrize("key, value", [("extra", b"x"), (1, "1"), ("extra", {1, 2})])
+def test_what_json_does_not_have_is_malformed(loader, key, value):
+    state = loader.state_dict()
+    next(iter(state["readers"].values()))[key] = value
+    with pytest.raises(flow.InvalidArgumentError, match="malformed"):
+        loader.load_state_dict(state)
+
+
 def test_names_in_a_state_are_unique():
     names = ["MiniReader_2", "MiniReader_2#2", None, "MiniReader_2#3"]
     with flow.DataLoader([rows(name=name, seed=n) for n, name in enumerate(names)]) as opened:

@@ -218,7 +218,7 @@ static int64_t num_records(void *source)
 static pfd_status fail_lost(const frames *self, const pfd_file *file, int64_t offset,
                             pfd_error *err)
 {
-    PFD_TRY(pfd_index_image_check(self->image, err));
+    PFD_TRY(pfd_index_image_check_disk(self->image, err));
     return pfd_fail_at(err, file, offset, PFD_IO,
                        "the file changed while open: a record found at open is not there");
 }

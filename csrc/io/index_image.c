@@ -18,6 +18,8 @@ static const char magic[8] = "pfdindex";
 
 enum { format_version = 1, byte_order = 0x01020304, huge_page = 2 * 1024 * 1024 };
 
+enum { most_read = 64 * 1024 /* bytes of an index that is read, not mapped */ };
+
 /* Entries are summed by blocks of this size.  All are compared at load while they are few enough,
  * else as many, spread over the table. */
 enum { sum_block = 4 * 1024 * 1024, most_compared = 64 };
@@ -45,20 +47,21 @@ static layout lay_out(int64_t num_files, int64_t num_entries)
 
 static void point_into(pfd_index_image *image, uint8_t *memory, const layout *at)
 {
+    image->memory = memory;
     image->header = (void *)memory;
     image->files = (void *)(memory + at->files_at);
     image->entries = memory + at->entries_at;
-    image->mapped_bytes = at->total;
+    image->bytes = at->total;
 }
 
 static uint64_t *sums_of(const pfd_index_image *image, const layout *at)
 {
-    return (void *)((uint8_t *)image->header + at->sums_at);
+    return (void *)((uint8_t *)image->memory + at->sums_at);
 }
 
 int64_t pfd_index_image_bytes(const pfd_index_image *image)
 {
-    return image->mapped_bytes;
+    return image->bytes;
 }
 
 /* ---- In memory ------------------------------------------------------------------------------- */
@@ -88,7 +91,8 @@ void pfd_index_image_free(pfd_index_image *image)
 {
     if (!image) return;
     pfd_sigbus_guard_remove(image->region);
-    if (image->header) munmap(image->header, (size_t)image->mapped_bytes);
+    if (image->memory) munmap(image->memory, (size_t)image->bytes);
+    free(image->front);
     free(image->path);
     free(image);
 }
@@ -154,9 +158,8 @@ static int sum_entries(const pfd_index_image *image, const layout *at, int32_t c
 
 static uint64_t body_hash(const pfd_index_image *image, const layout *at)
 {
-    const uint8_t *memory = (const void *)image->header;
-    uint64_t files = sum_of(memory + at->files_at, at->entries_at - at->files_at);
-    return pfd_hash_word(files, sum_of(memory + at->sums_at, at->total - at->sums_at));
+    uint64_t files = sum_of(image->files, at->entries_at - at->files_at);
+    return pfd_hash_word(files, sum_of(sums_of(image, at), at->total - at->sums_at));
 }
 
 static uint64_t header_hash(const pfd_index_header *header)
@@ -178,7 +181,7 @@ int pfd_index_image_write(pfd_index_image *image, const pfd_index_key *key, int3
     (void)sum_entries(image, &at, 0, num_threads);
     header->body_hash = body_hash(image, &at);
     header->header_hash = header_hash(header);
-    const uint8_t *memory = (const void *)header;
+    const uint8_t *memory = image->memory;
     for (int64_t done = 0; done < at.total;) {
         ssize_t n = write(fd, memory + done, (size_t)(at.total - done));
         if (n < 0 && errno == EINTR) continue;
@@ -216,6 +219,37 @@ static int is_body_right(const pfd_index_image *image, const layout *at, int32_t
     return sum_entries(image, at, 1, num_threads) && !image->fault;
 }
 
+/* Takes what is looked at without bounds out of the file's reach. */
+static int keep_front(pfd_index_image *image, const layout *at)
+{
+    image->front = malloc((size_t)at->entries_at);
+    if (!image->front) return 0;
+    memcpy(image->front, image->memory, (size_t)at->entries_at);
+    image->header = image->front;
+    image->files = (void *)((uint8_t *)image->front + at->files_at);
+    return 1;
+}
+
+/* Small ones are read: there is little to share. */
+static pfd_index_image *read_image(int fd, const char *path, const pfd_index_header *header)
+{
+    pfd_error err;
+    pfd_index_image *image;
+    if (pfd_index_image_create(header->kind, header->num_files, header->num_entries, &image,
+                               &err) != PFD_OK)
+        return NULL;
+    image->path = strdup(path);
+    int64_t done = 0;
+    ssize_t got = 1;
+    while (image->path && done < image->bytes && got > 0) {
+        got = pread(fd, (uint8_t *)image->memory + done, (size_t)(image->bytes - done), done);
+        done += got;
+    }
+    if (image->path && done == image->bytes) return image;
+    pfd_index_image_free(image);
+    return NULL;
+}
+
 static pfd_index_image *map_image(int fd, const char *path, const pfd_index_header *header)
 {
     layout at = lay_out(header->num_files, header->num_entries);
@@ -246,11 +280,15 @@ static pfd_index_image *load_open_file(int fd, const char *path, int32_t kind, i
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
     if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header) return NULL;
     if (!is_header_right(&header, st.st_size, kind, num_files, key)) return NULL;
-    pfd_index_image *image = map_image(fd, path, &header);
-    if (!image) return NULL;
     layout at = lay_out(num_files, header.num_entries);
+    int is_small = at.total <= most_read;
+    pfd_index_image *image = (is_small ? read_image : map_image)(fd, path, &header);
+    if (!image) return NULL;
+    image->device = st.st_dev;
+    image->inode = st.st_ino;
     int same = memcmp(image->header, &header, sizeof header) == 0;
-    if (same && is_body_right(image, &at, num_threads)) return image;
+    if (same && (is_small || keep_front(image, &at)) && is_body_right(image, &at, num_threads))
+        return image;
     pfd_index_image_free(image);
     return NULL;
 }
@@ -267,10 +305,23 @@ pfd_index_image *pfd_index_image_load(const char *path, int32_t kind, int64_t nu
     return image;
 }
 
-pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err)
+static pfd_status fail_cut(const pfd_index_image *image, pfd_error *err)
 {
-    if (!image->fault) return PFD_OK;
     return pfd_fail_file(err, image->path,
                          "this file of the index cache was cut short while it was in use; open the "
                          "loader again, which builds the index anew");
+}
+
+pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err)
+{
+    return image->fault ? fail_cut(image, err) : PFD_OK;
+}
+
+pfd_status pfd_index_image_check_disk(const pfd_index_image *image, pfd_error *err)
+{
+    struct stat st;
+    PFD_TRY(pfd_index_image_check(image, err));
+    if (!image->region || stat(image->path, &st) != 0) return PFD_OK;
+    int is_same = st.st_dev == image->device && st.st_ino == image->inode;
+    return is_same && st.st_size < image->bytes ? fail_cut(image, err) : PFD_OK;
 }

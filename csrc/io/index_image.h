@@ -44,12 +44,15 @@ typedef struct pfd_index_header {
 } pfd_index_header;
 
 typedef struct pfd_index_image {
-    pfd_index_header *header;
-    pfd_index_file *files; /* num_files + 1 */
-    void *entries;
-    int64_t mapped_bytes;
-    char *path;   /* of the file that is mapped; NULL: private memory */
-    void *region; /* guarded, while mapped */
+    pfd_index_header *header; /* of a mapped image, header and files are private copies: what */
+    pfd_index_file *files;    /* decides about places in memory cannot be changed by others */
+    void *entries;            /* files has num_files + 1 */
+    int64_t bytes;
+    void *memory;             /* of all of it, mapped */
+    void *front;              /* the private copies; NULL: in memory */
+    char *path;               /* of the file it is from; NULL: built here */
+    uint64_t device, inode;   /* of that file */
+    void *region;             /* guarded, while a file is mapped */
     _Atomic int64_t fault;
 } pfd_index_image;
 
@@ -69,6 +72,8 @@ int pfd_index_image_write(pfd_index_image *image, const pfd_index_key *key, int3
 pfd_index_image *pfd_index_image_load(const char *path, int32_t kind, int64_t num_files,
                                       const pfd_index_key *key, int32_t num_threads);
 
-/* PFD_IO once a mapped image was found cut short. */
+/* PFD_IO once a mapped image was found cut short; cheap. */
 pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err);
+/* The same with a look at the disk, for where something is not as the index says. */
+pfd_status pfd_index_image_check_disk(const pfd_index_image *image, pfd_error *err);
 #endif

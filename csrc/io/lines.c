@@ -113,7 +113,7 @@ static pfd_status fail_outside(const lines *self, const int64_t *positions, int6
 static pfd_status fail_lost(const lines *self, int64_t position, int64_t row, pfd_error *err)
 {
     int64_t file = pfd_index_file_of(self->places, self->num_files, position);
-    PFD_TRY(pfd_index_image_check(self->image, err));
+    PFD_TRY(pfd_index_image_check_disk(self->image, err));
     pfd_fail(err, PFD_IO,
              "the file changed while open: record %" PRId64 " of it, found at open, is not there",
              position - self->places[file].first_record);
