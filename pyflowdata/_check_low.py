@@ -150,7 +150,7 @@ class Checks:
         return None
 
     def _seek(self, base: Run, k: int, seen: int, **options: int) -> None:
-        run = self.kit.run(order=STREAM, range=3, seek=k, **options)
+        run = self.kit.run(doing="", silent=False, order=STREAM, range=3, seek=k, **options)
         if np.array_equal(run.records[k:seen], base.records[k:seen]) and run.is_whole:
             return
         if run.num_records == seen and seen == MOST_RECORDS:

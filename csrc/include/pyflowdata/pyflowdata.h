@@ -274,7 +274,7 @@ typedef struct pfd_kit_options {
     uint64_t *rows;             /* the same of all outputs of the op in this row */
     int64_t capacity;           /* of the two */
     int64_t epoch;              /* that seek() is given, >= 0 */
-    int64_t seek_from;          /* PFD_KIT_STREAM with seek > 0: read a record here before; 0: none */
+    int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
 } pfd_kit_options;
 
 /* One fault of an op. */
