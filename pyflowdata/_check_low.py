@@ -17,7 +17,8 @@ from .errors import Error
 Tell = Callable[[str, str], None]  # a finding's id and text
 
 _MOST_FAILURES = 40  # calls of which each is made to fail
-_LEAK_ROUNDS = 66
+_LEAK_ROUNDS = 65
+_LEAK_REPEATS = 3
 _LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
 
 
@@ -121,9 +122,35 @@ class Checks:
         for k in sorted({1, 2, 3, seen // 2, seen - 1}):
             if 0 < k < seen:
                 self._seek(base, k, seen)
+                self._seek(base, k, seen, seek_from=seen - 1)
+        self._later_epoch(base, seen)
 
-    def _seek(self, base: Run, k: int, seen: int) -> None:
-        run = self.kit.run(order=STREAM, range=3, seek=k)
+    def _later_epoch(self, base: Run, seen: int) -> None:
+        """An epoch may have an order and records of its own, but none that is only missing."""
+        later = self.kit.run(order=STREAM, range=16, epoch=1)
+        if not later.is_whole:
+            return self._tell(
+                "epoch-differs",
+                f"after seek() to epoch 1, {later.function} fails: {later.status}, "
+                f"{later.message}; every epoch must be readable",
+            )
+        known = set(base.records[base.records != 0].tolist())
+        found = set(later.records[later.records != 0].tolist())
+        if found < known and seen < MOST_RECORDS:
+            self._tell(
+                "epoch-differs",
+                f"after seek() to epoch 1, next() yields {later.num_records} records, and none "
+                f"that epoch 0, of {base.num_records}, does not have: a later epoch must not leave "
+                "records out; seek() to position 0 is the first record of any epoch",
+            )
+        count = int(np.count_nonzero(later.records))
+        for k in sorted({1, count // 2, count - 1}):
+            if 0 < k < count:
+                self._seek(later, k, count, epoch=1)
+        return None
+
+    def _seek(self, base: Run, k: int, seen: int, **options: int) -> None:
+        run = self.kit.run(doing="", silent=False, order=STREAM, range=3, seek=k, **options)
         if np.array_equal(run.records[k:seen], base.records[k:seen]) and run.is_whole:
             return
         if run.num_records == seen and seen == MOST_RECORDS:
@@ -181,7 +208,7 @@ class Checks:
     def _fail(self, base: Run, what: str, expected: str, doing: str, **options: int) -> None:
         run = self.base(doing=f"{doing} failing", rounds=6, silent=True, **options)
         if any(id.startswith("leaks-") for id, _ in run.found):  # to be sure, over more rounds
-            run = self.base(doing=f"{doing} failing", rounds=_LEAK_ROUNDS, silent=True, **options)
+            run = self._grows(doing=f"{doing} failing", **options)
         for id, text in run.found:
             self._tell(id, text)
         if not run.injected or (run.is_whole and run.equals(base)):
@@ -216,9 +243,19 @@ class Checks:
 
     # ---- Leaks ----------------------------------------------------------------------------------
 
+    def _grows(self, *, doing: str = "", **options: int) -> Run:
+        """A silent run over many rounds; a leak that it has found was there each time."""
+        for _ in range(_LEAK_REPEATS):
+            run = self.base(doing=doing, silent=True, rounds=_LEAK_ROUNDS, **options)
+            if not any(id.startswith("leaks-") for id, _ in run.found):
+                break
+        return run
+
     def leaks(self) -> str:
         """Memory and descriptors over many rounds."""
-        self.kit.run(order=FORWARD, range=self._range(), rounds=_LEAK_ROUNDS, most_records=64)
+        run = self._grows(most_records=64)
+        for id, text in run.found:
+            self._tell(id, text)
         return f"{_LEAK_ROUNDS} times opened and closed"
 
     # ---- Damage ---------------------------------------------------------------------------------

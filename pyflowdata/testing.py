@@ -136,6 +136,11 @@ def _run_native(
             report.add(finding, ignore)
 
 
+def _without_thread_caches(tunables: str) -> str:
+    """Settings of the C library under which memory counts as free once it is freed."""
+    return ":".join(filter(None, [tunables, "glibc.malloc.tcache_count=0"]))
+
+
 def _ask(job: Job) -> list[dict[str, Any]]:
     """What the checking process says of a job."""
     package = str(Path(__file__).resolve().parent.parent)
@@ -149,6 +154,7 @@ def _ask(job: Job) -> list[dict[str, Any]]:
             **{name: value for name, value in os.environ.items() if name != PLUGINS_VARIABLE},
             "PYTHONPATH": paths,
             "OPENBLAS_NUM_THREADS": "1",
+            "GLIBC_TUNABLES": _without_thread_caches(os.environ.get("GLIBC_TUNABLES", "")),
         },
         check=False,
     )

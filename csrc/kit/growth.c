@@ -50,21 +50,32 @@ pfd_kit_usage pfd_kit_usage_now(void)
     return (pfd_kit_usage){heap_in_use(), address_space(), open_descriptors()};
 }
 
-/* Per round, where both halves grew; 0: not. */
-static int64_t growth(int64_t first, int64_t second, int64_t third, int64_t rounds)
+/* Per round, where each part grew by about as much as the others; 0: not so.  What caches, also
+ * those of malloc(), take and give back comes and goes. */
+static int64_t growth(const int64_t *used, int32_t n, int64_t rounds)
 {
-    int64_t least = rounds; /* a byte a round */
-    if (first < 0 || second - first < least || third - second < least) return 0;
-    return (third - first) / (2 * rounds);
+    int64_t least = INT64_MAX, most = 0;
+    for (int32_t i = 1; i < n; i++) {
+        int64_t grown = used[i] - used[i - 1];
+        if (used[i - 1] < 0 || grown < rounds) return 0; /* a byte a round */
+        if (grown < least) least = grown;
+        if (grown > most) most = grown;
+    }
+    return n > 3 && most > least + least / 2 ? 0 : least / rounds;
 }
 
-void pfd_kit_usage_compare(pfd_kit_run_state *run, const pfd_kit_usage *usages, int64_t rounds)
+void pfd_kit_usage_compare(pfd_kit_run_state *run, const pfd_kit_usage *usages, int32_t n,
+                           int64_t rounds)
 {
-    const pfd_kit_usage *a = &usages[0], *b = &usages[1], *c = &usages[2];
     const char *when = run->result->status == PFD_OK ? "" : " that failed";
-    int64_t files = growth(a->descriptors, b->descriptors, c->descriptors, rounds);
-    int64_t heap = growth(a->heap, b->heap, c->heap, rounds);
-    int64_t mapped = growth(a->mapped, b->mapped, c->mapped, rounds);
+    int64_t in_heap[PFD_KIT_USAGES], in_map[PFD_KIT_USAGES], in_table[PFD_KIT_USAGES];
+    for (int32_t i = 0; i < n; i++) {
+        in_heap[i] = usages[i].heap;
+        in_map[i] = usages[i].mapped;
+        in_table[i] = usages[i].descriptors;
+    }
+    int64_t files = growth(in_table, n, rounds), heap = growth(in_heap, n, rounds);
+    int64_t mapped = growth(in_map, n, rounds);
     if (files)
         pfd_kit_report(run, "leaks-descriptors",
                        "each round of opening, reading and closing%s left %" PRId64

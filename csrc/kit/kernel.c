@@ -186,13 +186,14 @@ static pfd_status attempt_run(pfd_kit_call *call, attempt *a, pfd_error *err)
         .scratch = a->scratch.scratch,
         .random_key = pfd_hash_word(1, (uint64_t)call->run->options->seed),
     };
+    PFD_TRY(pfd_kit_try_group(call, a->records, a->n, err));
     pfd_error_init(err);
     call->second = a->second;
     pfd_kit_enter(call, "compute()", &a->scratch);
     pfd_status status = pfd_kit_leave(call, op->compute(&args, err), err);
     call->second = 0;
     check_around_outputs(call, a);
-    if (status == PFD_CORRUPT_DATA && (err->row < 0 || err->row >= a->n) && a->n > 1)
+    if (status == PFD_CORRUPT_DATA && (err->row >= a->n || (err->row < 0 && a->n > 1)))
         pfd_kit_report(call->run, "no-row",
                        "compute() failed with PFD_CORRUPT_DATA and err->row = %" PRId64
                        " of %" PRId64

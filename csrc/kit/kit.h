@@ -97,6 +97,7 @@ pfd_status pfd_kit_source_at(pfd_kit_call *call, const pfd_kit_source *source,
 pfd_status pfd_kit_source_next(pfd_kit_call *call, const pfd_kit_source *source, int64_t most,
                                pfd_kit_scratch *scratch, pfd_record *out, int64_t *n,
                                pfd_error *err);
+/* In the epoch that the options say. */
 pfd_status pfd_kit_source_seek(pfd_kit_call *call, const pfd_kit_source *source, int64_t position,
                                pfd_error *err);
 /* Touches every byte, and hashes it with the record's place; never 0 or 1. */
@@ -120,6 +121,15 @@ pfd_status pfd_kit_compute_with(pfd_kit_call *call, const pfd_tensor *const *inp
                                 const pfd_record *records, int64_t n, uint64_t *hashes,
                                 pfd_error *err);
 
+/* optional.c: functions that an op need not have; called where they are there.  group() is asked
+ * twice for each record, whose bytes are guarded; err->row is the one that failed. */
+pfd_status pfd_kit_try_group(pfd_kit_call *call, const pfd_record *records, int64_t n,
+                             pfd_error *err);
+void pfd_kit_try_describe(pfd_kit_call *call, const pfd_kit_source *source,
+                          const pfd_record *record);
+void pfd_kit_try_places(pfd_kit_call *call, const pfd_kit_source *source, const int64_t *ordinals,
+                        int64_t n);
+
 /* types.c: offers infer() inputs of many types, and computes made-up rows of what it accepts. */
 pfd_status pfd_kit_try_types(pfd_kit_run_state *run, pfd_error *err);
 
@@ -130,6 +140,8 @@ typedef struct pfd_kit_usage {
     int64_t descriptors; /* open; -1: cannot be told */
 } pfd_kit_usage;
 pfd_kit_usage pfd_kit_usage_now(void);
-/* Reports what grew from the first to the second and on to the third, which are `rounds` apart. */
-void pfd_kit_usage_compare(pfd_kit_run_state *run, const pfd_kit_usage *usages, int64_t rounds);
+#define PFD_KIT_USAGES 5
+/* Reports what grew steadily over `n` usages, which are `rounds` apart. */
+void pfd_kit_usage_compare(pfd_kit_run_state *run, const pfd_kit_usage *usages, int32_t n,
+                           int64_t rounds);
 #endif

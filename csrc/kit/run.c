@@ -34,6 +34,8 @@ static pfd_status check_options(const pfd_kit_options *o, pfd_error *err)
         wrong = "most_records";
     else if (o->num_threads < 1 || o->num_threads > 64)
         wrong = "num_threads";
+    else if (o->epoch < 0 || o->seek_from < 0)
+        wrong = "epoch or seek_from";
     else if (o->rounds < 1)
         wrong = "rounds";
     else if (o->capacity < 0 || (o->capacity > 0 && (!o->records || !o->rows)))
@@ -171,12 +173,14 @@ static pfd_status run_round(pfd_kit_run_state *run, const pfd_kit_hashes *hashes
 static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashes, pfd_error *err)
 {
     /* The first rounds fill caches, also those of malloc(). */
-    int32_t rounds = run->options->rounds, half = rounds >= 6 ? rounds / 3 : 0;
-    pfd_kit_usage usages[3];
+    int32_t rounds = run->options->rounds, last = rounds >= 20 ? PFD_KIT_USAGES - 1 : 2;
+    int32_t part = rounds >= 6 ? rounds / (last + 1) : 0;
+    pfd_kit_usage usages[PFD_KIT_USAGES];
     pfd_status status = PFD_OK;
     for (int32_t i = 0; i < rounds && status == PFD_OK; i++) {
-        if (half && i == rounds - 2 * half) usages[0] = pfd_kit_usage_now();
-        if (half && i == rounds - half) usages[1] = pfd_kit_usage_now();
+        int32_t left = rounds - i;
+        if (part && left % part == 0 && left / part <= last)
+            usages[last - left / part] = pfd_kit_usage_now();
         if (i == 1 && run->options->watch_globals && run->options->num_threads == 1)
             pfd_kit_globals_open(run);
         run->round = i;
@@ -185,9 +189,9 @@ static pfd_status run_rounds(pfd_kit_run_state *run, const pfd_kit_hashes *hashe
         run->result->num_reads = atomic_load(&run->num_reads);
         run->result->num_allocs = atomic_load(&run->num_allocs);
     }
-    if (half && status == PFD_OK) {
-        usages[2] = pfd_kit_usage_now();
-        pfd_kit_usage_compare(run, usages, half);
+    if (part && status == PFD_OK) {
+        usages[last] = pfd_kit_usage_now();
+        pfd_kit_usage_compare(run, usages, last + 1, part);
     }
     pfd_kit_globals_close();
     return status;

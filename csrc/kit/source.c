@@ -169,7 +169,11 @@ static pfd_status checked_at(pfd_kit_call *call, const pfd_kit_source *source,
     pfd_status status = pfd_kit_leave(
         call, source->methods.at(source->self, copy, n, scratch->scratch, records, err), err);
     if (status == PFD_OK) status = check_records(call, source, "at()", records, ordinals, n, err);
-    if (status == PFD_OK) memcpy(out, records, (size_t)bytes);
+    if (status == PFD_OK) {
+        memcpy(out, records, (size_t)bytes);
+        pfd_kit_try_describe(call, source, &records[0]);
+        pfd_kit_try_places(call, source, copy, n);
+    }
     pfd_guard_release(asked);
     pfd_guard_release(found);
     return status;
@@ -214,7 +218,10 @@ static pfd_status checked_next(pfd_kit_call *call, const pfd_kit_source *source,
         status = pfd_fail(err, PFD_INTERNAL, "a wrong number of records");
     }
     if (status == PFD_OK) status = check_records(call, source, "next()", records, NULL, *n, err);
-    if (status == PFD_OK) memcpy(out, records, (size_t)*n * sizeof *out);
+    if (status == PFD_OK) {
+        memcpy(out, records, (size_t)*n * sizeof *out);
+        pfd_kit_try_describe(call, source, &records[0]);
+    }
     pfd_guard_release(found);
     return status;
 }
@@ -236,7 +243,8 @@ pfd_status pfd_kit_source_seek(pfd_kit_call *call, const pfd_kit_source *source,
     if (!pfd_kit_scratch_open(&scratch)) return pfd_fail_memory(err, 0, "a scratch");
     pfd_error_init(err);
     pfd_kit_enter(call, "seek()", &scratch);
-    pfd_status status = source->methods.seek(source->self, 0, position, scratch.scratch, err);
+    pfd_status status = source->methods.seek(source->self, call->run->options->epoch, position,
+                                             scratch.scratch, err);
     status = pfd_kit_leave(call, status, err);
     pfd_kit_scratch_reset(&scratch, call->run, "seek()");
     pfd_kit_scratch_close(&scratch);

@@ -87,7 +87,19 @@ static pfd_status compute_rows(pfd_kit_visit *visit, const pfd_record *records,
 static pfd_status compute_singly(pfd_kit_visit *visit, const pfd_record *records,
                                  const int64_t *indices, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) PFD_TRY(compute_rows(visit, records + i, indices + i, 1));
+    const uint64_t *row = visit->found + visit->call.run->options->range;
+    int64_t named = visit->err.row;
+    int32_t whole = (visit->call.run->node->op->op->flags & PFD_WHOLE_BATCH) != 0;
+    for (int64_t i = 0; i < n; i++) {
+        PFD_TRY(compute_rows(visit, records + i, indices + i, 1));
+        if (i == named && *row != 1 && !whole && !visit->call.run->injected)
+            pfd_kit_report(visit->call.run, "row-wrong",
+                           "%s failed with PFD_CORRUPT_DATA and err->row = %" PRId64 " of %" PRId64
+                           " rows (record %" PRId64
+                           "), and that record alone can be computed: err->row counts from 0 in "
+                           "the call's rows, not in the dataset",
+                           visit->call.function, named, n, records[i].ordinal);
+    }
     return PFD_OK;
 }
 
@@ -210,11 +222,23 @@ static pfd_status seek_behind(pfd_kit_visit *visit, int64_t *position, int64_t *
     return status == PFD_CORRUPT_DATA ? PFD_END : status; /* nothing can be reached behind it */
 }
 
+/* Leaves the source behind this record. */
+static pfd_status read_at(pfd_kit_visit *visit, int64_t position)
+{
+    int64_t n;
+    PFD_TRY(pfd_kit_source_seek(&visit->call, visit->source, position, &visit->err));
+    pfd_status status = pfd_kit_source_next(&visit->call, visit->source, 1, &visit->scratch,
+                                            visit->records, &n, &visit->err);
+    pfd_kit_scratch_reset(&visit->scratch, visit->call.run, "next()");
+    return status == PFD_END ? PFD_OK : status;
+}
+
 pfd_status pfd_kit_visit_stream(pfd_kit_visit *visit, int64_t *yielded)
 {
     const pfd_kit_options *options = visit->call.run->options;
     int64_t position = options->seek > 0 ? options->seek : 0, failures = 0, n;
     *yielded = 0;
+    if (options->seek > 0 && options->seek_from > 0) PFD_TRY(read_at(visit, options->seek_from));
     if (options->seek >= 0)
         PFD_TRY(pfd_kit_source_seek(&visit->call, visit->source, position, &visit->err));
     while (position < options->most_records) {

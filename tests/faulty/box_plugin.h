@@ -20,6 +20,9 @@
 #ifndef BOX_COMPUTE
 #define BOX_COMPUTE box_compute
 #endif
+#ifndef BOX_GROUP
+#define BOX_GROUP NULL
+#endif
 #ifndef BOX_OP_SIZE
 #define BOX_OP_SIZE sizeof(pfd_op)
 #endif
@@ -67,7 +70,7 @@ static const pfd_op box_op = {
     .name = "BoxReader",     .doc = "Reads box files.",
     .outputs = box_outputs,  .num_outputs = PFD_COUNT(box_outputs),
     .infer = box_infer,      .open = BOX_OPEN,
-    .compute = BOX_COMPUTE,
+    .compute = BOX_COMPUTE,  .group = BOX_GROUP,
 };
 
 PFD_PLUGIN("box", "1.0", &box_op)

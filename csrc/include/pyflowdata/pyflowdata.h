@@ -273,6 +273,8 @@ typedef struct pfd_kit_options {
     uint64_t *records;          /* hash of each record, 0: not seen, 1: failed; NULL: not wanted */
     uint64_t *rows;             /* the same of all outputs of the op in this row */
     int64_t capacity;           /* of the two */
+    int64_t epoch;              /* that seek() is given, >= 0 */
+    int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
 } pfd_kit_options;
 
 /* One fault of an op. */

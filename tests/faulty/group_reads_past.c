@@ -1,0 +1,12 @@
+/* group() reads the byte behind the record. */
+#include "box.h"
+
+static pfd_status group(const pfd_group_args *args, int64_t *group, pfd_error *err)
+{
+    (void)err;
+    *group = args->record->data[args->record->size] & 3;
+    return PFD_OK;
+}
+
+#define BOX_GROUP group
+#include "box_plugin.h"
