@@ -17,9 +17,6 @@ from pathlib import Path
 import pytest
 
 import pyflowdata as flow
-from pyflowdata import registry
-from pyflowdata._native import check, ffi, lib, new_error
-from pyflowdata.op_functions import make_function
 
 HERE = Path(__file__).resolve().parent
 ops = types.SimpleNamespace()  # in the process where the plugin is loaded
@@ -35,17 +32,8 @@ def compile_plugin(library: Path) -> Path:
 
 
 def load(path: str) -> None:
-    if hasattr(flow, "load_library"):
-        for function in flow.load_library(path):
-            setattr(ops, function.__name__, function)
-        return
-    number = len(registry.registered_ops())
-    err = new_error()
-    check(lib.pfd_library_load(path.encode(), err), err)
-    while (op := lib.pfd_op_at(number)) != ffi.NULL:
-        function = make_function(registry._read_op(op))
+    for function in flow.load_library(path):
         setattr(ops, function.__name__, function)
-        number += 1
 
 
 @pytest.fixture(scope="session")
