@@ -19,9 +19,9 @@ SOURCES  := $(sort $(wildcard csrc/*/*.c))
 OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o)
 C_TESTS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/c/test_*.c)))
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
+SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 COMPILE   = $(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
-            -Icsrc -Icsrc/include $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer \
-            -fno-sanitize-recover=all) $(CPPFLAGS) $(CFLAGS)
+            -Icsrc -Icsrc/include $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
 
 # Says in short what it does.
 DO        = $(if $(V),,@echo '  $(1) $@' &&)
@@ -115,7 +115,7 @@ abi: .venv/train
 # Without address randomisation, where that may be set: older sanitizers trip over it.
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
-            env LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys
+            env SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys
 asan:
 	@$(MAKE) --no-print-directory SAN=address,undefined run-asan
 tsan:

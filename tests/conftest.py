@@ -23,6 +23,10 @@ for variable in [*os.environ]:
 # The cache of the user who runs the tests is not theirs; what tests it says where.
 os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")
 
+import plugin_sources  # noqa: E402
+
+import pyflowdata as flow  # noqa: E402
+
 SANITIZED = "LD_PRELOAD" in os.environ
 
 # Marker -> its meaning, and the test files that carry it as a whole.
@@ -33,8 +37,6 @@ MARKERS = {
             "test_abi",
             "test_abi_matrix",
             "test_add_op",
-            "test_attrs",
-            "test_careless_ops",
             "test_kit",
             "test_kit_builtin",
             "test_kit_power",
@@ -45,7 +47,6 @@ MARKERS = {
             "test_port_pages",
             "test_op_bench",
             "test_readme",
-            "test_stream_readers",
         },
     ),
     "threads": (
@@ -81,3 +82,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, (_, files) in MARKERS.items():
             if item.path.stem in files:
                 item.add_marker(marker)
+
+
+@pytest.fixture(scope="session")
+def test_ops(tmp_path_factory: pytest.TempPathFactory) -> flow.Plugin:
+    """The plugin of the ops in tests/ops, loaded: flow.StreamReader and the others are there."""
+    return plugin_sources.load_test_ops(tmp_path_factory.mktemp("test_ops"))
+
+
+@pytest.fixture(scope="session")
+def ragged_ops(tmp_path_factory: pytest.TempPathFactory) -> flow.Plugin:
+    """The plugin of tests/plugins/ragged_ops.c, loaded."""
+    library = tmp_path_factory.mktemp("ragged_ops") / "ragged_ops.so"
+    return plugin_sources.load_ops(library, ROOT / "tests" / "plugins" / "ragged_ops.c")

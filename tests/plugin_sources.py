@@ -1,7 +1,9 @@
-"""Small plugins for the tests: their C text, and how it is compiled."""
+"""Plugins for the tests: the C text of small ones, and how all of them are compiled."""
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -160,20 +162,55 @@ def renamed(source: str, name: str, new_name: str) -> str:
     return source.replace(f'.name = "{name}"', f'.name = "{new_name}"')
 
 
+def compile_library(
+    library: Path, *sources: Path, flags: tuple[str, ...] = (), compiler: str = "",
+    include: str = "",
+) -> Path:  # fmt: skip
+    """The shared library made from these files, with the compiler that $CC names, or cc."""
+    command = shlex.split(compiler or os.environ.get("CC", "cc"))
+    standard = "-std=c11" if sources[0].suffix == ".c" else "-std=c++11"
+    command += [standard, "-O1", "-g", "-fPIC", "-shared", "-I", include or flow.include_dir()]
+    done = subprocess.run(
+        [*command, *map(str, sources), "-o", str(library), *flags],
+        env={name: text for name, text in os.environ.items() if name != "LD_PRELOAD"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return library
+
+
 def build(
     folder: Path, source: str, *flags: str, name: str = "plugin", compiler: str = "gcc",
-    include: str | None = None, suffix: str = ".c",
+    include: str = "", suffix: str = ".c",
 ) -> Path:  # fmt: skip
-    """The shared library made from the source, in a folder that is made if need be."""
+    """The shared library made from this text, in a folder that is made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
     text = folder / f"{name}{suffix}"
     text.write_text(source)
-    library = folder / f"{name}.so"
-    standard = "-std=c11" if suffix == ".c" else "-std=c++11"
-    done = subprocess.run(
-        [compiler, standard, "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-         "-I", include or flow.include_dir(), text, "-o", library, *flags],
-        capture_output=True, text=True,
+    return compile_library(
+        folder / f"{name}.so", text, compiler=compiler, include=include,
+        flags=("-Wall", "-Wextra", "-Wpedantic", "-Werror", *flags),
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return library
+
+
+def load_ops(library: Path, *sources: Path) -> flow.Plugin:
+    """The files compiled into a plugin, which is loaded into this process.
+
+    A sanitizer that watches this process watches the plugin: `make asan` says with which flags.
+    """
+    flags = ["-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion"]
+    flags += ["-Werror", *shlex.split(os.environ.get("SANITIZER_FLAGS", ""))]
+    return flow.load_library(compile_library(library, *sources, flags=tuple(flags)))
+
+
+def load_test_ops(folder: Path) -> flow.Plugin:
+    """The ops of tests/ops, one a file, in one plugin."""
+    sources = sorted((ROOT / "tests" / "ops").glob("*.c"))
+    symbols = [f"pfd_op_{source.stem}" for source in sources]
+    entry = folder / "test_ops.c"
+    entry.write_text(f"""#include "pyflowdata/op.h"
+extern const pfd_op {", ".join(symbols)};
+PFD_PLUGIN("test ops", "1", {", ".join(f"&{symbol}" for symbol in symbols)})
+""")
+    return load_ops(folder / "test_ops.so", entry, *sources)

@@ -1,68 +1,11 @@
-"""The ops of tests/plugins/ragged_ops.c, and lines for them to read.
-
-A plugin cannot be unloaded, and other tests look at all ops that there are: what uses these ops
-runs in a process of its own, `there(function, ...)` calls a function of a test module in it.
-"""
+"""Lines for the ops of tests/plugins/ragged_ops.c to read, and how they are read."""
 
 from __future__ import annotations
 
-import concurrent.futures
-import multiprocessing
-import os
 import random
-import subprocess
-import types
 from pathlib import Path
 
-import pytest
-
 import pyflowdata as flow
-from pyflowdata import registry
-from pyflowdata._native import check, ffi, lib, new_error
-from pyflowdata.op_functions import make_function
-
-HERE = Path(__file__).resolve().parent
-ops = types.SimpleNamespace()  # in the process where the plugin is loaded
-
-
-def compile_plugin(library: Path) -> Path:
-    include = HERE.parent / "csrc" / "include"
-    source = HERE / "plugins" / "ragged_ops.c"
-    environment = {name: text for name, text in os.environ.items() if name != "LD_PRELOAD"}
-    command = ["cc", "-std=c11", "-O1", "-fPIC", "-shared", "-I", include, source, "-o", library]
-    subprocess.run(command, check=True, env=environment)
-    return library
-
-
-def load(path: str) -> None:
-    if hasattr(flow, "load_library"):
-        for function in flow.load_library(path):
-            setattr(ops, function.__name__, function)
-        return
-    number = len(registry.registered_ops())
-    err = new_error()
-    check(lib.pfd_library_load(path.encode(), err), err)
-    while (op := lib.pfd_op_at(number)) != ffi.NULL:
-        function = make_function(registry._read_op(op))
-        setattr(ops, function.__name__, function)
-        number += 1
-
-
-@pytest.fixture(scope="session")
-def there(tmp_path_factory):
-    library = compile_plugin(tmp_path_factory.mktemp("ragged_ops") / "ragged_ops.so")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), str(HERE.parent)]))
-        patch.setenv("TSAN_OPTIONS", "halt_on_error=1 " + os.environ.get("TSAN_OPTIONS", ""))
-        context = multiprocessing.get_context("spawn")
-        with concurrent.futures.ProcessPoolExecutor(
-            1, mp_context=context, initializer=load, initargs=(str(library),)
-        ) as process:
-
-            def call(function, *args, **kwargs):
-                return process.submit(function, *args, **kwargs).result(timeout=300)
-
-            yield call
 
 
 def write_lines(

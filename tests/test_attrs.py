@@ -1,19 +1,13 @@
 """Values of attrs: each type, each wrong kind, limits, choices, defaults, and what messages say."""
 
 import enum
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+import pathlib
 
 import numpy as np
 import pytest
-from scratch_tree import build_scratch_tree
 
 import pyflowdata as flow
 
-ROOT = Path(__file__).resolve().parent.parent
 
 # ---- Built-in ops -------------------------------------------------------------------------------
 
@@ -259,56 +253,35 @@ REFUSED = {
     "color='red'": "unknown attr 'color'; did you mean 'colour'? Attrs of EveryAttr: flag, i32,",
 }
 
-RUN = """
-import json, pathlib, sys
-import numpy as np
-import pyflowdata as flow
-rec = flow.MiniReader("nowhere")
-results = {}
-for arguments in json.load(sys.stdin):
-    try:
-        flow.EveryAttr(rec, **eval(f"dict({arguments})"))
-    except flow.errors.Error as error:
-        results[arguments] = [type(error).__name__, error.message]
-json.dump(results, sys.stdout)
-"""
+
+@pytest.fixture
+def answer(test_ops):
+    """What EveryAttr answers: `arguments` -> (class of the exception, message)."""
+
+    def ask(arguments):
+        given = eval(f"dict({arguments})", {"flow": flow, "np": np, "pathlib": pathlib})
+        with pytest.raises(flow.Error) as caught:
+            test_ops.EveryAttr(flow.MiniReader("nowhere"), **given)
+        return type(caught.value), caught.value.message
+
+    return ask
 
 
-@pytest.fixture(scope="module")
-def every_attr(tmp_path_factory):
-    """What EveryAttr answered: arguments -> (name of the exception, message)."""
-    tree = tmp_path_factory.mktemp("every_attr") / "tree"
-    library = build_scratch_tree(tree, [ROOT / "tests" / "ops" / "every_attr.c"])
-    done = subprocess.run(
-        [sys.executable, "-c", RUN],
-        input=json.dumps([*STORED, *REFUSED]),
-        cwd=ROOT,
-        env={**os.environ, "PYFLOWDATA_LIBRARY": str(library)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-@pytest.mark.build
 @pytest.mark.parametrize("arguments", STORED)
-def test_what_is_stored(every_attr, arguments):
-    kind, message = every_attr[arguments]
-    assert kind == "UnsupportedError", message
+def test_what_is_stored(answer, arguments):
+    kind, message = answer(arguments)
+    assert kind is flow.UnsupportedError, message
     assert STORED[arguments] in message.split("\n")
 
 
-@pytest.mark.build
-def test_defaults(every_attr):
-    lines = every_attr[""][1].split("\n")
+def test_defaults(answer):
+    lines = answer("")[1].split("\n")
     assert lines.pop(lines.index("strings=a,b c"))
     assert lines == DEFAULTS.split()
 
 
-@pytest.mark.build
 @pytest.mark.parametrize("arguments", REFUSED)
-def test_what_is_refused(every_attr, arguments):
-    kind, message = every_attr[arguments]
-    assert kind == "InvalidArgumentError", message
+def test_what_is_refused(answer, arguments):
+    kind, message = answer(arguments)
+    assert kind is flow.InvalidArgumentError, message
     assert REFUSED[arguments] in message

@@ -1,64 +1,23 @@
 """Readers of framed records and of records of one size, over sources that the host makes.
 
-Their ops are those of tests/ops, made a plugin that is loaded in a process of its own.
+Their ops are those of tests/ops.
 """
 
 from __future__ import annotations
 
-import concurrent.futures
-import multiprocessing
-import os
-import shutil
 import struct
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+import pyflowdata as flow
+
+pytestmark = pytest.mark.usefixtures("test_ops")
+
 HEADER = b"FRAMES\r\n"
 RECORD, PADDING = 0, 1
 SHUFFLED = {"random_shuffle": True, "seed": 7}
-
-PLUGIN = """
-#include "pyflowdata/op.h"
-extern const pfd_op pfd_op_framed_reader, pfd_op_fixed_reader;
-PFD_PLUGIN("frames", "1.0", &pfd_op_framed_reader, &pfd_op_fixed_reader)
-"""
-
-
-def load_plugin(path):
-    import pyflowdata as flow
-
-    flow.load_library(path)
-
-
-@pytest.fixture(scope="module")
-def there(tmp_path_factory):
-    """Calls a function of this module in a process that has the ops."""
-    compiler = shutil.which(os.environ.get("CC", "cc"))
-    if compiler is None:
-        pytest.skip("needs a C compiler")
-    folder = tmp_path_factory.mktemp("plugin")
-    (folder / "plugin.c").write_text(PLUGIN)
-    library = str(folder / "plugin.so")
-    command = [compiler, "-std=c11", "-O1", "-shared", "-fPIC", "-o", library]
-    ops = [str(ROOT / "tests/ops" / name) for name in ("framed_reader.c", "fixed_reader.c")]
-    command += [f"-I{ROOT / 'csrc/include'}", str(folder / "plugin.c"), *ops]
-    subprocess.run(command, check=True)
-    with pytest.MonkeyPatch.context() as patch:
-        path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-        patch.setenv("PYTHONPATH", path.rstrip(os.pathsep))
-        context = multiprocessing.get_context("spawn")
-        with concurrent.futures.ProcessPoolExecutor(
-            1, mp_context=context, initializer=load_plugin, initargs=(library,)
-        ) as process:
-
-            def call(function, *args, **kwargs):
-                return process.submit(function, *args, **kwargs).result(timeout=120)
-
-            yield call
 
 
 def frame(kind, content):
@@ -102,13 +61,11 @@ def records(seed, n, mean, padding=0.0, long=0):
     return frames
 
 
-# ---- What runs in the other process ------------------------------------------------------------
+# ---- What the tests do -------------------------------------------------------------------------
 
 
 def read(op, folder, batch_size=50, threads=None, **attrs):
     """Rows and ids of an epoch, and whether the index was new."""
-    import pyflowdata as flow
-
     builder = flow.user_op_builder("r").Op(op).Output("out").Output("id")
     builder = builder.Attr("data_dir", folder).Attr("batch_size", batch_size)
     builder = builder.Attr("with_id", True)
@@ -138,8 +95,6 @@ def failure(op, folder, **attrs):
 
 
 def read_skipping(folder):
-    import pyflowdata as flow
-
     builder = flow.user_op_builder("r").Op("FramedReader").Output("out")
     builder = builder.Attr("data_dir", folder).Attr("batch_size", 10).Attr("on_error", "skip")
     blob = builder.Build().InferAndTryRun().RemoteBlobList()[0]
@@ -162,7 +117,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_record_in_any_order(there, tmp_path, shape):
+def test_every_record_in_any_order(tmp_path, shape):
     files = [records(seed, **SHAPES[shape]) for seed in range(3)]
     files[1:1] = [None, [], [(PADDING, b"nothing"), (PADDING, b"")]]  # no bytes, no records
     contents = [b"" if frames is None else make_file(frames) for frames in files]
@@ -170,8 +125,8 @@ def test_every_record_in_any_order(there, tmp_path, shape):
     expected = truth(files)
     for access in ("map", "read"):
         for attrs in ({}, SHUFFLED, {**SHUFFLED, "threads": 1}):
-            rows, ids, _, _ = there(
-                read, "FramedReader", folder, file_access=access, index_dir="none", **attrs
+            rows, ids, _, _ = read(
+                "FramedReader", folder, file_access=access, index_dir="none", **attrs
             )
             order = ids[:, 1]
             assert sorted(order) == list(range(len(expected)))
@@ -180,20 +135,20 @@ def test_every_record_in_any_order(there, tmp_path, shape):
             np.testing.assert_array_equal(ids[:, 0], expected[order, 3])
 
 
-def test_the_index_is_kept_for_op_and_attrs(there, tmp_path):
+def test_the_index_is_kept_for_op_and_attrs(tmp_path):
     files = [records(seed, 400, 30) for seed in range(2)]
     folder = write(tmp_path / "data", *map(make_file, files))
     cache = str(tmp_path / "cache")
-    built = there(read, "FramedReader", folder, index_dir=cache)
-    found = there(read, "FramedReader", folder, index_dir=cache, **SHUFFLED)
+    built = read("FramedReader", folder, index_dir=cache)
+    found = read("FramedReader", folder, index_dir=cache, **SHUFFLED)
     assert built[2] and not found[2]  # one index for any order
     assert built[3] < 8 * 800
     np.testing.assert_array_equal(found[0], truth(files)[found[1][:, 1], :3])
     # Another attr of the op, even if it changes nothing, is another index.
-    assert "InternalError" in there(failure, "FramedReader", folder, index_dir=cache, fault="stuck")
+    assert "InternalError" in failure("FramedReader", folder, index_dir=cache, fault="stuck")
 
 
-def test_a_truncated_file_is_never_silently_short(there, tmp_path):
+def test_a_truncated_file_is_never_silently_short(tmp_path):
     whole = make_file(records(1, 20, 30))
     ends = [8]
     while ends[-1] < len(whole):
@@ -201,33 +156,33 @@ def test_a_truncated_file_is_never_silently_short(there, tmp_path):
     good = make_file(records(2, 5, 30))
     for number, size in enumerate([3, 9, 15, ends[5] + 3, ends[-2] + 8, len(whole) - 1]):
         folder = write(tmp_path / f"data{number}", good, whole[:size])
-        kind, text, file, byte = there(failure, "FramedReader", folder)
+        kind, text, file, byte = failure("FramedReader", folder)
         frame_at = max([end for end in [0, *ends] if end < size])
         assert (kind, file, byte) == ("CorruptDataError", "part-1", frame_at), text
         assert "the file ends at byte" in text and "missing" in text
     folder = write(tmp_path / "whole", good, whole[: ends[7]])  # between two frames
-    assert there(failure, "FramedReader", folder) is None
+    assert failure("FramedReader", folder) is None
 
 
-def test_a_damaged_header_ends_the_open(there, tmp_path):
+def test_a_damaged_header_ends_the_open(tmp_path):
     frames = records(1, 20, 30)
     damaged = bytearray(make_file(frames))
     at = len(make_file(frames[:7]))
     damaged[at + 4] = 9
     folder = write(tmp_path / "data", make_file(frames), bytes(damaged))
-    kind, text, file, byte = there(failure, "FramedReader", folder)
+    kind, text, file, byte = failure("FramedReader", folder)
     assert (kind, file, byte) == ("CorruptDataError", "part-1", at + 4)
     assert "expected kind 0 or 1, found 9" in text
     folder = write(tmp_path / "foreign", b"something else")
-    kind, text, file, byte = there(failure, "FramedReader", folder)
+    kind, text, file, byte = failure("FramedReader", folder)
     assert (kind, file, byte) == ("CorruptDataError", "part-0", 0) and "expected the header" in text
 
 
-def test_damage_in_a_record_costs_that_record(there, tmp_path):
+def test_damage_in_a_record_costs_that_record(tmp_path):
     frames = records(3, 40, 30)
     frames[11] = (RECORD, b"\xff damaged")
     folder = write(tmp_path / "data", make_file(frames[:5]), make_file(frames[5:]))
-    rows, skipped = there(read_skipping, folder)
+    rows, skipped = read_skipping(folder)
     expected = truth([frames[:5], frames[5:]])
     np.testing.assert_array_equal(rows, np.delete(expected[:, :3], 11, axis=0))
     assert skipped == [("part-1", expected[11, 2], 11)]
@@ -244,9 +199,9 @@ def test_damage_in_a_record_costs_that_record(there, tmp_path):
         ("silent", "frame() returned status -2 and reported: nothing"),
     ],
 )
-def test_faults_of_an_op_say_what_to_change(there, tmp_path, fault, says):
+def test_faults_of_an_op_say_what_to_change(tmp_path, fault, says):
     folder = write(tmp_path / "data", make_file(records(1, 20, 30)))
-    kind, text, *_ = there(failure, "FramedReader", folder, fault=fault)
+    kind, text, *_ = failure("FramedReader", folder, fault=fault)
     assert kind == "InternalError" and says in text
 
 
@@ -255,7 +210,7 @@ def test_faults_of_an_op_say_what_to_change(there, tmp_path, fault, says):
 
 @pytest.mark.parametrize("access", ["map", "read"])
 @pytest.mark.parametrize("attrs", [{}, SHUFFLED], ids=["in order", "shuffled"])
-def test_fixed_records(there, tmp_path, access, attrs):
+def test_fixed_records(tmp_path, access, attrs):
     layout = {"header_bytes": 16, "record_bytes": 7, "footer_bytes": 3}
     rows = np.random.RandomState(0).randint(0, 256, (500, 7), np.uint8)
     cuts = [0, 0, 200, 201, 500, 500]
@@ -264,19 +219,19 @@ def test_fixed_records(there, tmp_path, access, attrs):
     ]
     folder = write(tmp_path / "data", *contents)
     attrs = {**attrs, **layout, "file_access": access, "index_dir": str(tmp_path / "c")}
-    found, ids, is_new, size = there(read, "FixedReader", folder, **attrs)
+    found, ids, is_new, size = read("FixedReader", folder, **attrs)
     np.testing.assert_array_equal(found, rows[ids[:, 1]])
     assert sorted(ids[:, 1]) == list(range(500)) and size == 0 and not is_new
     np.testing.assert_array_equal(ids[:, 0], np.searchsorted(cuts, ids[:, 1], "right") - 1)
     assert not (tmp_path / "c").exists()
 
 
-def test_fixed_records_that_do_not_fill_their_file(there, tmp_path):
+def test_fixed_records_that_do_not_fill_their_file(tmp_path):
     layout = {"header_bytes": 16, "record_bytes": 10, "footer_bytes": 3}
     good = bytes(16 + 20 + 3)
     for number, (size, byte) in enumerate([(16 + 25 + 3, 36), (18, 18), (5, 5), (0, 0)]):
         folder = write(tmp_path / f"data{number}", good, bytes(size))
-        kind, text, file, at = there(failure, "FixedReader", folder, **layout)
+        kind, text, file, at = failure("FixedReader", folder, **layout)
         assert (kind, file, at) == ("CorruptDataError", "part-1", byte), text
-    kind, text, *_ = there(failure, "FixedReader", folder, record_bytes=0)
+    kind, text, *_ = failure("FixedReader", folder, record_bytes=0)
     assert kind == "InternalError" and "record_bytes must be positive" in text

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from box_samples import PAYLOADS, box_file, write_box_samples
+from plugin_sources import compile_library
 
 import pyflowdata as flow
 from pyflowdata import testing
@@ -27,9 +28,7 @@ def samples(tmp_path_factory):
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
     library = tmp_path_factory.mktemp("good") / "good.so"
-    command = ["cc", "-std=c11", "-O1", "-fPIC", "-shared", "-I", flow.include_dir()]
-    subprocess.run([*command, FAULTY / "good.c", "-o", library], check=True)
-    return str(library)
+    return str(compile_library(library, FAULTY / "good.c"))
 
 
 def pyflowdata(*arguments, cwd=None):

@@ -2,14 +2,14 @@
 
 import os
 import re
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from box_samples import write_box_samples
+from plugin_sources import compile_library
 
-from pyflowdata import include_dir, testing
+from pyflowdata import testing
 from pyflowdata._check_job import Spec
 
 DATA = str(Path(__file__).resolve().parent.parent / "data")
@@ -82,10 +82,9 @@ def reports(tmp_path_factory, samples):
     built = tmp_path_factory.mktemp("faulty")
 
     def check(name):
-        library = built / f"{name}.so"
-        command = ["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-fPIC", "-shared", "-I",
-                   include_dir(), FOLDER / f"{name}.c", "-o", library]  # fmt: skip
-        subprocess.run(command, check=True)
+        library = compile_library(
+            built / f"{name}.so", FOLDER / f"{name}.c", flags=("-D_GNU_SOURCE",)
+        )
         spec = Spec("BoxReader", attrs={"data_dir": str(samples)})
         if name in WITH_INPUTS:
             rows = Spec("MiniReader", attrs={"data_dir": DATA})

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from ragged_ops import ops, read, there, write_lines  # noqa: F401
+from pyflowdata import ops
+from ragged_ops import read, write_lines
+
+pytestmark = pytest.mark.usefixtures("ragged_ops")
 
 BAD = {5: "!bad", 17: "why?", 18: "!", 300: "??", 301: "x?y", 599: "!last"}
 
@@ -34,7 +37,7 @@ def bad_lines(bad_folder):
     return write_lines(bad_folder, special=BAD)
 
 
-# ---- Made in the other process -----------------------------------------------------------------
+# ---- What the tests do -------------------------------------------------------------------------
 
 
 def rows_and_ids(folder, op="LineReader", chain=(), **attrs):
@@ -61,10 +64,10 @@ def check_batches(batches, lines, upper=False):
 @pytest.mark.parametrize("batch_size", [1, 10, 500])
 @pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 @pytest.mark.parametrize("chain", [(), ("UpperCase",), ("Echo", "UpperCase", "Echo")], ids=len)
-def test_rows_are_the_lines(there, folder, lines, op, chain, batch_size, num_threads):
+def test_rows_are_the_lines(folder, lines, op, chain, batch_size, num_threads):
     options = dict(op=op, chain=chain, batch_size=batch_size, num_threads=num_threads)
-    batches = there(
-        read, rows_and_ids, folder, random_shuffle=True, seed=3, shuffle_buffer_size=50, **options
+    batches = read(
+        rows_and_ids, folder, random_shuffle=True, seed=3, shuffle_buffer_size=50, **options
     )
     found = check_batches(batches, lines, upper="UpperCase" in chain)
     assert sorted(sum(found, [])) == list(range(len(lines))) != sum(found, [])
@@ -83,11 +86,9 @@ def large_lines(large_folder):
 
 @pytest.mark.parametrize("num_threads", [1, 2, 7])
 @pytest.mark.parametrize("chain", [(), ("UpperCase",), ("UpperCase", "Sorted")], ids=len)
-def test_large_batches_are_joined_by_all_threads(
-    there, large_folder, large_lines, chain, num_threads
-):
-    batches = there(
-        read, rows_and_ids, large_folder, chain=chain, batch_size=250, on_error="pad",
+def test_large_batches_are_joined_by_all_threads(large_folder, large_lines, chain, num_threads):
+    batches = read(
+        rows_and_ids, large_folder, chain=chain, batch_size=250, on_error="pad",
         num_threads=num_threads, prefetch=2, epochs=2,
     )  # fmt: skip
     assert len(batches) == 6 and batches[0][0].nbytes > 2 * 256 * 1024, "more than one piece"
@@ -106,8 +107,8 @@ def lengths(folder, **attrs):
     return ops.Lengths(ops.Echo(ops.UpperCase(ops.LineReader(str(folder), **attrs))))
 
 
-def test_ragged_intermediates_of_a_dense_blob(there, folder, lines):
-    batches = there(read, lengths, folder, batch_size=77)
+def test_ragged_intermediates_of_a_dense_blob(folder, lines):
+    batches = read(lengths, folder, batch_size=77)
     assert np.concatenate(batches).tolist() == [len(line) for line in lines]
 
 
@@ -128,8 +129,8 @@ SHAPES = {
 
 @pytest.mark.parametrize("form", SHAPES)
 @pytest.mark.parametrize("batch_size", [7, 400])
-def test_rows_of_two_dimensions(there, folder, lines, form, batch_size):
-    batches = there(read, grids, folder, form, batch_size=batch_size)
+def test_rows_of_two_dimensions(folder, lines, form, batch_size):
+    batches = read(grids, folder, form, batch_size=batch_size)
     rows = [row for batch in batches for row in batch]
     shapes = [tuple(shape) for batch in batches for shape in batch.shapes.tolist()]
     assert len(rows) == len(shapes) == len(lines)
@@ -151,8 +152,8 @@ def blob_facts(folder):
     return blob.shape, blob.is_ragged, blob.batch_size, repr(blob), repr(batch), batch.shape
 
 
-def test_shapes_name_what_varies(there, folder, lines):
-    shape, is_ragged, batch_size, text, batch_text, batch_shape = there(blob_facts, folder)
+def test_shapes_name_what_varies(folder, lines):
+    shape, is_ragged, batch_size, text, batch_text, batch_shape = blob_facts(folder)
     assert shape == (6, None, 3) and is_ragged and batch_size == 6
     assert "shape=(6, None, 3)" in text and batch_shape == (6, None, 3)
     assert batch_text.startswith("Ragged(shape=(6, None, 3), dtype=int32, nbytes=")
@@ -164,8 +165,8 @@ def scaled(folder, **attrs):
     )
 
 
-def test_affine_scales_ragged_rows(there, folder, lines):
-    for text, numbers in there(read, scaled, folder, batch_size=100):
+def test_affine_scales_ragged_rows(folder, lines):
+    for text, numbers in read(scaled, folder, batch_size=100):
         assert np.array_equal(numbers.values, text.values * 2.0 + 1)
         assert np.array_equal(numbers.row_splits, text.row_splits)
 
@@ -176,8 +177,8 @@ def refusal(folder):
     return str(caught.value)
 
 
-def test_an_op_that_takes_no_ragged_rows_says_so(there, folder, lines):
-    assert "uint8 (None,)" in there(refusal, folder)
+def test_an_op_that_takes_no_ragged_rows_says_so(folder, lines):
+    assert "uint8 (None,)" in refusal(folder)
 
 
 # ---- Memory ------------------------------------------------------------------------------------
@@ -212,8 +213,8 @@ def lifetime(folder, batch_size):
 
 
 @pytest.mark.parametrize("batch_size", [10, 300])
-def test_arrays_keep_the_slot_and_views_keep_the_arrays(there, folder, lines, batch_size):
-    assert there(lifetime, folder, batch_size)
+def test_arrays_keep_the_slot_and_views_keep_the_arrays(folder, lines, batch_size):
+    assert lifetime(folder, batch_size)
 
 
 def steady(folder):
@@ -227,8 +228,8 @@ def steady(folder):
         return sizes, loader.stats()["slots"]
 
 
-def test_a_steady_state_takes_no_more_memory(there, folder, lines):
-    sizes, slots = there(steady, folder)
+def test_a_steady_state_takes_no_more_memory(folder, lines):
+    sizes, slots = steady(folder)
     assert max(sizes) < 2 * min(sizes) and slots <= 5, "360 batches were made"
 
 
@@ -251,8 +252,8 @@ def hold_all(folder, memory_budget):
     return texts, refused
 
 
-def test_no_batch_is_lost_to_a_full_budget(there, folder, lines):
-    texts, refused = there(hold_all, folder, 200_000)
+def test_no_batch_is_lost_to_a_full_budget(folder, lines):
+    texts, refused = hold_all(folder, 200_000)
     assert refused > 1
     order = [ordinal for _, ordinals in texts for ordinal in ordinals]
     assert order == [i % len(lines) for i in range(len(order))]
@@ -268,9 +269,9 @@ def too_large(folder):
     return str(caught.value)
 
 
-def test_a_batch_above_the_budget_is_refused_with_what_it_takes(there, folder, lines):
+def test_a_batch_above_the_budget_is_refused_with_what_it_takes(folder, lines):
     size = sum(len(line) for line in lines[:400])
-    found = there(too_large, folder)
+    found = too_large(folder)
     assert "memory_budget is 30000" in found and "step 0 of epoch 0" in found
     assert any(size <= int(word) < size + 64 for word in found.split() if word.isdigit())
 
@@ -280,11 +281,11 @@ def test_a_batch_above_the_budget_is_refused_with_what_it_takes(there, folder, l
 
 @pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 @pytest.mark.parametrize("world_size", [2, 3, 8])
-def test_ranks_share_the_logical_batch(there, folder, lines, op, world_size):
+def test_ranks_share_the_logical_batch(folder, lines, op, world_size):
     attrs = dict(op=op, batch_size=24 * 7, random_shuffle=True, seed=5, chain=["UpperCase"])
-    whole = there(read, rows_and_ids, folder, **attrs)
+    whole = read(rows_and_ids, folder, **attrs)
     ranks = [
-        there(read, rows_and_ids, folder, rank=rank, world_size=world_size, **attrs)
+        read(rows_and_ids, folder, rank=rank, world_size=world_size, **attrs)
         for rank in range(world_size)
     ]
     for step, (rows, _, _) in enumerate(whole):
@@ -292,8 +293,8 @@ def test_ranks_share_the_logical_batch(there, folder, lines, op, world_size):
         assert sum(parts, []) == rows.to_bytes_list()
 
 
-def test_a_rank_without_rows_has_an_empty_batch(there, folder, lines):
-    batches = there(read, rows_and_ids, folder, batch_size=597, world_size=199, rank=198)
+def test_a_rank_without_rows_has_an_empty_batch(folder, lines):
+    batches = read(rows_and_ids, folder, batch_size=597, world_size=199, rank=198)
     rows, mask, _ = batches[-1]
     assert len(batches) == 2 and len(mask) == len(rows) == 0
     assert rows.row_splits.tolist() == [0] and rows.values.shape == (0,)
@@ -302,8 +303,8 @@ def test_a_rank_without_rows_has_an_empty_batch(there, folder, lines):
 
 
 @pytest.mark.parametrize("last_batch", ["pad", "wrap", "drop", "short"])
-def test_last_batches(there, folder, lines, last_batch):
-    batches = there(read, rows_and_ids, folder, batch_size=64, last_batch=last_batch)
+def test_last_batches(folder, lines, last_batch):
+    batches = read(rows_and_ids, folder, batch_size=64, last_batch=last_batch)
     rows, mask, ids = batches[-1]
     expected = {"pad": [599] * 40, "wrap": list(range(40)), "drop": [], "short": []}[last_batch]
     assert len(batches) == 9 if last_batch == "drop" else 10
@@ -321,9 +322,9 @@ def zipped(first, second, **attrs):
     )
 
 
-def test_readers_side_by_side(there, folder, lines, tmp_path):
+def test_readers_side_by_side(folder, lines, tmp_path):
     others = write_lines(tmp_path / "others", special={3: "other"})
-    batches = there(read, zipped, folder, tmp_path / "others", batch_size=50)
+    batches = read(zipped, folder, tmp_path / "others", batch_size=50)
     assert [t.decode() for a, _, _ in batches for t in a.to_bytes_list()] == lines
     assert [t.decode() for _, b, _ in batches for t in b.to_bytes_list()] == [
         other.upper() for other in others
@@ -351,8 +352,8 @@ def resumed(folder, op, step):
 
 @pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 @pytest.mark.parametrize("step", [0, 1, 4, 9, 11])
-def test_resuming(there, folder, lines, op, step):
-    assert there(resumed, folder, op, step)
+def test_resuming(folder, lines, op, step):
+    assert resumed(folder, op, step)
 
 
 # ---- Damaged records and faulty ops ------------------------------------------------------------
@@ -370,8 +371,8 @@ def damaged(folder, on_error, batch_size, num_threads, op):
 @pytest.mark.parametrize("batch_size", [1, 50, 600])
 @pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 @pytest.mark.parametrize("on_error", ["skip", "pad"])
-def test_bad_rows(there, bad_folder, bad_lines, on_error, op, batch_size, num_threads):
-    batches, skipped = there(damaged, bad_folder, on_error, batch_size, num_threads, op)
+def test_bad_rows(bad_folder, bad_lines, on_error, op, batch_size, num_threads):
+    batches, skipped = damaged(bad_folder, on_error, batch_size, num_threads, op)
     found = check_batches([batch[:3] for batch in batches], bad_lines, upper=True)
     kept = [i for i in range(600) if on_error == "pad" or i not in BAD]
     assert sum(found, []) == kept
@@ -391,8 +392,8 @@ def first_failure(folder, batch_size):
         return caught.value.op, caught.value.line, len(next(batches))
 
 
-def test_a_failed_batch_is_passed_over(there, bad_folder, bad_lines):
-    assert there(first_failure, bad_folder, 100) == ("LineReader", 6, 100)
+def test_a_failed_batch_is_passed_over(bad_folder, bad_lines):
+    assert first_failure(bad_folder, 100) == ("LineReader", 6, 100)
 
 
 FAULTS = {
@@ -417,8 +418,8 @@ def fault(folder, form):
 
 
 @pytest.mark.parametrize("form", FAULTS)
-def test_rows_that_break_the_rules_are_named(there, folder, lines, form):
-    text, op, ordinal = there(fault, folder, form)
+def test_rows_that_break_the_rules_are_named(folder, lines, form):
+    text, op, ordinal = fault(folder, form)
     assert FAULTS[form] in text and "row 3 of output 'out'" in text
     assert op == "Faulty" and ordinal == 3
 
@@ -429,8 +430,8 @@ def bad_type(folder):
     return str(caught.value)
 
 
-def test_a_dimension_below_minus_one_is_refused(there, folder, lines):
-    assert "a dimension of -2" in there(bad_type, folder)
+def test_a_dimension_below_minus_one_is_refused(folder, lines):
+    assert "a dimension of -2" in bad_type(folder)
 
 
 # ---- Ragged by itself --------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from files import lines, rows, write_parts
-from scratch_tree import build_scratch_tree
 
 import pyflowdata as flow
 
@@ -227,44 +226,22 @@ def test_older_releases(folder, monkeypatch, task_class, metadata_class):
         assert sum(map(len, blocks(task.read_fn))) == 250
 
 
-STREAMS = """
-import sys
-import numpy as np
-from ray.data.block import BlockAccessor
-import pyflowdata as flow
-from pyflowdata.integrations import ray as flow_ray
+def test_readers_in_sequence_are_one_task(test_ops, folder, tmp_path, small_blocks):
+    def tables(blob, num_rows):
+        source = flow_ray.datasource(blob)
+        assert source.estimate_inmemory_data_size() == (num_rows and num_rows * 16)
+        (task,) = source.get_read_tasks(8)
+        assert task.metadata.num_rows == num_rows
+        return blocks(task)
 
-flow_ray._BLOCK_BYTES = 10 * 16
-folder, groups = sys.argv[1:]
-
-def tables(blob, num_rows):
-    source = flow_ray.datasource(blob)
-    assert source.estimate_inmemory_data_size() == (num_rows and num_rows * 16)
-    (task,) = source.get_read_tasks(8)
-    assert task.metadata.num_rows == num_rows
-    return [BlockAccessor.for_block(block).to_numpy()["out"] for block in task()]
-
-found = tables(flow.StreamReader(folder), None)
-assert [len(block) for block in found] == [10] * 100, found
-assert (np.concatenate(found)[:, 0] == np.arange(1000)).all()
-found = tables(flow.GroupedReader(groups, batch_size=4), 97)
-assert all(len(block) <= 4 for block in found) and len(found) > 24
-assert sorted(np.concatenate(found).reshape(97, -1)[:, -1]) == list(range(97))
-"""
-
-
-@pytest.mark.build
-def test_readers_in_sequence_are_one_task(folder, tmp_path):
-    ops = [ROOT / "tests" / "ops" / f"{name}_reader.c" for name in ("stream", "grouped")]
-    groups = "\n".join(f"{(i * i) % 11},{i}" for i in range(97)).encode()
-    library = build_scratch_tree(tmp_path / "tree", ops)
-    done = subprocess.run(
-        [sys.executable, "-c", STREAMS, folder, write_parts(tmp_path / "in", groups)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYFLOWDATA_LIBRARY": str(library)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    found = tables(test_ops.StreamReader(folder), None)
+    assert [len(block) for block in found] == [10] * 100, found
+    assert (np.concatenate(found)[:, 0] == np.arange(1000)).all()
+    text = "\n".join(f"{(i * i) % 11},{i}" for i in range(97)).encode()
+    groups = write_parts(tmp_path / "groups", text)
+    found = tables(test_ops.GroupedReader(groups, batch_size=4), 97)
+    assert all(len(block) <= 4 for block in found) and len(found) > 24
+    assert sorted(np.concatenate(found).reshape(97, -1)[:, -1]) == list(range(97))
 
 
 # ---- A cluster ----------------------------------------------------------------------------------
@@ -332,9 +309,7 @@ def test_a_killed_worker_costs_no_record(folder, cluster, small_blocks, tmp_path
     assert len(list(tmp_path.glob("node-*"))) == 2
     assert sorted(int(row["id"][1]) for row in found) == list(range(NUM_RECORDS))
     by_record = sorted(found, key=lambda row: int(row["id"][1]))
-    np.testing.assert_array_equal(
-        np.stack([row["out"] for row in by_record]), rows(0, NUM_RECORDS)
-    )
+    np.testing.assert_array_equal(np.stack([row["out"] for row in by_record]), rows(0, NUM_RECORDS))
 
 
 def test_the_order_of_the_files_can_be_kept(folder, cluster, small_blocks):

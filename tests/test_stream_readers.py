@@ -1,13 +1,10 @@
 """Sources that can only be read in sequence, and batches of one group each, through the public API.
 
-The ops are those of tests/ops.  A library cannot be loaded twice into one process, so what uses
-them runs in a process of its own: `there(function, ...)` calls a function of this module in it.
+The ops are those of tests/ops.
 """
 
 from __future__ import annotations
 
-import concurrent.futures
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -19,37 +16,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from scratch_tree import build_scratch_tree
 
-HERE = Path(__file__).resolve().parent
+import pyflowdata as flow
+
+pytestmark = pytest.mark.usefixtures("test_ops")
+
+ROOT = Path(__file__).resolve().parent.parent
 RULES = ["short", "drop", "pad", "wrap"]
 NUM_RECORDS = 23
-
-
-@pytest.fixture(scope="session")
-def ops_library(tmp_path_factory):
-    tree = tmp_path_factory.mktemp("test_ops") / "tree"
-    return build_scratch_tree(tree, sorted((HERE / "ops").glob("*.c")))
-
-
-@pytest.fixture(scope="module")
-def environment(ops_library):
-    path = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
-    return {"PYFLOWDATA_LIBRARY": str(ops_library), "PYTHONPATH": path.rstrip(os.pathsep)}
-
-
-@pytest.fixture(scope="module")
-def there(environment):
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        context = multiprocessing.get_context("spawn")
-        with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as process:
-
-            def call(function, *args, **kwargs):
-                return process.submit(function, *args, **kwargs).result(timeout=120)
-
-            yield call
 
 
 @pytest.fixture(scope="module")
@@ -73,12 +47,10 @@ def groups(tmp_path_factory):
     return str(parts)
 
 
-# ---- What runs in the other process ------------------------------------------------------------
+# ---- What the tests do -------------------------------------------------------------------------
 
 
 def open_loader(op, folder, num_threads=2, prefetch=None, **attrs):
-    import pyflowdata as flow
-
     blobs = getattr(flow, op)(folder, with_mask=True, with_id=True, **attrs)
     return flow.DataLoader(*blobs, num_threads=num_threads, prefetch=prefetch)
 
@@ -86,9 +58,7 @@ def open_loader(op, folder, num_threads=2, prefetch=None, **attrs):
 def as_lists(batch):
     """A batch as a list of rows (ordinal, is no filler, first value, second value)."""
     values, mask, ids = batch
-    return [
-        (int(i[1]), bool(m), *v.tolist()) for v, m, i in zip(values, mask, ids, strict=True)
-    ]
+    return [(int(i[1]), bool(m), *v.tolist()) for v, m, i in zip(values, mask, ids, strict=True)]
 
 
 def read(op, folder, epochs=1, **options):
@@ -129,8 +99,6 @@ def length_error(op, folder):
 
 def close_while_reading(**attrs):
     """Closes a loader while another thread waits for a batch; seconds, and what that thread got."""
-    import pyflowdata as flow
-
     loader = flow.DataLoader(flow.SlowReader(**attrs), num_threads=2)
     got = []
 
@@ -152,8 +120,6 @@ def close_while_reading(**attrs):
 
 def read_with_error(op, folder, **options):
     """Batches and exceptions, in order; an exception as (its class, its text)."""
-    import pyflowdata as flow
-
     out = []
     with open_loader(op, folder, **options) as loader:
         batches = iter(loader)
@@ -168,8 +134,6 @@ def read_with_error(op, folder, **options):
 
 def refusal(op, folder, **options):
     """The class and the text of the error with which the loader does not open."""
-    import pyflowdata as flow
-
     try:
         open_loader(op, folder, **options).close()
     except flow.Error as error:
@@ -201,9 +165,9 @@ def model(order, size, rule, following):
     return [rows[i : i + size] for i in range(0, len(rows), size)]
 
 
-def test_a_stream_gives_the_records_of_mini_reader(there, folder):
+def test_a_stream_gives_the_records_of_mini_reader(folder):
     (stream,), (indexed,) = (
-        there(read, op, folder, batch_size=5) for op in ("StreamReader", "MiniReader")
+        read(op, folder, batch_size=5) for op in ("StreamReader", "MiniReader")
     )
     assert stream == indexed
     assert flatten(stream) == [(i, True, i, 2.0 * i) for i in range(NUM_RECORDS)]
@@ -211,18 +175,18 @@ def test_a_stream_gives_the_records_of_mini_reader(there, folder):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("size", [1, 4, 23, 30])
-def test_last_batch(there, folder, rule, size):
+def test_last_batch(folder, rule, size):
     order = list(range(NUM_RECORDS))
-    for epoch in there(read, "StreamReader", folder, epochs=2, batch_size=size, last_batch=rule):
+    for epoch in read("StreamReader", folder, epochs=2, batch_size=size, last_batch=rule):
         got = [[row[:2] for row in batch] for batch in epoch]
         assert got == model(order, size, rule, order)
 
 
 @pytest.mark.parametrize("buffer", [1, 2, 7, 1000])
-def test_shuffle_gives_every_record_once_an_epoch(there, folder, buffer):
+def test_shuffle_gives_every_record_once_an_epoch(folder, buffer):
     attrs = dict(batch_size=4, random_shuffle=True, shuffle_buffer_size=buffer, seed=3)
-    same = there(read, "StreamReader", folder, epochs=3, **attrs)
-    new = there(read, "StreamReader", folder, epochs=3, shuffle_after_epoch=True, **attrs)
+    same = read("StreamReader", folder, epochs=3, **attrs)
+    new = read("StreamReader", folder, epochs=3, shuffle_after_epoch=True, **attrs)
     for epoch in same + new:
         assert sorted(ordinals(epoch)) == list(range(NUM_RECORDS))
         assert all(row[2:] == (row[0], 2 * row[0]) for row in flatten(epoch))
@@ -231,33 +195,29 @@ def test_shuffle_gives_every_record_once_an_epoch(there, folder, buffer):
         assert ordinals(new[1]) == list(range(NUM_RECORDS))
     else:
         assert len({tuple(ordinals(epoch)) for epoch in new}) == 3
-        other_seed = there(read, "StreamReader", folder, **{**attrs, "seed": 4})
+        other_seed = read("StreamReader", folder, **{**attrs, "seed": 4})
         assert other_seed[0] != same[0]
 
 
-def test_only_a_buffer_shuffles_a_stream(there, folder):
+def test_only_a_buffer_shuffles_a_stream(folder):
     attrs = dict(batch_size=4, shuffle_buffer_size=6, seed=3)
-    by_attr = there(read, "StreamReader", folder, shuffle="buffer", **attrs)
-    assert by_attr == there(read, "StreamReader", folder, random_shuffle=True, **attrs)
-    _, (state, *_) = there(
-        read_with_states, "StreamReader", folder, 1, random_shuffle=True, **attrs
-    )
-    resumed = there(read_from, state, 6, "StreamReader", folder, shuffle="buffer", **attrs)
+    by_attr = read("StreamReader", folder, shuffle="buffer", **attrs)
+    assert by_attr == read("StreamReader", folder, random_shuffle=True, **attrs)
+    _, (state, *_) = read_with_states("StreamReader", folder, 1, random_shuffle=True, **attrs)
+    resumed = read_from(state, 6, "StreamReader", folder, shuffle="buffer", **attrs)
     assert [resumed] == by_attr
     assert "shuffle" not in state["readers"]["StreamReader_0"]["spec"]
     for shuffle in ("global", "window"):
-        kind, message = there(refusal, "StreamReader", folder, shuffle=shuffle)
+        kind, message = refusal("StreamReader", folder, shuffle=shuffle)
         assert kind == "UnsupportedError"
         assert f"StreamReader: attr 'shuffle' = '{shuffle}'" in message
         assert "use 'buffer' or 'auto'" in message
 
 
-def test_wrap_takes_the_next_epochs_first_records(there, folder):
+def test_wrap_takes_the_next_epochs_first_records(folder):
     attrs = dict(random_shuffle=True, shuffle_after_epoch=True, shuffle_buffer_size=9, seed=8)
-    orders = [ordinals(e) for e in there(read, "StreamReader", folder, epochs=3, **attrs)]
-    wrapped = there(
-        read, "StreamReader", folder, epochs=2, batch_size=10, last_batch="wrap", **attrs
-    )
+    orders = [ordinals(e) for e in read("StreamReader", folder, epochs=3, **attrs)]
+    wrapped = read("StreamReader", folder, epochs=2, batch_size=10, last_batch="wrap", **attrs)
     for e in range(2):
         got = [[row[:2] for row in batch] for batch in wrapped[e]]
         assert got == model(orders[e], 10, "wrap", orders[e + 1])
@@ -265,14 +225,14 @@ def test_wrap_takes_the_next_epochs_first_records(there, folder):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("op", ["StreamReader", "GroupedReader"])
-def test_ranks_interleave_to_the_logical_batches(there, folder, groups, op, rule):
+def test_ranks_interleave_to_the_logical_batches(folder, groups, op, rule):
     data = groups if op == "GroupedReader" else folder
     attrs = dict(batch_size=12, last_batch=rule, random_shuffle=True, shuffle_after_epoch=True,
                  shuffle_buffer_size=8, group_buffer_size=20, seed=2)  # fmt: skip
-    logical = there(read, op, data, epochs=2, **attrs)
+    logical = read(op, data, epochs=2, **attrs)
     for world in (2, 3, 4, 12):
         ranks = [
-            there(read, op, data, epochs=2, rank=rank, world_size=world, num_threads=1 + rank % 3,
+            read(op, data, epochs=2, rank=rank, world_size=world, num_threads=1 + rank % 3,
                   prefetch=1 + rank % 4, **attrs)
             for rank in range(world)
         ]  # fmt: skip
@@ -287,20 +247,18 @@ def test_ranks_interleave_to_the_logical_batches(there, folder, groups, op, rule
 
 @pytest.mark.parametrize("rule", ["short", "wrap"])
 @pytest.mark.parametrize("op", ["StreamReader", "GroupedReader"])
-def test_resume_at_every_batch(there, folder, groups, op, rule):
+def test_resume_at_every_batch(folder, groups, op, rule):
     data = groups if op == "GroupedReader" else folder
     attrs = dict(batch_size=6, last_batch=rule, random_shuffle=True, shuffle_after_epoch=True,
                  shuffle_buffer_size=8, group_buffer_size=20, seed=2)  # fmt: skip
-    batches, states = there(read_with_states, op, data, epochs=2, **attrs)
+    batches, states = read_with_states(op, data, epochs=2, **attrs)
     assert len(states) == len(batches) + 1
     for k in range(len(batches)):
         rest = batches[k:]
-        assert there(read_from, states[k], len(rest), op, data, num_threads=1 + k % 3, **attrs) == (
-            rest
-        )
+        assert read_from(states[k], len(rest), op, data, num_threads=1 + k % 3, **attrs) == (rest)
     k = len(batches) // 3
     parts = [
-        there(read_from, states[k], len(batches) - k, op, data, rank=r, world_size=2, **attrs)
+        read_from(states[k], len(batches) - k, op, data, rank=r, world_size=2, **attrs)
         for r in range(2)
     ]
     assert [flatten(step) for step in zip(*parts, strict=True)] == batches[k:]
@@ -315,35 +273,35 @@ def first_pass_from(state, op, folder, **options):
 
 
 @pytest.mark.parametrize("op", ["StreamReader", "GroupedReader"])
-def test_a_state_behind_the_last_batch_means_the_next_epoch(there, folder, groups, op):
+def test_a_state_behind_the_last_batch_means_the_next_epoch(folder, groups, op):
     """Though a stream that is inside the loop does not know yet that this was the last one."""
     data = groups if op == "GroupedReader" else folder
     attrs = dict(batch_size=6, random_shuffle=True, shuffle_after_epoch=True,
                  shuffle_buffer_size=8, group_buffer_size=20, seed=2)  # fmt: skip
-    first, states = there(read_with_states, op, data, epochs=1, **attrs)
-    both, _ = there(read_with_states, op, data, epochs=2, **attrs)
+    first, states = read_with_states(op, data, epochs=1, **attrs)
+    both, _ = read_with_states(op, data, epochs=2, **attrs)
     inside, count = states[-1], len(first)
     assert (inside["epoch"], inside["position"]) == (0, count)
-    batches, epoch, after = there(first_pass_from, inside, op, data, **attrs)
+    batches, epoch, after = first_pass_from(inside, op, data, **attrs)
     assert batches == both[count:] and epoch == 1
     assert (after["epoch"], after["position"]) == (2, 0)
 
 
-def test_len_of_a_stream_is_a_type_error(there, folder, groups):
-    assert there(length_error, "MiniReader", folder) == NUM_RECORDS
-    assert isinstance(there(length_error, "StreamReader", folder), str)
-    assert isinstance(there(length_error, "GroupedReader", groups), str)
+def test_len_of_a_stream_is_a_type_error(folder, groups):
+    assert length_error("MiniReader", folder) == NUM_RECORDS
+    assert isinstance(length_error("StreamReader", folder), str)
+    assert isinstance(length_error("GroupedReader", groups), str)
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_stream_without_records_has_no_batches(there, tmp_path, rule):
+def test_a_stream_without_records_has_no_batches(tmp_path, rule):
     (tmp_path / "part-0").write_text(" \n\n")
-    assert there(read, "StreamReader", str(tmp_path), epochs=2, last_batch=rule) == [[], []]
+    assert read("StreamReader", str(tmp_path), epochs=2, last_batch=rule) == [[], []]
 
 
-def test_a_bad_line_costs_its_batch(there, tmp_path):
+def test_a_bad_line_costs_its_batch(tmp_path):
     (tmp_path / "part-0").write_text("0,0\n1,1\n2,x\n3,3\n4,4\n")
-    got = there(read_with_error, "StreamReader", str(tmp_path), batch_size=2)
+    got = read_with_error("StreamReader", str(tmp_path), batch_size=2)
     assert [part if isinstance(part, tuple) else ordinals([part]) for part in got] == [
         [0, 1],
         ("CorruptDataError", got[1][1]),
@@ -358,8 +316,8 @@ def test_a_bad_line_costs_its_batch(there, tmp_path):
 @pytest.mark.parametrize("buffer", [1, 5, 1000])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("shuffle", ["none", "global", "window", "buffer"])
-def test_batches_have_one_group_each(there, groups, shuffle, rule, buffer):
-    (epoch,) = there(read, "GroupedReader", groups, batch_size=5, last_batch=rule, seed=1,
+def test_batches_have_one_group_each(groups, shuffle, rule, buffer):
+    (epoch,) = read("GroupedReader", groups, batch_size=5, last_batch=rule, seed=1,
                      shuffle=shuffle, shuffle_block_size=8, shuffle_window=3,
                      shuffle_buffer_size=30, group_buffer_size=buffer)  # fmt: skip
     assert all(len({row[2] for row in batch}) == 1 for batch in epoch)
@@ -376,19 +334,19 @@ def test_batches_have_one_group_each(there, groups, shuffle, rule, buffer):
         assert {len(batch) for batch in epoch} == {5}
 
 
-def test_leftovers_go_out_oldest_group_first(there, tmp_path):
+def test_leftovers_go_out_oldest_group_first(tmp_path):
     (tmp_path / "part-0").write_text("\n".join(f"{g},{i}" for i, g in enumerate([7, 3, 7, 5, 3])))
-    (epoch,) = there(read, "GroupedReader", str(tmp_path), batch_size=3)
+    (epoch,) = read("GroupedReader", str(tmp_path), batch_size=3)
     assert [ordinals([batch]) for batch in epoch] == [[0, 2], [1, 4], [3]]
-    (epoch,) = there(read, "GroupedReader", str(tmp_path), batch_size=3, group_buffer_size=2)
+    (epoch,) = read("GroupedReader", str(tmp_path), batch_size=3, group_buffer_size=2)
     assert [ordinals([batch]) for batch in epoch] == [[0, 2], [1, 4], [3]]
-    (epoch,) = there(read, "GroupedReader", str(tmp_path), batch_size=2)
+    (epoch,) = read("GroupedReader", str(tmp_path), batch_size=2)
     assert [ordinals([batch]) for batch in epoch] == [[0, 2], [1, 4], [3]]
 
 
-def test_a_record_without_a_group_is_named_and_passed_over(there, tmp_path):
+def test_a_record_without_a_group_is_named_and_passed_over(tmp_path):
     (tmp_path / "part-0").write_text("1,0\n1,1\nx,2\n1,3\n")
-    got = there(read_with_error, "GroupedReader", str(tmp_path), batch_size=2)
+    got = read_with_error("GroupedReader", str(tmp_path), batch_size=2)
     assert ordinals([got[0]]) == [0, 1] and ordinals([got[2]]) == [3] and len(got) == 3
     assert got[1][0] == "CorruptDataError"
     assert "part-0:3" in got[1][1] and "expected an integer" in got[1][1]
@@ -397,27 +355,29 @@ def test_a_record_without_a_group_is_named_and_passed_over(there, tmp_path):
 # ---- Slow sources ------------------------------------------------------------------------------
 
 
-def test_close_does_not_wait_for_a_whole_batch(there):
+def test_close_does_not_wait_for_a_whole_batch():
     for attrs in (
         dict(batch_size=64),
         dict(batch_size=2, random_shuffle=True, shuffle_buffer_size=1000, seed=1),
     ):
-        seconds, got = there(close_while_reading, delay_ms=200, **attrs)
+        seconds, got = close_while_reading(delay_ms=200, **attrs)
         assert seconds < 2 and got == ["CancelledError"]
 
 
 @pytest.mark.parametrize("batch_size", [1, 64])
-def test_ctrl_c_ends_the_wait_for_a_slow_source(environment, batch_size):
+def test_ctrl_c_ends_the_wait_for_a_slow_source(test_ops, batch_size):
     code = f"""
+        import sys
         import pyflowdata as flow
+        flow.load_library(sys.argv[1])
         loader = flow.DataLoader(flow.SlowReader(delay_ms=500, batch_size={batch_size}))
         print("reading", flush=True)
         for batch in loader:
             pass
     """
     process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        env={**os.environ, **environment},
+        [sys.executable, "-c", textwrap.dedent(code), test_ops.path],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

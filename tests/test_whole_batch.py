@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from ragged_ops import ops, read, there, write_lines  # noqa: F401
+from pyflowdata import ops
+from ragged_ops import read, write_lines
+
+pytestmark = pytest.mark.usefixtures("ragged_ops")
 
 # Lines that LineReader, UpperCase and Center (at a length of 57) find damaged.
 SPECIAL = {5: "!bad", 17: "why?", 18: "x" * 57, 300: "??", 301: "y" * 57, 302: "!", 599: "z" * 57}
@@ -47,9 +50,9 @@ def expected_centers(ids, lines):
 @pytest.mark.parametrize("num_threads", [1, 2, 7])
 @pytest.mark.parametrize("batch_size", [1, 30, 400])
 @pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
-def test_minus_the_mean_of_the_batch(there, folder, lines, op, batch_size, num_threads):
+def test_minus_the_mean_of_the_batch(folder, lines, op, batch_size, num_threads):
     attrs = dict(op=op, batch_size=batch_size, random_shuffle=True, seed=2)
-    batches = there(read, centered, folder, num_threads=num_threads, epochs=2, **attrs)
+    batches = read(centered, folder, num_threads=num_threads, epochs=2, **attrs)
     seen = [int(i) for *_, ids in batches for i in ids[:, 1]]
     assert sorted(seen) == sorted(2 * list(range(len(lines))))
     for centers, upper, _, ids in batches:
@@ -58,10 +61,10 @@ def test_minus_the_mean_of_the_batch(there, folder, lines, op, batch_size, num_t
 
 
 @pytest.mark.parametrize("world_size", [2, 3])
-def test_the_batch_is_that_of_the_rank(there, folder, lines, world_size):
+def test_the_batch_is_that_of_the_rank(folder, lines, world_size):
     for rank in range(world_size):
         attrs = dict(batch_size=60, rank=rank, world_size=world_size)
-        batches = there(read, centered, folder, **attrs)
+        batches = read(centered, folder, **attrs)
         assert [len(ids) for *_, ids in batches] == [60 // world_size] * 10
         for centers, _, _, ids in batches:
             assert np.allclose(centers, expected_centers(ids, lines))
@@ -77,8 +80,8 @@ def chained(folder, **attrs):
 
 
 @pytest.mark.parametrize("num_threads", [1, 7])
-def test_stage_after_stage(there, folder, lines, num_threads):
-    batches = there(read, chained, folder, batch_size=350, num_threads=num_threads)
+def test_stage_after_stage(folder, lines, num_threads):
+    batches = read(chained, folder, batch_size=350, num_threads=num_threads)
     assert len(batches) == 2
     for rows, lengths, scaled, again, last in batches:
         assert np.array_equal(lengths, rows.lengths)
@@ -95,9 +98,9 @@ def first_bytes(folder, op, **attrs):
 
 @pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 @pytest.mark.parametrize("on_error", ["skip", "pad"])
-def test_later_stages_see_the_records_of_their_rows(there, bad_folder, bad_lines, op, on_error):
-    batches = there(
-        read, first_bytes, bad_folder, op, batch_size=400, random_shuffle=True, seed=1,
+def test_later_stages_see_the_records_of_their_rows(bad_folder, bad_lines, op, on_error):
+    batches = read(
+        first_bytes, bad_folder, op, batch_size=400, random_shuffle=True, seed=1,
         on_error=on_error,
     )  # fmt: skip
     assert sum(len(rows) for rows, *_ in batches) == (600 if on_error == "pad" else 595)
@@ -113,8 +116,8 @@ def sorted_lines(folder, **attrs):
 
 
 @pytest.mark.parametrize("batch_size", [20, 600])
-def test_ragged_rows_through_the_whole_batch(there, folder, lines, batch_size):
-    for rows, in_order, lengths, grid in there(read, sorted_lines, folder, batch_size=batch_size):
+def test_ragged_rows_through_the_whole_batch(folder, lines, batch_size):
+    for rows, in_order, lengths, grid in read(sorted_lines, folder, batch_size=batch_size):
         expected = sorted((t.upper() for t in rows.to_bytes_list()), key=lambda t: (len(t), t))
         assert in_order.to_bytes_list() == expected
         assert lengths.tolist() == [len(text) for text in expected]
@@ -136,12 +139,8 @@ def damaged(folder, on_error, num_threads, **attrs):
 @pytest.mark.parametrize("batch_size", [1, 50, 600])
 @pytest.mark.parametrize("op", ["LineReader", "LineStream", "LineCopies"])
 @pytest.mark.parametrize("on_error", ["skip", "pad"])
-def test_bad_rows_are_seen_by_no_op(
-    there, bad_folder, bad_lines, on_error, op, batch_size, num_threads
-):
-    batches, skipped = there(
-        damaged, bad_folder, on_error, num_threads, op=op, batch_size=batch_size
-    )
+def test_bad_rows_are_seen_by_no_op(bad_folder, bad_lines, on_error, op, batch_size, num_threads):
+    batches, skipped = damaged(bad_folder, on_error, num_threads, op=op, batch_size=batch_size)
     assert [ordinal for _, ordinal in skipped] == sorted(SPECIAL)
     assert [name for name, _ in skipped] == [
         op, "UpperCase", "Center", "UpperCase", "Center", op, "Center",
@@ -165,10 +164,10 @@ def side_by_side(first, second, **attrs):
     return rows, ids, other_ids, ops.Center(ops.Lengths(others)), ops.FirstByte(ops.Sorted(rows))
 
 
-def test_padding_keeps_the_ids_of_all_readers(there, bad_folder, bad_lines, folder, lines):
+def test_padding_keeps_the_ids_of_all_readers(bad_folder, bad_lines, folder, lines):
     attrs = dict(batch_size=200, random_shuffle=True, seed=4)
     seen = [[], []]
-    for rows, *ids, centers, _ in there(read, side_by_side, bad_folder, folder, **attrs):
+    for rows, *ids, centers, _ in read(side_by_side, bad_folder, folder, **attrs):
         is_padded = np.array([bad_lines[i].startswith("!") for i in ids[0][:, 1]])
         assert rows.lengths.tolist() == [
             0 if padded else len(bad_lines[i])
@@ -196,14 +195,14 @@ def failures(folder):
                 return found
 
 
-def test_with_raise_the_first_of_a_batch_is_told(there, bad_folder, bad_lines):
-    assert there(failures, bad_folder) == [
+def test_with_raise_the_first_of_a_batch_is_told(bad_folder, bad_lines):
+    assert failures(bad_folder) == [
         ("LineReader", 5), ("UpperCase", 17), ("LineReader", 302), ("Center", 599),
     ]  # fmt: skip
 
 
-def test_fillers_are_rows_like_others(there, folder, lines):
-    centers, _, mask, ids = there(read, centered, folder, batch_size=64, last_batch="pad")[-1]
+def test_fillers_are_rows_like_others(folder, lines):
+    centers, _, mask, ids = read(centered, folder, batch_size=64, last_batch="pad")[-1]
     assert mask.tolist() == [True] * 24 + [False] * 40 and ids[24:, 1].tolist() == [599] * 40
     assert np.allclose(centers, expected_centers(ids, lines))
 
@@ -226,8 +225,8 @@ def resumed(folder, step):
 
 
 @pytest.mark.parametrize("step", [0, 4, 9, 11])
-def test_resuming(there, folder, lines, step):
-    assert there(resumed, folder, step)
+def test_resuming(folder, lines, step):
+    assert resumed(folder, step)
 
 
 def closing(folder):
@@ -238,5 +237,5 @@ def closing(folder):
     return True
 
 
-def test_closing_at_any_time(there, folder, lines):
-    assert there(closing, folder)
+def test_closing_at_any_time(folder, lines):
+    assert closing(folder)
