@@ -55,7 +55,10 @@ FAULTS = {
     "row_unwritten": ("row-unwritten", r"did not write row \d+ of output 'values'"),
     "scratch_kept": ("late-read", r"at\(\) read memory .* that was no longer its own"),
     "seek_ignored": ("seek-wrong", r"after seek\(\) to record 1, next\(\) yields record 0"),
-    "seeks_forward_only": ("seek-wrong", r"seek\(\) to record 1, next\(\) yields .* also backwards"),
+    "seeks_forward_only": (
+        "seek-wrong",
+        r"seek\(\) to record 1, next\(\) yields .* also backwards",
+    ),
     "status_without_message": ("no-message", r"returned status -2 without a message"),
     "thread_dependent": ("threads-differ", r"outputs of record \d+ are others .* several threads"),
     "waits_for_ever": ("hang", r"open\(\) did not end in time .*, with bytes .* set to 0x"),
