@@ -265,7 +265,7 @@ def test_the_order_of_the_frameworks():
         mpi4py(2, 4, is_finalized=yes),
         mpi4py(0, 1),
     ],
-    ids=str,
+    ids=lambda modules: "+".join(modules) or "none",
 )
 def test_a_framework_that_is_not_in_use_does_not_count(modules):
     assert found({}, modules) == ALONE
