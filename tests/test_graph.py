@@ -1,5 +1,6 @@
 """The graph itself: nodes and blobs that travel to another process by pickle."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -54,7 +55,7 @@ def test_another_process_reads_the_pickle(tmp_path):
     )
     done = subprocess.run(
         [sys.executable, "-c", code, tmp_path / "graph"],
-        env={"PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
