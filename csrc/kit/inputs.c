@@ -1,4 +1,5 @@
 /* Computes what lies upstream of the op under check, plainly. */
+#include "op/reader_attrs.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "kit/kit.h"
@@ -42,16 +43,6 @@ static int32_t make_tensor(const upstream *at, const pfd_row_type *type, pfd_ten
 }
 
 /* The outputs that the host fills itself. */
-static void fill_reader_ports(const upstream *at, pfd_tensor *mask, pfd_tensor *id)
-{
-    int64_t *ids = (void *)id->data;
-    for (int64_t i = 0; i < at->n; i++) {
-        mask->data[i] = !at->records[i].filler;
-        ids[2 * i] = at->records[i].file;
-        ids[2 * i + 1] = at->records[i].ordinal;
-    }
-}
-
 static pfd_status evaluate(const upstream *at, const pfd_node *node, pfd_tensor *outputs,
                            pfd_error *err);
 
@@ -95,7 +86,8 @@ static pfd_status evaluate(const upstream *at, const pfd_node *node, pfd_tensor 
     pfd_error_init(err);
     PFD_TRY(pfd_check_returned(op->compute(&args, err), "compute", err));
     if (pfd_op_is_reader(op))
-        fill_reader_ports(at, &outputs[op->num_outputs], &outputs[op->num_outputs + 1]);
+        pfd_reader_ports_fill(at->records, at->n, outputs[op->num_outputs].data,
+                              (int64_t *)(void *)outputs[op->num_outputs + 1].data);
     return PFD_OK;
 }
 

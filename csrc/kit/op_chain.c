@@ -1,5 +1,6 @@
 /* The ops behind some blobs in order, with memory for their outputs, and calling them. */
 #include "kit/op_chain.h"
+#include "op/reader_attrs.h"
 #include "core/error.h"
 #include "core/random.h"
 
@@ -151,11 +152,6 @@ pfd_status pfd_op_chain_compute(pfd_op_chain *chain, int32_t i, const pfd_host *
 void pfd_op_chain_fill_reader_ports(pfd_op_chain *chain, const pfd_record *records, int64_t n)
 {
     pfd_chain_op *reader = &chain->ops[0];
-    uint32_t mask = reader->node->op->op->num_outputs, id = mask + 1;
-    int64_t *ids = (int64_t *)(void *)reader->tensors[id].data;
-    for (int64_t i = 0; i < n; i++) {
-        reader->tensors[mask].data[i] = !records[i].filler;
-        ids[2 * i] = records[i].file;
-        ids[2 * i + 1] = records[i].ordinal;
-    }
+    const pfd_tensor *mask = &reader->tensors[reader->node->op->op->num_outputs];
+    pfd_reader_ports_fill(records, n, mask[0].data, (int64_t *)(void *)mask[1].data);
 }

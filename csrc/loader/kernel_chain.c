@@ -1,5 +1,6 @@
 /* Locates the records of rows and runs the ops of a stage over them, one after the other. */
 #include "loader/kernel_chain.h"
+#include "op/reader_attrs.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "dataset/dataset.h"
@@ -132,14 +133,10 @@ static pfd_status locate_all(const range *at, pfd_error *err)
 /* The outputs that the host fills itself: mask, then id. */
 static void fill_reader_ports(const range *at, const pfd_plan_op *op)
 {
-    const pfd_record *records = range_records(at, op->reader);
-    int32_t mask = op->first_output + (int32_t)op->node->op->op->num_outputs, id = mask + 1;
-    int64_t n = at->end - at->begin, *ids = (int64_t *)(void *)at->worker->tensors[id].data;
-    for (int64_t i = 0; i < n; i++) {
-        at->worker->tensors[mask].data[i] = !records[i].filler;
-        ids[2 * i] = records[i].file;
-        ids[2 * i + 1] = records[i].ordinal;
-    }
+    const pfd_tensor *mask =
+        &at->worker->tensors[op->first_output + (int32_t)op->node->op->op->num_outputs];
+    pfd_reader_ports_fill(range_records(at, op->reader), at->end - at->begin, mask[0].data,
+                          (int64_t *)(void *)mask[1].data);
 }
 
 /* Of seed, epoch and name; ops without a name differ by their place among the loader's ops. */

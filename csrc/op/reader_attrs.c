@@ -158,3 +158,12 @@ pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t rando
                     "only a buffer can shuffle: use 'buffer' or 'auto'",
                     *shuffle == PFD_SHUFFLE_GLOBAL ? "global" : "window");
 }
+
+void pfd_reader_ports_fill(const pfd_record *records, int64_t n, uint8_t *mask, int64_t *ids)
+{
+    for (int64_t i = 0; i < n; i++) {
+        mask[i] = !records[i].filler;
+        ids[2 * i] = records[i].file;
+        ids[2 * i + 1] = records[i].ordinal;
+    }
+}

@@ -48,4 +48,7 @@ pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t rando
 /* The outputs that the host fills itself: "mask" (bool scalar per row) and "id" (int64 (2,):
  * file index and ordinal). */
 extern const pfd_port pfd_reader_ports[2];
+
+/* Fills them for n records. */
+void pfd_reader_ports_fill(const pfd_record *records, int64_t n, uint8_t *mask, int64_t *ids);
 #endif
