@@ -16,7 +16,6 @@ C_LAYERS = {
     "include": {"include"},
     "core": {"core", "include"},
     "text": {"text", "core", "include"},
-    "proto": {"proto", "core", "include"},
     "io": {"io", "text", "core", "include"},
     "proto": {"proto", "text", "core", "include"},
     "dataset": {"dataset", "io", "core", "include"},

@@ -7,7 +7,10 @@
     X(mini_decoder)                                                                                \
     X(affine)                                                                                      \
     X(raw_reader)                                                                                  \
-    X(npy_reader)
+    X(npy_reader)                                                                                  \
+    X(ofrecord_reader)                                                                             \
+    X(ofrecord_raw_decoder)                                                                        \
+    X(ofrecord_bytes_decoder)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
