@@ -147,9 +147,11 @@ class UserOpBuilder:
         if op.outputs_attr:
             wanted = self._named_outputs(op, node)
         for name in wanted:
-            if not is_present(op, name, self._attrs):
+            switch = op.switch(name)
+            if switch is not None and not is_present(op, name, self._attrs):
+                value = "True" if switch.type.word == "bool" else "..."
                 raise InvalidArgumentError(
-                    f"output '{name}' needs Attr('with_{name}', True)", op=op.name
+                    f"output '{name}' needs Attr('{switch.name}', {value})", op=op.name
                 )
         return UserOp(node, wanted)
 

@@ -10,7 +10,8 @@
     X(npy_reader)                                                                                  \
     X(ofrecord_reader)                                                                             \
     X(ofrecord_raw_decoder)                                                                        \
-    X(ofrecord_bytes_decoder)
+    X(ofrecord_bytes_decoder)                                                                      \
+    X(idx_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

@@ -43,8 +43,9 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
 {
     const idx_reader_attrs *attrs = args->attrs;
     pfd_path_list found = {0};
+    if (attrs->labels.size == 0) return PFD_OK;
     pfd_status status = pfd_file_patterns_find("labels", &attrs->labels, &found, err);
-    if (status == PFD_OK && attrs->labels.size > 0 && found.size != args->num_paths)
+    if (status == PFD_OK && found.size != args->num_paths)
         status = pfd_fail(err, PFD_INVALID_ARGUMENT,
                           "attr 'labels' names %" PRId64 " files, and there are %" PRId64
                           " files of images; each needs one of labels, in the same order",
