@@ -11,7 +11,10 @@
     X(ofrecord_reader)                                                                             \
     X(ofrecord_raw_decoder)                                                                        \
     X(ofrecord_bytes_decoder)                                                                      \
-    X(idx_reader)
+    X(idx_reader)                                                                                  \
+    X(cifar_reader)                                                                                \
+    X(onerec_reader)                                                                               \
+    X(onerec_decoder)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
