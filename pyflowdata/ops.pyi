@@ -22,6 +22,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -59,6 +60,9 @@ def MiniReader(
         file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
             maps them into memory, read reads them piece by piece; auto maps them if they fit into
             memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
         index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
             time and for the other processes of the machine; none keeps them in memory. Left empty,
             files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
@@ -127,6 +131,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -155,6 +160,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -183,6 +189,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -211,6 +218,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",

@@ -17,8 +17,8 @@ static pfd_status open_files(pfd_kit_source *source, pfd_error *err)
     const pfd_file_attrs *attrs = pfd_attrs_struct(source->node->file_attrs);
     pfd_part_files parts = {0};
     PFD_TRY(pfd_part_files_find(attrs, &parts, err));
-    pfd_status status =
-        pfd_input_files_open(parts.paths, parts.size, attrs->file_access, &source->files, err);
+    pfd_status status = pfd_input_files_open(parts.paths, parts.size, attrs->file_access,
+                                             attrs->compression, &source->files, err);
     pfd_part_files_free(&parts);
     if (status == PFD_OK) source->list = pfd_input_files_list(source->files, &source->num_files);
     return status;

@@ -239,8 +239,8 @@ static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
     pfd_part_files parts = {0};
     PFD_TRY(pfd_part_files_find(pfd_attrs_struct(reader->node->file_attrs), &parts, err));
     const pfd_file_attrs *attrs = pfd_attrs_struct(reader->node->file_attrs);
-    pfd_status status =
-        pfd_input_files_open(parts.paths, parts.size, attrs->file_access, &reader->files, err);
+    pfd_status status = pfd_input_files_open(parts.paths, parts.size, attrs->file_access,
+                                             attrs->compression, &reader->files, err);
     pfd_part_files_free(&parts);
     if (status != PFD_OK) return status;
     (void)pfd_input_files_list(reader->files, &reader->num_files);
