@@ -82,7 +82,7 @@ pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_infl
                              pfd_error *err)
 {
     const pfd_codec *codec =
-        compression == PFD_COMPRESSION_NONE ? NULL : pfd_codec_of(compression);
+        compression <= PFD_COMPRESSION_NONE ? NULL : pfd_codec_of(compression);
     if (codec && !codec->open) {
         pfd_fail(err, PFD_UNSUPPORTED,
                  "the file is compressed by %s, and pyflowdata was built without that library: "
