@@ -112,6 +112,16 @@ test-ray: all .venv/ray
 soak: all .venv/train
 	$(IN_VENV) tests/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 
+# Files of other libraries, made anew by them and compared; make fixtures LIBRARY="numpy tensorflow"
+fixtures:
+	$(PYTHON) tools/fixtures.py $(LIBRARY)
+
+# Thousands of damaged files for every format, under AddressSanitizer.
+fuzz:
+	@FUZZ_FLIPS=$(or $(FLIPS),5000) $(MAKE) --no-print-directory SAN=address,undefined run-fuzz
+run-fuzz: all .venv/test
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/test_fuzz.py $(ARGS)
+
 check: all .venv/test
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
 	    { echo "check: no $$cc here, left out"; continue; }; \
@@ -171,11 +181,13 @@ help:
 	@echo 'make asan     the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
 	@echo 'make bench    measures beside the peers, see bench/README.md'
+	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
+	@echo 'make fixtures makes the files in tests/fixtures anew with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs anew'
 	@echo 'make abi      writes the files anew that pin the layout of op.h'
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests train test test-torch test-jax test-ray soak check stubs abi asan tsan \
-        run-asan run-tsan bench bench-smoke dist clean help always
+        fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke dist clean help always
 .DELETE_ON_ERROR:
