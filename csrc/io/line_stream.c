@@ -31,15 +31,14 @@ static pfd_status look(line_stream *self, pfd_text_walk *walk, pfd_error *err)
     *walk = (pfd_text_walk){
         .scan = self->scan, .file = &window->file.file, .at = at, .begin = at, .end = at};
     for (int64_t bytes = piece_bytes; walk->end == at; bytes *= 2) {
-        PFD_TRY(pfd_stream_window_fill(window, at + bytes, files->scratch, err));
+        status = pfd_stream_window_fill(window, at + bytes, files->scratch, err);
         walk->text = pfd_stream_window_at(window, at);
-        if (window->has_ended) {
-            walk->end = window->end;
-        } else {
-            const uint8_t *newline = memrchr(walk->text, '\n', (size_t)(window->end - at));
-            if (newline) walk->end = at + (newline + 1 - walk->text);
-        }
+        const uint8_t *newline = memrchr(walk->text, '\n', (size_t)(window->end - at));
+        if (window->has_ended) walk->end = window->end;
+        else if (newline) walk->end = at + (newline + 1 - walk->text);
+        else if (status != PFD_OK) return status;
     }
+    if (status != PFD_OK) pfd_error_init(err); /* it comes again, behind these lines */
     return PFD_OK;
 }
 
@@ -73,6 +72,7 @@ static pfd_status read_lines(line_stream *self, pfd_text_walk *walk, int64_t n, 
         if (status < 0) files->has_failed = 1;
         if (status != PFD_OK) return status;
         *done = pfd_text_walk_window(walk, files->ordinal, n, out);
+        if (walk->at > walk->end) walk->at = walk->end; /* a last line without newline */
         note_lines(self, walk, out, *done);
         files->offset = walk->at;
         files->ordinal += *done;
