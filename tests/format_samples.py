@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,19 @@ def mini(folder: Path) -> list[Path]:
     return [path]
 
 
+def gzipped(folder: Path) -> list[Path]:
+    (path,) = mini(folder)
+    path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    return [path]
+
+
 FORMATS = {
     "MiniReader": Format(
         mini, lambda files, **attrs: flow.MiniReader(files=files, **attrs), may_be_cut=400
+    ),
+    "MiniReader gzip": Format(
+        gzipped,
+        lambda files, **attrs: flow.MiniReader(files=files, compression="gzip", **attrs),
+        has_checksums=True,
     ),
 }

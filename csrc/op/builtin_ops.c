@@ -14,7 +14,8 @@
     X(idx_reader)                                                                                  \
     X(cifar_reader)                                                                                \
     X(onerec_reader)                                                                               \
-    X(onerec_decoder)
+    X(onerec_decoder)                                                                              \
+    X(tar_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

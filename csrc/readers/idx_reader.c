@@ -3,6 +3,7 @@
 #include "core/stored_rows.h"
 #include "io/file_patterns.h"
 #include "io/fixed.h"
+#include "io/inflated.h"
 #include "io/joined.h"
 #include "text/idx_header.h"
 #include "text/row_type.h"
@@ -125,26 +126,42 @@ static pfd_status check_pairs(const array *images, const array *labels, pfd_erro
     return PFD_OK;
 }
 
-static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+static pfd_status open_pair(const pfd_open_args *args, array *images, array *labels,
+                            pfd_source *out, pfd_error *err)
 {
-    const idx_reader_attrs *attrs = args->attrs;
-    int64_t n = attrs->labels.size > 0 ? args->num_files / 2 : args->num_files;
-    array images = {"dtype", "shape", {0}, args->files, n, NULL};
-    array labels = {"label_dtype", "label_shape", {0}, args->files + n, n, NULL};
     pfd_source image_source = *out, label_source = *out;
-    PFD_TRY(find_row_types(attrs, &images.row, &labels.row, err));
-    if (attrs->labels.size == 0) return open_array(args, &images, out, err);
-    PFD_TRY(open_array(args, &images, &image_source, err));
-    pfd_status status = open_array(args, &labels, &label_source, err);
+    PFD_TRY(open_array(args, images, &image_source, err));
+    pfd_status status = open_array(args, labels, &label_source, err);
     if (status != PFD_OK) {
         image_source.methods->close(image_source.self);
         return status;
     }
-    status = check_pairs(&images, &labels, err);
+    status = check_pairs(images, labels, err);
     if (status == PFD_OK) status = pfd_joined_open(&image_source, &label_source, out, err);
     if (status == PFD_OK) return PFD_OK;
     image_source.methods->close(image_source.self);
     label_source.methods->close(label_source.self);
+    return status;
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    const idx_reader_attrs *attrs = args->attrs;
+    int32_t has_labels = attrs->labels.size > 0;
+    int64_t n = has_labels ? args->num_files / 2 : args->num_files;
+    array images = {"dtype", "shape", {0}, NULL, n, NULL};
+    array labels = {"label_dtype", "label_shape", {0}, NULL, n, NULL};
+    pfd_inflated *inflated;
+    PFD_TRY(find_row_types(attrs, &images.row, &labels.row, err));
+    PFD_TRY(pfd_inflated_open(args->files, args->num_files, &inflated, err));
+    images.files = pfd_inflated_files(inflated);
+    labels.files = images.files + n;
+    pfd_status status = has_labels ? open_pair(args, &images, &labels, out, err)
+                                   : open_array(args, &images, out, err);
+    if (status == PFD_OK)
+        pfd_inflated_give(inflated, out);
+    else
+        pfd_inflated_close(inflated);
     return status;
 }
 
@@ -188,7 +205,7 @@ const pfd_op pfd_op_idx_reader = {
     .doc = "Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape. "
            "With labels each record has an array and its label, which the files of a pair hold at "
            "the same place. Headers are checked against the attrs, and the numbers of images and "
-           "labels against each other, when the loader opens. Files may be gzipped, then they are "
+           "labels against each other, when the loader opens. Compressed files are "
            "decompressed into memory as a whole. EMNIST's images are stored transposed, and come "
            "as they are.",
     .attrs = attr_table,

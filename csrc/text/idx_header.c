@@ -23,7 +23,7 @@ static pfd_status fail_magic(const uint8_t *data, int64_t size, pfd_error *err)
 {
     char found[256];
     const char *hint = size > 1 && data[0] == 0x1f && data[1] == 0x8b
-                           ? "; it looks like gzip, which the attr compression says how to take"
+                           ? "; it looks like gzip: leave the attr compression at auto"
                        : size > 1 && data[0] == 'P' && data[1] == 'K' ? "; it looks like zip: unpack it"
                                                                       : "";
     return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
