@@ -5,7 +5,8 @@
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
     X(mini_decoder)                                                                                \
-    X(affine)
+    X(affine)                                                                                      \
+    X(tf_record_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
