@@ -16,7 +16,7 @@ C_LAYERS = {
     "include": {"include"},
     "core": {"core", "include"},
     "text": {"text", "core", "include"},
-    "proto": {"proto", "core", "include"},
+    "proto": {"proto", "text", "core", "include"},
     "io": {"io", "text", "core", "include"},
     "dataset": {"dataset", "io", "core", "include"},
     "op": {"op", "dataset", "io", "text", "core", "include"},
