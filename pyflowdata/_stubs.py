@@ -53,7 +53,8 @@ def _function(op: Op, last: list[str], result: str, *, doc: bool) -> str:
     star = "*" if op.has_many_inputs else ""
     parameters = [f"{star}{python_name(port.name)}: Blob" for port in op.inputs]
     parameters += [_parameter(attr) for attr in attrs if attr.name in positional]
-    parameters += [*([] if star else ["*"]), *(_parameter(attr) for attr in attrs if attr.name not in positional)]
+    parameters += [] if star else ["*"]
+    parameters += [_parameter(attr) for attr in attrs if attr.name not in positional]
     parameters += [*last, "name: str | None = None"]
     lines = "".join(f"    {parameter},\n" for parameter in parameters)
     body = " ..."
