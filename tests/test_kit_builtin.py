@@ -1,5 +1,7 @@
 """The built-in readers and decoders pass the kit that plugins are checked with."""
 
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,18 @@ def mini_rows():
     return flow.MiniReader(DATA, batch_size=4)
 
 
+FOLDERS = []  # as long as the tests
+
+
+def part_of(path):
+    """A folder in which a file is the only part: the kit puts damaged ones in its place."""
+    FOLDERS.append(tempfile.TemporaryDirectory())
+    shutil.copy(path, Path(FOLDERS[-1].name, "part-0"))
+    return FOLDERS[-1].name
+
+
 def tf_records(name):
-    return flow.TFRecordReader(files=FIXTURES / "tensorflow" / name, batch_size=4)
+    return flow.TFRecordReader(part_of(FIXTURES / "tensorflow" / name), batch_size=4)
 
 
 # Op -> the blobs of one use of it, over a sample.
@@ -33,8 +45,12 @@ SAMPLES = {
         tf_records("sequences.tfrecord"), features=["f=feature_lists/frames:float32[?,3]"]
     ),
 }
-# Files in which every byte is covered by a checksum.
-CHECKED = {"TFRecordReader"}
+# What cannot be noticed: text has no checksums, another digit is another number; files of frames
+# may end behind any of them.
+UNNOTICED = {
+    "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
+    "TFRecordReader": {"cut-unnoticed"},
+}
 
 
 def built_in():
@@ -51,7 +67,6 @@ def test_it_passes(name):
     check = testing.check_reader if op.is_reader else testing.check_decoder
     report = check(SAMPLES[name]())
     assert report.passed and report.op == name
-    # Text without checksums: another digit is another number.
-    expected = {"damage-unnoticed", "cut-unnoticed"} if op.is_reader and name not in CHECKED else set()
+    expected = UNNOTICED.get(name, set())
     assert {finding.id for finding in report.findings} <= expected
     assert "loader" in report.groups and "records" in report.groups
