@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import tf_records
 from damage import Format
 
 import pyflowdata as flow
@@ -17,8 +18,17 @@ def mini(folder: Path) -> list[Path]:
     return [path]
 
 
+def tfrecord(folder: Path) -> list[Path]:
+    return [tf_records.write(folder / "a.tfrecord", [b"record" * i for i in range(20)])]
+
+
 FORMATS = {
     "MiniReader": Format(
         mini, lambda files, **attrs: flow.MiniReader(files=files, **attrs), may_be_cut=400
+    ),
+    "TFRecordReader": Format(
+        tfrecord,
+        lambda files, **attrs: flow.TFRecordReader(files=files, **attrs),
+        has_checksums=True,
     ),
 }

@@ -5,7 +5,10 @@
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
     X(mini_decoder)                                                                                \
-    X(affine)
+    X(affine)                                                                                      \
+    X(tf_record_reader)                                                                            \
+    X(example_decoder)                                                                             \
+    X(sequence_example_decoder)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
