@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,12 @@ def tfrecord(folder: Path) -> list[Path]:
     return [tf_records.write(folder / "a.tfrecord", [b"record" * i for i in range(20)])]
 
 
+def gzipped(folder: Path) -> list[Path]:
+    (path,) = mini(folder)
+    path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    return [path]
+
+
 FORMATS = {
     "MiniReader": Format(
         mini, lambda files, **attrs: flow.MiniReader(files=files, **attrs), may_be_cut=400
@@ -29,6 +36,11 @@ FORMATS = {
     "TFRecordReader": Format(
         tfrecord,
         lambda files, **attrs: flow.TFRecordReader(files=files, **attrs),
+        has_checksums=True,
+    ),
+    "MiniReader gzip": Format(
+        gzipped,
+        lambda files, **attrs: flow.MiniReader(files=files, compression="gzip", **attrs),
         has_checksums=True,
     ),
 }

@@ -8,7 +8,8 @@
     X(affine)                                                                                      \
     X(tf_record_reader)                                                                            \
     X(example_decoder)                                                                             \
-    X(sequence_example_decoder)
+    X(sequence_example_decoder)                                                                    \
+    X(tar_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
