@@ -17,7 +17,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Lines that may be blank: each is a frame ------------------------------------------------- */
+/* ---- Lines that may be blank: each is a frame ------------------------------------------------ */
 typedef struct line {
     int64_t size, next; /* from the line's beginning */
 } line;
