@@ -4,8 +4,8 @@
 #include "io/text_head.h"
 #include "io/text_source.h"
 #include "pyflowdata/op.h"
-#include "pyflowdata/pyflowdata.h"
 #include "text/csv_rows.h"
+#include "text/csv_value.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -213,7 +213,7 @@ static pfd_status fill_columns(const pfd_host *host, const csv_attrs *attrs, pfd
         table->defaults[i] = values;
         if (!values) return fail_memory(host, err);
         for (int64_t k = 0; k < column->num_values; k++) {
-            int64_t at = k * pfd_dtype_size(column->type.dtype);
+            int64_t at = k * pfd_csv_value_bytes(column->type.dtype);
             status = pfd_csv_default(host, column, k, values + at, err);
             if (status != PFD_OK) return status;
         }
