@@ -4,6 +4,8 @@
 
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
+    X(text_line_reader)                                                                            \
+    X(csv_reader)                                                                                  \
     X(mini_decoder)                                                                                \
     X(affine)                                                                                      \
     X(raw_reader)                                                                                  \
@@ -15,6 +17,9 @@
     X(cifar_reader)                                                                                \
     X(onerec_reader)                                                                               \
     X(onerec_decoder)                                                                              \
+    X(tf_record_reader)                                                                            \
+    X(example_decoder)                                                                             \
+    X(sequence_example_decoder)                                                                    \
     X(tar_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
