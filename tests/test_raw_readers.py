@@ -169,7 +169,7 @@ def test_big_endian() -> None:
     truth = np.load(NUMPY / "big-endian.npy")
     attrs = {"dtype": "float32", "shape": (2, 3)}
     assert np.array_equal(read_npy("big-endian.npy", byte_order="big", **attrs), truth)
-    with pytest.raises(flow.InvalidArgumentError, match=r"big-endian;.*little-endian"):
+    with pytest.raises(flow.CorruptDataError, match=r"big-endian;.*little-endian"):
         read_npy("big-endian.npy", **attrs)
 
 
