@@ -1,68 +1,29 @@
-"""OFRecordReader and its decoders: files of OneFlow's own message classes and of the protobuf
+"""OFRecordRawDecoder: files of OneFlow's own message classes and of the protobuf
 library, and records written byte by byte."""
 
 from __future__ import annotations
 
-import gzip
 import struct
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-import pyflowdata as flow
-
-FIXTURES = Path(__file__).parent / "fixtures"
-ONEFLOW = FIXTURES / "oneflow" / "records.ofrecord"
-PROTOBUF = [FIXTURES / "protobuf" / name for name in ("packed.ofrecord", "unpacked.ofrecord")]
-TRUTH = dict(np.load(FIXTURES / "protobuf" / "truth.npz"))
-# A message of the format's documentation: x = [5.0, 5.5], y = [5], b = 05 c8.
-VECTOR = bytes.fromhex(
-    "0a0b0a016212060a040a0205c8" "0a110a0178120c120a0a080000a0400000b040" "0a0a0a0179120522030a0105"
+from of_record_files import (
+    ONEFLOW,
+    PROTOBUF,
+    TRUTH,
+    VECTOR,
+    frame,
+    ints,
+    load,
+    message,
+    part,
+    raw,
+    varint,
+    write,
 )
 
-
-def frame(*records: bytes) -> bytes:
-    return b"".join(struct.pack("<q", len(record)) + record for record in records)
-
-
-def write(folder: Path, content: bytes) -> Path:
-    (folder / "part-0").write_bytes(content)
-    return folder / "part-0"
-
-
-def load(blob: flow.Blob) -> list[np.ndarray]:
-    with flow.DataLoader(blob) as loader:
-        return [row for batch in loader for row in batch]
-
-
-def raw(path: object, name: str, shape: object, dtype: str, **attrs: object) -> np.ndarray:
-    record = flow.OFRecordReader(files=path, batch_size=5)
-    return np.array(load(flow.OFRecordRawDecoder(record, blob_name=name, shape=shape, dtype=dtype,
-                                                 **attrs)))  # fmt: skip
-
-
-def varint(number: int) -> bytes:
-    out = b""
-    while number > 127:
-        out += bytes([number & 127 | 128])
-        number >>= 7
-    return out + bytes([number])
-
-
-def part(number: int, content: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(content)) + content
-
-
-def message(**features: bytes) -> bytes:
-    """Features as bytes of the message Feature."""
-    return b"".join(part(1, part(1, name.encode()) + part(2, value))
-                    for name, value in features.items())  # fmt: skip
-
-
-def ints(*numbers: int) -> bytes:
-    return part(5, part(1, b"".join(varint(number % 2**64) for number in numbers)))
-
+import pyflowdata as flow
 
 # ---- Files of the libraries ---------------------------------------------------------------------
 
@@ -180,15 +141,6 @@ def test_values_that_do_not_fit(name: str, dtype: str, says: str) -> None:
         raw(PROTOBUF[0], name, TRUTH[name].shape[1:] if name in TRUTH else (1,), dtype)
 
 
-@pytest.mark.parametrize("name, says", [("label", "int32_list; this decoder"),
-                                        ("two", "2 values"), ("nothing", "does not have it")])
-def test_bytes_that_are_none(name: str, says: str) -> None:
-    record = flow.OFRecordReader(files=PROTOBUF[0])
-    with pytest.raises(flow.CorruptDataError, match=says):
-        load(flow.OFRecordBytesDecoder(record, blob_name=name))
-    assert all(len(row) == 0 for row in load(flow.OFRecordBytesDecoder(record, blob_name="empty")))
-
-
 # ---- The rules of protocol buffers --------------------------------------------------------------
 
 
@@ -218,45 +170,6 @@ def test_messages_that_end_early(tmp_path: Path, size: int) -> None:
     with flow.DataLoader(blob) as loader:
         assert np.concatenate(list(loader)).tolist() == [5]
         assert [error.ordinal for error in loader.skipped] == [0]
-
-
-# ---- Files --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "content, says, byte",
-    [
-        (frame(VECTOR)[:-1], "length of a record is 44, and 43 bytes follow", 0),
-        (frame(VECTOR) + b"\5\0", "inside the length of a record, after 2 bytes of 8", 52),
-        (frame(VECTOR) + bytes(8), "is 0, and it must be above 0", 52),
-        (struct.pack("<q", -5) + VECTOR, "is -5, and it must be above 0", 0),
-        (b"^ONEREC$" + bytes(40), "OneRecReader", 0),
-        ((FIXTURES / "tensorflow" / "examples.tfrecord").read_bytes(), "TFRecordReader", None),
-    ],
-)
-def test_files_that_are_none(tmp_path: Path, content: bytes, says: str, byte: int | None) -> None:
-    path = write(tmp_path, content)
-    with pytest.raises(flow.CorruptDataError, match=says) as caught:
-        load(flow.OFRecordReader(files=path))
-    assert caught.value.file == str(path) and byte in (None, caught.value.byte)
-
-
-def test_compressed(tmp_path: Path) -> None:
-    path = write(tmp_path, gzip.compress(ONEFLOW.read_bytes()))
-    assert raw(path, "labels", (), "int32").tolist() == (np.arange(12) % 10).tolist()
-    path.write_bytes(gzip.compress(ONEFLOW.read_bytes()[:-1]))
-    with pytest.raises(flow.CorruptDataError):
-        raw(path, "labels", (), "int32")
-
-
-def test_shuffled_and_shared() -> None:
-    parts = []
-    for rank in range(2):
-        record = flow.OFRecordReader(files=ONEFLOW, batch_size=4, random_shuffle=True, seed=3,
-                                     rank=rank, world_size=2)  # fmt: skip
-        parts += load(flow.OFRecordRawDecoder(record, blob_name="weight", shape=(),
-                                              dtype="float64"))  # fmt: skip
-    assert sorted(parts) == (np.arange(12) / 3).tolist()
 
 
 def test_refuses_attrs_and_inputs() -> None:

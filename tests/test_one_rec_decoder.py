@@ -1,4 +1,4 @@
-"""OneRecReader and OneRecDecoder: files of the flatbuffers library with digests by xxhash."""
+"""OneRecDecoder: files of the flatbuffers library."""
 
 from __future__ import annotations
 
@@ -14,11 +14,6 @@ FIXTURES = Path(__file__).parent / "fixtures" / "flatbuffers"
 FEATURES = FIXTURES / "features.onerec"
 
 
-def load(blob: flow.Blob, **options: object) -> list[np.ndarray]:
-    with flow.DataLoader(blob, **options) as loader:
-        return [row for batch in loader for row in batch]
-
-
 def decode(*features: str, path: Path = FEATURES, **attrs: object) -> list[list[np.ndarray]]:
     blobs = flow.OneRecDecoder(flow.OneRecReader(files=path, batch_size=5, **attrs),
                                features=list(features))  # fmt: skip
@@ -26,12 +21,6 @@ def decode(*features: str, path: Path = FEATURES, **attrs: object) -> list[list[
     with flow.DataLoader(*blobs) as loader:
         batches = [batch if isinstance(batch, tuple) else (batch,) for batch in loader]
     return [[row for batch in batches for row in batch[i]] for i in range(len(blobs))]
-
-
-def test_payloads_of_every_size() -> None:
-    """The digests are those of xxhash: of 0 to 69 bytes, which are all ways through XXH64."""
-    rows = load(flow.OneRecReader(files=FIXTURES / "sizes.onerec", batch_size=8))
-    assert [row.tobytes() for row in rows] == [bytes(range(n)) for n in range(70)]
 
 
 @pytest.mark.parametrize("access", ["map", "read"])
@@ -65,15 +54,6 @@ def test_defaults() -> None:
     assert [int(value) for value in odd] == [i if i % 2 else -1 for i in range(12)]
     assert all(value.tolist() == [0.5, 0.5] for value in row)
     assert all(len(value) == 0 for value in none)
-
-
-def test_shuffled_rows_are_those_in_order() -> None:
-    record, ids = flow.OneRecReader(files=FEATURES, batch_size=5, random_shuffle=True, seed=1,
-                                    with_id=True)  # fmt: skip
-    number = flow.OneRecDecoder(record, features=["id:int64"])
-    with flow.DataLoader(number, ids) as loader:
-        for values, places in loader:
-            assert np.array_equal(np.asarray(values), places[:, 1] * 10**12)
 
 
 @pytest.mark.parametrize(
@@ -121,40 +101,6 @@ def test_refuses_other_inputs() -> None:
 
 
 # ---- Damage -------------------------------------------------------------------------------------
-
-
-def damaged(folder: Path, at: int, bit: int = 3) -> Path:
-    data = bytearray(FEATURES.read_bytes())
-    data[at] ^= 1 << bit
-    (folder / "part-0").write_bytes(bytes(data))
-    return folder / "part-0"
-
-
-@pytest.mark.parametrize(
-    "at, says",
-    [(0, "magic '.ONEREC.' is not there"), (9, "header is damaged"), (13, "header is damaged"),
-     (17, "header is damaged")],
-)  # fmt: skip
-def test_a_damaged_header_ends_the_file(tmp_path: Path, at: int, says: str) -> None:
-    path = damaged(tmp_path, at)
-    with pytest.raises(flow.CorruptDataError, match=says) as caught:
-        load(flow.OneRecReader(files=path, on_error="skip"))
-    assert caught.value.file == str(path)
-
-
-def test_a_damaged_payload_costs_one_record(tmp_path: Path) -> None:
-    path = damaged(tmp_path, 24 + 100)
-    with pytest.raises(flow.CorruptDataError, match="payload is damaged: its digest is"):
-        load(flow.OneRecReader(files=path))
-    (number,) = decode("id:int64", path=path, on_error="skip")
-    assert [int(value) for value in number] == [i * 10**12 for i in range(1, 12)]
-
-
-@pytest.mark.parametrize("cut", [1, 8, 9, 100])
-def test_a_file_cut_short(tmp_path: Path, cut: int) -> None:
-    (tmp_path / "part-0").write_bytes(FEATURES.read_bytes()[:-cut])
-    with pytest.raises(flow.CorruptDataError, match="missing|cut short"):
-        load(flow.OneRecReader(tmp_path))
 
 
 def test_damaged_tables_never_lead_astray(tmp_path: Path) -> None:
