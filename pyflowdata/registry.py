@@ -136,8 +136,9 @@ class Op:
         return next((attr for attr in self.attrs if attr.name == name), None)
 
     def switch(self, output: str) -> Attr | None:
-        """The bool attr `with_<output>` that an output needs to be there, or None."""
-        return self.attr(f"with_{output}")
+        """The attr that an output needs to be there, or None: the bool `with_<output>`, or a list
+        that is called as the output and must not be empty."""
+        return self.attr(f"with_{output}") or self.attr(output)
 
 
 def _limit(value: float, is_int: bool) -> float | None:

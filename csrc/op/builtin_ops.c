@@ -11,6 +11,15 @@
     X(tf_record_reader)                                                                            \
     X(example_decoder)                                                                             \
     X(sequence_example_decoder)                                                                    \
+    X(raw_reader)                                                                                  \
+    X(npy_reader)                                                                                  \
+    X(ofrecord_reader)                                                                             \
+    X(ofrecord_raw_decoder)                                                                        \
+    X(ofrecord_bytes_decoder)                                                                      \
+    X(idx_reader)                                                                                  \
+    X(cifar_reader)                                                                                \
+    X(onerec_reader)                                                                               \
+    X(onerec_decoder)                                                                              \
     X(tar_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
