@@ -5,7 +5,9 @@
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
     X(mini_decoder)                                                                                \
-    X(affine)
+    X(affine)                                                                                      \
+    X(megatron_reader)                                                                             \
+    X(gpt_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
