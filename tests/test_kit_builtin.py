@@ -9,6 +9,7 @@ from pyflowdata import testing
 from pyflowdata.registry import registered_ops
 
 DATA = str(Path(__file__).resolve().parent.parent / "data")
+TOKENS = str(Path(__file__).resolve().parent / "fixtures" / "megatron" / "uint16.bin")
 
 
 def mini_rows():
@@ -20,6 +21,8 @@ SAMPLES = {
     "MiniReader": mini_rows,
     "MiniDecoder": lambda: flow.MiniDecoder(mini_rows()),
     "Affine": lambda: flow.Affine(mini_rows(), scale=2.0, shift=-1.0, dtype="float32"),
+    "MegatronReader": lambda: flow.MegatronReader(files=TOKENS, batch_size=4),
+    "GPTReader": lambda: flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4),
 }
 
 
@@ -41,3 +44,19 @@ def test_it_passes(name):
     expected = {"damage-unnoticed", "cut-unnoticed"} if op.is_reader else set()
     assert {finding.id for finding in report.findings} <= expected
     assert "loader" in report.groups and "records" in report.groups
+
+
+@pytest.mark.parametrize("attrs", [{"gaps": True}, {"dtype": "uint16"}, {"file_access": "read"}],
+                         ids=lambda attrs: next(iter(attrs)))
+def test_the_other_ways_of_a_token_reader_pass(attrs):
+    assert testing.check_reader(
+        flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4, **attrs)
+    ).passed
+
+
+def test_megatrons_order_passes_but_for_shuffling_it():
+    """The kit shuffles each reader at last, which this order refuses."""
+    blob = flow.GPTReader(files=TOKENS, seq_length=32, order="megatron", num_samples=90)
+    with pytest.raises(testing.CheckFailed, match="random order already") as caught:
+        testing.check_reader(blob)
+    assert [fault.id for fault in caught.value.report.faults] == ["loader-fails"]

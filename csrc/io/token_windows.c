@@ -226,6 +226,7 @@ static pfd_status open_all(windows *self, const pfd_open_args *args,
     self->is_converted = stored != dtype;
     self->element_bytes = pfd_dtype_size(stored);
     self->widen = pfd_widen_best(dtype, stored);
+    if (self->files.num_tokens == 0) return PFD_OK; /* without a record, which the host reports */
     if (self->files.num_tokens <= self->seq_length) return fail_too_short(self, err);
     self->num_windows = (self->files.num_tokens - 1) / self->seq_length;
     return order ? open_order(self, order, args->scratch, err) : PFD_OK;
