@@ -27,6 +27,8 @@ __all__ = [
     "OneRecReader",
     "OneRecDecoder",
     "TarReader",
+    "MegatronReader",
+    "GPTReader",
 ]
 
 @overload
@@ -3273,6 +3275,574 @@ def TarReader(
     *,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]],
     index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def MegatronReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "int64",
+    unit: Literal["document", "sequence"] = "document",
+    gaps: bool = False,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads documents of tokens from .bin and .idx files of Megatron-LM.
+
+    Either of the two is named, and the other one lies beside it. Both versions of the .idx are
+    read, and each entry of it is compared with the .bin when the reader opens.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        dtype (dtype, default 'int64', one of 'int8', 'uint8', 'int16', 'uint16', 'int32', 'uint32',
+            'int64', 'uint64'): The dtype of the rows: that of the files, or one that holds all its
+            values.
+        unit (str, default 'document', one of 'document', 'sequence'): What a record is: a document,
+            or one of the sequences (sentences, say) that it is made of; mostly a document is one
+            sequence.
+        gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
+            in another order or twice; otherwise its sequences must be all of the .bin, one behind
+            the other.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The tokens of each document, ragged rows of shape (tokens,).
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def MegatronReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "int64",
+    unit: Literal["document", "sequence"] = "document",
+    gaps: bool = False,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def MegatronReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "int64",
+    unit: Literal["document", "sequence"] = "document",
+    gaps: bool = False,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def MegatronReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "int64",
+    unit: Literal["document", "sequence"] = "document",
+    gaps: bool = False,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def MegatronReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "int64",
+    unit: Literal["document", "sequence"] = "document",
+    gaps: bool = False,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def GPTReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    seq_length: int,
+    dtype: DTypeLike = "int64",
+    format: Literal["auto", "megatron", "flat"] = "auto",
+    file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
+    header_bytes: int = 0,
+    gaps: bool = False,
+    order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0,
+    megatron_seed: int = 1234,
+    split: Sequence[float] = (),
+    split_index: int = 0,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads windows of seq_length + 1 tokens over the documents of all files, one behind the other.
+
+    Files are .bin and .idx of Megatron-LM, of which either is named and the other one lies beside
+    it, or flat ones as nanoGPT writes them. A window ends with the token that the next one begins
+    with; it goes on from document to document and from file to file, and what is left behind the
+    last whole window is not read.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        seq_length (int, required, in [1, 1073741824]): Tokens from one window to the next; a window
+            has one more, so that inputs and targets are both in it.
+        dtype (dtype, default 'int64', one of 'uint8', 'uint16', 'int32', 'uint32', 'int64'): The
+            dtype of the rows: that of the files, or one that holds all its values.
+        format (str, default 'auto', one of 'auto', 'megatron', 'flat'): What the files are:
+            megatron is a .bin and an .idx, flat nothing but tokens; auto is megatron where there is
+            an .idx, and flat where there is none and file_dtype is set.
+        file_dtype (str, default 'auto', one of 'auto', 'uint8', 'int8', 'uint16', 'int16',
+            'uint32', 'int32', 'int64'): The dtype of the tokens in flat files; auto takes what the
+            .idx says.
+        header_bytes (int, default 0, in [0, 1073741824]): Bytes before the first token of a flat
+            file.
+        gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
+            in another order or twice; otherwise its sequences must be all of the .bin, one behind
+            the other.
+        order (str, default 'own', one of 'own', 'megatron'): Which windows there are, and in which
+            order: own cuts the files as they are, and random_shuffle shuffles windows; megatron
+            gives the samples of Megatron-LM's GPTDataset, in its order.
+        num_samples (int, default 0, at least 0): Where order is megatron, the samples that there
+            must be at least, for which the documents are repeated; 0 takes each document once.
+        megatron_seed (int, default 1234, at least 0): Where order is megatron, its random_seed.
+        split (list of float, default ()): Where order is megatron, the weights of training,
+            validation and test documents, as in 969,30,1; empty takes all documents.
+        split_index (int, default 0, in [0, 2]): Where order is megatron, which part of the split is
+            read: 0, 1 or 2.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The tokens of each window, shape (batch, seq_length + 1).
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def GPTReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    seq_length: int,
+    dtype: DTypeLike = "int64",
+    format: Literal["auto", "megatron", "flat"] = "auto",
+    file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
+    header_bytes: int = 0,
+    gaps: bool = False,
+    order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0,
+    megatron_seed: int = 1234,
+    split: Sequence[float] = (),
+    split_index: int = 0,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def GPTReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    seq_length: int,
+    dtype: DTypeLike = "int64",
+    format: Literal["auto", "megatron", "flat"] = "auto",
+    file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
+    header_bytes: int = 0,
+    gaps: bool = False,
+    order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0,
+    megatron_seed: int = 1234,
+    split: Sequence[float] = (),
+    split_index: int = 0,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def GPTReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    seq_length: int,
+    dtype: DTypeLike = "int64",
+    format: Literal["auto", "megatron", "flat"] = "auto",
+    file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
+    header_bytes: int = 0,
+    gaps: bool = False,
+    order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0,
+    megatron_seed: int = 1234,
+    split: Sequence[float] = (),
+    split_index: int = 0,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def GPTReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    seq_length: int,
+    dtype: DTypeLike = "int64",
+    format: Literal["auto", "megatron", "flat"] = "auto",
+    file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
+    header_bytes: int = 0,
+    gaps: bool = False,
+    order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0,
+    megatron_seed: int = 1234,
+    split: Sequence[float] = (),
+    split_index: int = 0,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",

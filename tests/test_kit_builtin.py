@@ -12,6 +12,7 @@ from pyflowdata.registry import registered_ops
 
 DATA = str(Path(__file__).resolve().parent.parent / "data")
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
+TOKENS = str(Path(__file__).resolve().parent / "fixtures" / "megatron" / "uint16.bin")
 
 
 def mini_rows():
@@ -52,6 +53,8 @@ SAMPLES = {
 UNNOTICED = {
     "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
     "TFRecordReader": {"cut-unnoticed"},
+    "MegatronReader": lambda: flow.MegatronReader(files=TOKENS, batch_size=4),
+    "GPTReader": lambda: flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4),
 }
 
 
@@ -72,3 +75,19 @@ def test_it_passes(name):
     expected = UNNOTICED.get(name, set())
     assert {finding.id for finding in report.findings} <= expected
     assert "loader" in report.groups and "records" in report.groups
+
+
+@pytest.mark.parametrize("attrs", [{"gaps": True}, {"dtype": "uint16"}, {"file_access": "read"}],
+                         ids=lambda attrs: next(iter(attrs)))
+def test_the_other_ways_of_a_token_reader_pass(attrs):
+    assert testing.check_reader(
+        flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4, **attrs)
+    ).passed
+
+
+def test_megatrons_order_passes_but_for_shuffling_it():
+    """The kit shuffles each reader at last, which this order refuses."""
+    blob = flow.GPTReader(files=TOKENS, seq_length=32, order="megatron", num_samples=90)
+    with pytest.raises(testing.CheckFailed, match="random order already") as caught:
+        testing.check_reader(blob)
+    assert [fault.id for fault in caught.value.report.faults] == ["loader-fails"]

@@ -20,7 +20,9 @@
     X(cifar_reader)                                                                                \
     X(onerec_reader)                                                                               \
     X(onerec_decoder)                                                                              \
-    X(tar_reader)
+    X(tar_reader)                                                                                  \
+    X(megatron_reader)                                                                             \
+    X(gpt_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
