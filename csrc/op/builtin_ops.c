@@ -6,6 +6,14 @@
     X(mini_reader)                                                                                 \
     X(mini_decoder)                                                                                \
     X(affine)                                                                                      \
+    X(cast)                                                                                        \
+    X(decode_class)                                                                                \
+    X(decode_npy)                                                                                  \
+    X(decode_raw)                                                                                  \
+    X(one_hot)                                                                                     \
+    X(pad)                                                                                         \
+    X(pad_batch)                                                                                   \
+    X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
     X(npy_reader)
 
