@@ -60,6 +60,7 @@ IN_VENV := .venv/bin/python
 .venv/lightning: requirements-lightning.txt .venv/torch
 .venv/accelerate: requirements-accelerate.txt .venv/torch
 .venv/jax: requirements-jax.txt .venv/test
+.venv/numba: requirements-numba.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
 .venv/%:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
@@ -86,12 +87,24 @@ test-torch: all .venv/lightning .venv/accelerate
 	    tests/test_examples.py tests/test_port_pages.py $(ARGS)
 test-jax: all .venv/jax
 	$(PYTEST) tests/test_jax.py tests/test_example_jax.py $(ARGS)
+test-numba: all .venv/numba
+	$(PYTEST) tests/test_numba_ops.py tests/test_python_ops.py::test_the_page_is_true $(ARGS)
 test-ray: all .venv/ray
 	$(PYTEST) tests/test_ray.py $(ARGS)
 
 # Processes that are killed and resumed with other world sizes; make soak CYCLES=20 for a short one.
 soak: all .venv/train
 	$(IN_VENV) tests/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
+
+# Files of other libraries, made anew by them and compared; make fixtures LIBRARY="numpy tensorflow"
+fixtures:
+	$(PYTHON) tools/fixtures.py $(LIBRARY)
+
+# Thousands of damaged files for every format, under AddressSanitizer.
+fuzz:
+	@FUZZ_FLIPS=$(or $(FLIPS),5000) $(MAKE) --no-print-directory SAN=address,undefined run-fuzz
+run-fuzz: all .venv/test
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/test_fuzz.py $(ARGS)
 
 check: all .venv/test
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
@@ -147,16 +160,19 @@ help:
 	@echo 'make test     all tests (first adds the test tools to .venv)'
 	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'
 	@echo 'make soak     kills and resumes 200 times, with 1, 4, 2 and 3 processes'
-	@echo 'make test-jax the tests with jax, which it adds to .venv; make test-ray those with Ray'
+	@echo 'make test-jax the tests with jax, which it adds to .venv; make test-ray those with Ray,'
+	@echo '              make test-numba those with numba'
 	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
 	@echo 'make asan     the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
 	@echo 'make bench    measures beside the peers, see bench/README.md'
+	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
+	@echo 'make fixtures makes the files in tests/fixtures anew with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs anew'
 	@echo 'make abi      writes the files anew that pin the layout of op.h'
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests train test test-torch test-jax test-ray soak check stubs abi asan tsan \
-        run-asan run-tsan bench bench-smoke dist clean help always
+.PHONY: all objects c-tests train test test-torch test-jax test-numba test-ray soak check stubs abi asan tsan \
+        fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke dist clean help always
 .DELETE_ON_ERROR:

@@ -50,9 +50,11 @@ def _function(op: Op, last: list[str], result: str, *, doc: bool) -> str:
     switches = _switches(op)
     positional = positional_names(op)
     attrs = [attr for attr in ordered_attrs(op) if attr not in switches]
-    parameters = [f"{python_name(port.name)}: Blob" for port in op.inputs]
+    star = "*" if op.has_many_inputs else ""
+    parameters = [f"{star}{python_name(port.name)}: Blob" for port in op.inputs]
     parameters += [_parameter(attr) for attr in attrs if attr.name in positional]
-    parameters += ["*", *(_parameter(attr) for attr in attrs if attr.name not in positional)]
+    parameters += [] if star else ["*"]
+    parameters += [_parameter(attr) for attr in attrs if attr.name not in positional]
     parameters += [*last, "name: str | None = None"]
     lines = "".join(f"    {parameter},\n" for parameter in parameters)
     body = " ..."
@@ -67,6 +69,8 @@ def _switches(op: Op) -> list[Attr]:
 
 def _result(op: Op, given: set[str]) -> str:
     """The return type when these switches are True and no others."""
+    if op.outputs_attr:
+        return "Blob | tuple[Blob, ...]"
     blobs = [
         "Blob"
         for port in op.outputs

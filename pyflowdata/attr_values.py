@@ -130,6 +130,8 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
             plain[name] = True  # whatever it is: C refuses the name, with near ones
         elif attr.type.word == "dtype":
             plain[name] = _dtype_name(attr, value)
+        elif attr.type.element is str and isinstance(value, (str, os.PathLike)):
+            plain[name] = _list(attr, [value])
         else:
             plain[name] = _plain(attr, value)
     return plain

@@ -15,7 +15,7 @@ from ._native import CData, check, encode, ffi, lib, new_error, text
 from ._world import World, find_world, is_left_open
 from .attr_values import Plain, attr_values, plain_values
 from .errors import Error, InvalidArgumentError, shown
-from .registry import Op, find_op
+from .registry import Op, find_op, with_ports_of
 
 
 class Node:
@@ -25,6 +25,7 @@ class Node:
     op must be known, paths are what they are there, and so is a rank that was left open.
 
     Attributes:
+        op: With the inputs and outputs of this node.
         values: The attrs that were given.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
             rank and world_size has what `world()` finds when its node is made.
@@ -40,7 +41,7 @@ class Node:
         Args:
             op: Which op.
             name: Name of the node; None or "" for none.
-            inputs: One blob per input of the op.
+            inputs: One blob per input of the op; one or more for an op with many.
             values: Attrs by name; the others take their defaults.
 
         Raises:
@@ -66,7 +67,7 @@ class Node:
         )
         self.outputs = tuple(
             _make_blob(self, index)
-            for index, port in enumerate(op.outputs)
+            for index, port in enumerate(self.op.outputs)
             if is_present(op, port.name, used)
         )
 
@@ -95,7 +96,7 @@ class Node:
         keep.clear()  # C saw raw pointers into these until here
         check(status, err)
         self.handle = ffi.gc(out[0], lib.pfd_node_release)
-        self.op = op
+        self.op = with_ports_of(op, self.handle)
         self.name = name or ""
         self.inputs = tuple(inputs)
 

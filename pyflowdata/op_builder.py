@@ -58,6 +58,7 @@ class UserOpBuilder:
         self._inputs: dict[str, object] = {}
         self._outputs: list[str] = []
         self._attrs: dict[str, object] = {}
+        self._num_outputs: int | None = None  # of all that an attr names, where asked for
 
     def Op(self, op_type_name: str) -> UserOpBuilder:
         """Says which op, in any spelling that the registry accepts.  Must come first."""
@@ -74,26 +75,31 @@ class UserOpBuilder:
         return self._op
 
     def Input(self, input_name: str, input_blob_list: Sequence[Blob] | Blob) -> UserOpBuilder:
-        """Gives an input its blob, bare or in a list of one."""
+        """Gives an input its blob, bare or in a list; only an op with many takes several."""
         op = self._chosen_op(f"Input({input_name!r})")
         _check_port(op, op.inputs, input_name, "input")
         blobs = input_blob_list
         if isinstance(blobs, Iterable) and not isinstance(blobs, (str, bytes, Mapping)):
             blobs = list(blobs)
-            if len(blobs) != 1:
+            if len(blobs) != 1 and not op.has_many_inputs:
                 raise InvalidArgumentError(
                     f"input '{input_name}' got {len(blobs)} blobs; it takes 1", op=op.name
                 )
-            blobs = blobs[0]
+            blobs = blobs if op.has_many_inputs else blobs[0]
         if input_name in self._inputs:
             raise InvalidArgumentError(f"input '{input_name}' was given twice", op=op.name)
         self._inputs[input_name] = blobs
         return self
 
     def Output(self, output_name: str, num: int = 1) -> UserOpBuilder:
-        """Asks for an output."""
+        """Asks for an output.  Where an attr names the outputs, that which the op declares asks
+        for all of them, and `num` says how many these are."""
         op = self._chosen_op(f"Output({output_name!r})")
-        _check_port(op, op.outputs, output_name, "output")
+        if not op.outputs_attr:
+            _check_port(op, op.outputs, output_name, "output")
+        elif output_name == op.outputs[0].name:
+            self._num_outputs = num
+            num = 1
         if num != 1:
             raise InvalidArgumentError(
                 f"output '{output_name}' was asked for {num} times; it is 1 blob", op=op.name
@@ -127,12 +133,35 @@ class UserOpBuilder:
                 + ", ".join(port.name for port in op.outputs),
                 op=op.name,
             )
-        for name in self._outputs:
+        wanted = self._outputs
+        if op.outputs_attr:
+            wanted = self._named_outputs(op, node)
+        for name in wanted:
             if not is_present(op, name, self._attrs):
                 raise InvalidArgumentError(
                     f"output '{name}' needs Attr('with_{name}', True)", op=op.name
                 )
-        return UserOp(node, self._outputs)
+        return UserOp(node, wanted)
+
+    def _named_outputs(self, op: RegisteredOp, node: Node) -> list[str]:
+        """The outputs asked for, those that the attr names in place of the declared one."""
+        declared = op.outputs[0].name
+        added = len(op.outputs) - 1  # mask and id, of readers
+        named = [port.name for port in node.op.outputs[: len(node.op.outputs) - added]]
+        if self._num_outputs not in (None, 1, len(named)):
+            raise InvalidArgumentError(
+                f"output '{declared}' was asked for {self._num_outputs} times; attr "
+                f"'{op.outputs_attr}' names {len(named)}",
+                op=op.name,
+            )
+        wanted: dict[str, None] = {}
+        for name in self._outputs:
+            if name == declared and declared not in named:
+                wanted.update(dict.fromkeys(named))
+            else:
+                _check_port(node.op, node.op.outputs, name, "output")
+                wanted[name] = None
+        return list(wanted)
 
 
 def user_op_builder(name: str | None = None) -> UserOpBuilder:

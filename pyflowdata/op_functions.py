@@ -13,6 +13,7 @@ from .errors import InvalidArgumentError
 from .graph import Blob, Node
 from .registry import Attr, Op, Port
 
+_MANY = inspect.Parameter.VAR_POSITIONAL
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _SCALARS: dict[str, object] = {"bool": bool, "int": int, "float": float, "str": str}
@@ -48,7 +49,9 @@ def signature(op: Op) -> inspect.Signature:
     """Inputs, then attrs, then the name of the node; attrs by name, but for data_dir."""
     positional = positional_names(op)
     parameters = [
-        inspect.Parameter(python_name(port.name), _POSITIONAL, annotation=Blob)
+        inspect.Parameter(
+            python_name(port.name), _MANY if op.has_many_inputs else _POSITIONAL, annotation=Blob
+        )
         for port in op.inputs
     ]
     for attr in ordered_attrs(op):
@@ -68,6 +71,8 @@ def signature(op: Op) -> inspect.Signature:
 
 
 def _return_annotation(op: Op) -> object:
+    if op.outputs_attr:
+        return Blob | tuple[Blob, ...]
     certain = sum(op.switch(port.name) is None for port in op.outputs)
     if certain == 1:
         return Blob if certain == len(op.outputs) else Blob | tuple[Blob, ...]
@@ -95,15 +100,17 @@ def _attr_doc(attr: Attr) -> str:
     return f"{python_name(attr.name)} ({', '.join(about)}): {attr.doc}"
 
 
-def _input_doc(port: Port) -> str:
+def _input_doc(op: Op, port: Port) -> str:
     name = python_name(port.name)
     about = "Blob" if name == port.name else f"Blob, the input '{port.name}'"
+    if op.has_many_inputs:
+        name, about = f"*{name}", f"one or more, each a {about}"
     return f"{name} ({about}): {port.doc}"
 
 
 def docstring(op: Op) -> str:
     """The op's doc, its inputs, attrs with defaults and limits, and outputs."""
-    arguments = [_input_doc(port) for port in op.inputs]
+    arguments = [_input_doc(op, port) for port in op.inputs]
     arguments += [_attr_doc(attr) for attr in ordered_attrs(op)]
     arguments.append(f"name (str, default None): {_NAME_DOC}")
     outputs = []
@@ -111,6 +118,8 @@ def docstring(op: Op) -> str:
         switch = op.switch(port.name)
         condition = f" (only with {switch.name}=True)" if switch else ""
         outputs.append(f"{port.name}{condition}: {port.doc}")
+    if op.outputs_attr:
+        outputs[0] = f"one for each of {op.outputs_attr}: {op.outputs[0].doc}"
     returns = "The blob of the output" if len(op.outputs) == 1 else "The blobs of the outputs"
     failures = [
         "InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range; "
@@ -160,6 +169,8 @@ def _bind(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[
     """Arguments by the registry's names.  Unknown ones stay: C refuses them, with near names."""
     positional = positional_names(op)
     names = [port.name for port in op.inputs] + [attr.name for attr in ordered_attrs(op)]
+    if op.has_many_inputs:
+        args = [args] if args else []
     if len(args) > len(positional):
         raise InvalidArgumentError(
             f"{len(args)} positional arguments were given; at most {len(positional)} can be "
@@ -183,23 +194,40 @@ def _bind(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[
 def take_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
     """Removes the inputs from the arguments `given`, and returns them in order."""
     inputs = []
+    if op.has_many_inputs:
+        return _take_many_inputs(op, given)
     for port in op.inputs:
         if port.name not in given:
             raise InvalidArgumentError(
                 f"input '{port.name}' is missing: {port.doc}", op=op.name
             )
-        blob = given.pop(port.name)
-        if not isinstance(blob, Blob):
-            hint = ""
-            if isinstance(blob, (tuple, list)) and any(isinstance(one, Blob) for one in blob):
-                hint = f": it has {len(blob)} blobs, pick one of them"
-            raise InvalidArgumentError(
-                f"input '{port.name}' is of type {type(blob).__name__}; it must be a Blob, as op "
-                f"functions return it{hint}",
-                op=op.name,
-            )
-        inputs.append(blob)
+        inputs.append(_checked_blob(op, port.name, given.pop(port.name)))
     return inputs
+
+
+def _take_many_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
+    port = op.inputs[0]
+    blobs = given.pop(port.name, ())
+    if isinstance(blobs, Blob):
+        blobs = (blobs,)
+    if len(blobs) == 1 and isinstance(blobs[0], (tuple, list)):  # as another op returned them
+        blobs = blobs[0]
+    if not blobs:
+        raise InvalidArgumentError(f"input '{port.name}' is missing: {port.doc}", op=op.name)
+    return [_checked_blob(op, f"{port.name}[{i}]", blob) for i, blob in enumerate(blobs)]
+
+
+def _checked_blob(op: Op, name: str, blob: object) -> Blob:
+    if isinstance(blob, Blob):
+        return blob
+    hint = ""
+    if isinstance(blob, (tuple, list)) and any(isinstance(one, Blob) for one in blob):
+        hint = f": it has {len(blob)} blobs, pick one of them"
+    raise InvalidArgumentError(
+        f"input '{name}' is of type {type(blob).__name__}; it must be a Blob, as op functions "
+        f"return it{hint}",
+        op=op.name,
+    )
 
 
 def make_function(op: Op) -> Callable[..., Blob | tuple[Blob, ...]]:

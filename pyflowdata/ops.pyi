@@ -16,8 +16,9 @@ __all__ = [
 
 @overload
 def MiniReader(
-    data_dir: str | PathLike[str],
+    data_dir: str | PathLike[str] = "",
     *,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
@@ -50,7 +51,9 @@ def MiniReader(
     rounded to the nearest float64 whatever the locale.
 
     Args:
-        data_dir (str, required): The folder of the part files.
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
         data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
             for all parts found, in numeric order.
         part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
@@ -121,8 +124,9 @@ def MiniReader(
     ...
 @overload
 def MiniReader(
-    data_dir: str | PathLike[str],
+    data_dir: str | PathLike[str] = "",
     *,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
@@ -149,8 +153,9 @@ def MiniReader(
 ) -> tuple[Blob, Blob]: ...
 @overload
 def MiniReader(
-    data_dir: str | PathLike[str],
+    data_dir: str | PathLike[str] = "",
     *,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
@@ -177,8 +182,9 @@ def MiniReader(
 ) -> tuple[Blob, Blob]: ...
 @overload
 def MiniReader(
-    data_dir: str | PathLike[str],
+    data_dir: str | PathLike[str] = "",
     *,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
@@ -205,8 +211,9 @@ def MiniReader(
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def MiniReader(
-    data_dir: str | PathLike[str],
+    data_dir: str | PathLike[str] = "",
     *,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ._native import CData, check, encode, ffi, lib, new_error, text
 from .errors import InternalError
@@ -66,7 +66,9 @@ _TYPES: dict[int, AttrType] = {
     lib.PFD_ATTR_SHAPE: AttrType("shape", "Sequence[int]", int, _ints),
     lib.PFD_ATTR_LIST_INT64: AttrType("list of int", "Sequence[int]", int, _ints),
     lib.PFD_ATTR_LIST_FLOAT64: AttrType("list of float", "Sequence[float]", float, _floats),
-    lib.PFD_ATTR_LIST_STRING: AttrType("list of str", "Sequence[str]", str, _strings),
+    lib.PFD_ATTR_LIST_STRING: AttrType(
+        "list of str", "str | PathLike[str] | Sequence[str | PathLike[str]]", str, _strings
+    ),
 }
 
 
@@ -112,8 +114,12 @@ class Op:
         name: The op's own spelling, in CamelCase.
         doc: A paragraph; its first sentence is the summary.
         is_reader: Has no inputs and yields the records of a dataset.
-        attrs, inputs, outputs: In the order of the C tables.
+        attrs, inputs, outputs: In the order of the C tables.  Of the op of a node: as many as the
+            node has of them.
         origin: "built in", the path of the plugin, or "python <module>:<function>".
+        outputs_attr: The list that names the outputs of a node, of which `outputs` has one to
+            describe them; "" where they are declared.
+        has_many_inputs: Whether a node takes one or more blobs for the only input.
     """
 
     name: str
@@ -123,6 +129,8 @@ class Op:
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     origin: str
+    outputs_attr: str = ""
+    has_many_inputs: bool = False
 
     def attr(self, name: str) -> Attr | None:
         return next((attr for attr in self.attrs if attr.name == name), None)
@@ -160,6 +168,18 @@ def _read_ports(ports: CData, count: int) -> tuple[Port, ...]:
     return tuple(Port(text(ports[i].name), text(ports[i].doc)) for i in range(count))
 
 
+def with_ports_of(op: Op, node: CData) -> Op:
+    """The op with the inputs and outputs that a `pfd_node` has of it."""
+    if not op.outputs_attr and not op.has_many_inputs:
+        return op
+    own = lib.pfd_node_op(node)
+    return replace(
+        op,
+        inputs=_read_ports(own.inputs, own.num_inputs),
+        outputs=_read_ports(own.outputs, own.num_outputs),
+    )
+
+
 def _read_op(op: CData, origin: str) -> Op:
     name = text(op.name)
     return Op(
@@ -170,6 +190,8 @@ def _read_op(op: CData, origin: str) -> Op:
         inputs=_read_ports(op.inputs, op.num_inputs),
         outputs=_read_ports(op.outputs, op.num_outputs),
         origin=origin,
+        outputs_attr=text(op.outputs_attr),
+        has_many_inputs=bool(op.flags & lib.PFD_MANY_INPUTS),
     )
 
 

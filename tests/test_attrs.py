@@ -66,10 +66,11 @@ def test_what_is_no_value_is_told_in_short(value, says):
     assert len(error) < 400
 
 
+@pytest.mark.usefixtures("test_ops")
 def test_a_missing_attr_is_explained():
-    error = refused(flow.MiniReader)
-    assert error.op == "MiniReader"
-    assert "attr 'data_dir' is required (string): " in str(error)
+    error = refused(flow.NamedReader, files="a")
+    assert error.op == "NamedReader"
+    assert "attr 'columns' is required (list of strings): " in str(error)
 
 
 @pytest.mark.parametrize(
@@ -184,6 +185,7 @@ STORED = {
     "floats=np.array([0.25])": "floats=0.25",
     "strings=[]": "strings=",
     "strings=('x', '')": "strings=x,",
+    "strings='x'": "strings=x",
     "digit=9": "digit=9",
     "ratio=0": "ratio=0",
     "ratio=1.0": "ratio=1",
@@ -234,7 +236,6 @@ REFUSED = {
     "ints=[[1], [2]]": "attr 'ints' = [[1], [2]]",
     "floats=0.5": "attr 'floats' = 0.5 (a float); it must be a list of floats: use [0.5]",
     "floats=['a']": "attr 'floats' = ['a'] (a list of strings); it must be a list of floats",
-    "strings='x'": "attr 'strings' = 'x' (a string); it must be a list of strings: use ['x']",
     "strings=[1]": "attr 'strings' = [1] (a list of integers); it must be a list of strings",
     "digit=10": "attr 'digit' = 10; it must be in [0, 9]",
     "digit=-1": "attr 'digit' = -1; it must be in [0, 9]",

@@ -42,7 +42,7 @@ def test_a_file_as_data_dir(tmp_path: Path) -> None:
     write_parts(tmp_path, lines(0, 2))
     error = fails(flow.FileError, str(tmp_path / "part-000"))
     assert error.file == str(tmp_path / "part-000")
-    assert "this is no folder" in error.message
+    assert "data_dir is a file" in error.message and 'give files = "' in error.message
 
 
 def test_an_empty_data_dir() -> None:

@@ -232,7 +232,7 @@ def test_ops_are_listed_and_described(tmp_path):
     described = pyflowdata("ops", "scale", "mini_reader", "--plugin", library).stdout
     assert described.startswith("Scale(in_, *, factor=2.0, name=None)\n\nMultiplies.\n")
     assert f"From: {library}" in described and "From: built in" in described
-    assert "batch_size=1," in described[described.index("MiniReader(data_dir, *,") :]
+    assert "batch_size=1," in described[described.index("MiniReader(data_dir='', *,") :]
     missing = pyflowdata("ops", "--plugin", tmp_path / "none.so")
     assert missing.returncode == 1 and "none.so: there is no such library" in missing.stderr
 

@@ -2,6 +2,7 @@
 #include "io/part_files.h"
 
 #include "core/error.h"
+#include "io/file_patterns.h"
 #include "io/part_hints.h"
 #include "io/part_names.h"
 
@@ -17,7 +18,11 @@
     PFD_ATTR_ROW(pfd_file_attrs, field, type, default_value, min, max, choices, doc)
 
 const pfd_attr pfd_file_attr_table[] = {
-    ROW(data_dir, PFD_ATTR_STRING, NULL, 0, 0, NULL, "The folder of the part files."),
+    ROW(data_dir, PFD_ATTR_STRING, "", 0, 0, NULL,
+        "The folder of the part files; or else files is given."),
+    ROW(files, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
+        "In place of data_dir: paths, and patterns with *, ? or [...], whose files are sorted by "
+        "name."),
     ROW(data_part_num, PFD_ATTR_INT32, "-1", -1, INT32_MAX, NULL,
         "How many parts to read, numbered from 0; -1 for all parts found, in numeric order."),
     ROW(part_name_prefix, PFD_ATTR_STRING, "part-", 0, 0, NULL,
@@ -37,38 +42,14 @@ const pfd_attr pfd_file_attr_table[] = {
 const uint32_t pfd_file_attr_count = PFD_COUNT(pfd_file_attr_table);
 
 /* ---- Finding them ---------------------------------------------------------------------------- */
-typedef struct path_list {
-    char **paths;
-    int64_t size, capacity;
-} path_list;
-
-/* Takes over `path`, which may be NULL for want of memory. */
-static pfd_status add_path(path_list *list, char *path, pfd_error *err)
-{
-    if (path && list->size == list->capacity) {
-        int64_t capacity = list->capacity > 0 ? 2 * list->capacity : 16;
-        char **paths = realloc(list->paths, (size_t)capacity * sizeof *paths);
-        if (!paths) {
-            free(path);
-            path = NULL;
-        } else {
-            list->paths = paths;
-            list->capacity = capacity;
-        }
-    }
-    if (!path) return pfd_fail_memory(err, list->size * (int64_t)sizeof path, "the list of parts");
-    list->paths[list->size++] = path;
-    return PFD_OK;
-}
-
 static pfd_status find_numbered(const pfd_file_attrs *attrs, const pfd_path_stem *stem,
-                                path_list *list, pfd_error *err)
+                                pfd_path_list *list, pfd_error *err)
 {
     int width = attrs->part_name_suffix_length > 0 ? attrs->part_name_suffix_length : 1;
     for (int32_t i = 0; i < attrs->data_part_num; i++) {
         char *path;
         if (asprintf(&path, "%s%0*d", stem->text, width, (int)i) < 0) path = NULL;
-        PFD_TRY(add_path(list, path, err));
+        PFD_TRY(pfd_path_list_take(list, path, err));
         if (access(path, F_OK) != 0 && errno == ENOENT) {
             return pfd_fail_missing_part(attrs, stem, path, i, err);
         }
@@ -90,8 +71,8 @@ static int by_number(const void *a, const void *b, void *stem)
     return order ? order : strcmp(left.all, right.all);
 }
 
-static pfd_status collect(const pfd_file_attrs *attrs, const pfd_path_stem *stem, path_list *list,
-                          pfd_error *err)
+static pfd_status collect(const pfd_file_attrs *attrs, const pfd_path_stem *stem,
+                          pfd_path_list *list, pfd_error *err)
 {
     pfd_status status = PFD_OK;
     DIR *directory = opendir(stem->folder);
@@ -102,7 +83,7 @@ static pfd_status collect(const pfd_file_attrs *attrs, const pfd_path_stem *stem
         if (pfd_is_part_name(entry->d_name, stem->base, attrs->part_name_suffix_length, &number)) {
             char *path;
             if (asprintf(&path, "%s%s", stem->text, number.all) < 0) path = NULL;
-            status = add_path(list, path, err);
+            status = pfd_path_list_take(list, path, err);
         }
     }
     if (status == PFD_OK && errno != 0) status = pfd_fail_folder(stem->folder, errno, err);
@@ -110,8 +91,8 @@ static pfd_status collect(const pfd_file_attrs *attrs, const pfd_path_stem *stem
     return status;
 }
 
-static pfd_status find_all(const pfd_file_attrs *attrs, const pfd_path_stem *stem, path_list *list,
-                           pfd_error *err)
+static pfd_status find_all(const pfd_file_attrs *attrs, const pfd_path_stem *stem,
+                           pfd_path_list *list, pfd_error *err)
 {
     PFD_TRY(collect(attrs, stem, list, err));
     if (list->size == 0) return pfd_fail_no_part(attrs, stem, err);
@@ -129,12 +110,26 @@ static pfd_status find_all(const pfd_file_attrs *attrs, const pfd_path_stem *ste
     return PFD_OK;
 }
 
+static pfd_status check_files(const pfd_file_attrs *attrs, pfd_error *err)
+{
+    if (attrs->data_dir[0])
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "both data_dir = \"%.200s\" and files are given; leave one of them out",
+                        attrs->data_dir);
+    if (attrs->data_part_num != -1 || attrs->part_name_suffix_length != -1)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "files are given, and %s, which goes with data_dir; leave one of them out",
+                        attrs->data_part_num != -1 ? "data_part_num" : "part_name_suffix_length");
+    return PFD_OK;
+}
+
 pfd_status pfd_file_attrs_check(const pfd_file_attrs *attrs, pfd_error *err)
 {
+    if (attrs->files.size > 0) return check_files(attrs, err);
     if (!attrs->data_dir[0]) {
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "data_dir = \"\"; it must be the folder of the part files, \".\" for the "
-                        "current one");
+                        "data_dir = \"\" and no files are given; data_dir must be the folder of "
+                        "the part files, \".\" for the current one, or files a list of paths");
     }
     if (attrs->data_part_num == 0 || attrs->data_part_num < -1) {
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
@@ -144,27 +139,25 @@ pfd_status pfd_file_attrs_check(const pfd_file_attrs *attrs, pfd_error *err)
     return PFD_OK;
 }
 
-pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, pfd_part_files *out, pfd_error *err)
+static pfd_status fail_not_a_folder(const char *path, pfd_error *err)
+{
+    return pfd_fail_file(err, path, "data_dir is a file, and must be the folder of part files; to "
+                                    "read this file give files = \"%.200s\"",
+                         path);
+}
+
+pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, pfd_path_list *out, pfd_error *err)
 {
     pfd_path_stem stem;
     struct stat st;
-    path_list list = {NULL, 0, 0};
+    if (attrs->files.size > 0) return pfd_file_patterns_find(&attrs->files, out, err);
     PFD_TRY(pfd_path_stem_make(attrs, &stem, err));
     pfd_status status = PFD_OK;
     if (stat(stem.folder, &st) != 0) status = pfd_fail_folder(stem.folder, errno, err);
+    else if (S_ISREG(st.st_mode)) status = fail_not_a_folder(attrs->data_dir, err);
     else if (!S_ISDIR(st.st_mode)) status = pfd_fail_folder(stem.folder, ENOTDIR, err);
-    else if (attrs->data_part_num == -1) status = find_all(attrs, &stem, &list, err);
-    else status = find_numbered(attrs, &stem, &list, err);
+    else if (attrs->data_part_num == -1) status = find_all(attrs, &stem, out, err);
+    else status = find_numbered(attrs, &stem, out, err);
     pfd_path_stem_free(&stem);
-    pfd_part_files found = {list.paths, list.size};
-    if (status == PFD_OK) *out = found;
-    else pfd_part_files_free(&found);
     return status;
-}
-
-void pfd_part_files_free(pfd_part_files *files)
-{
-    for (int64_t i = 0; i < files->size; i++) free(files->paths[i]);
-    free(files->paths);
-    *files = (pfd_part_files){NULL, 0};
 }

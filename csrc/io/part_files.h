@@ -5,11 +5,12 @@
  */
 #ifndef PFD_IO_PART_FILES_H
 #define PFD_IO_PART_FILES_H
-#include "pyflowdata/op.h"
+#include "io/path_list.h"
 
 /* The attrs of every op with PFD_READS_FILES, and their table. */
 typedef struct pfd_file_attrs {
-    const char *data_dir;
+    const char *data_dir; /* "": files are given */
+    pfd_list_string files;
     int32_t data_part_num;
     const char *part_name_prefix;
     int32_t part_name_suffix_length;
@@ -22,17 +23,12 @@ typedef struct pfd_file_attrs {
 extern const pfd_attr pfd_file_attr_table[];
 extern const uint32_t pfd_file_attr_count;
 
-/* What the table cannot say: data_dir is not "", data_part_num is not 0. */
+/* What the table cannot say: either data_dir or files is given, data_part_num is not 0. */
 pfd_status pfd_file_attrs_check(const pfd_file_attrs *attrs, pfd_error *err);
 
-/* Resolves the attrs into paths in numeric order (returns new; pfd_part_files_free).
- * data_part_num = -1: every file of the folder whose name is the prefix and a number.
- * A missing folder or part is PFD_IO, and says which names are there and which attr would fit. */
-typedef struct pfd_part_files {
-    char **paths;
-    int64_t size;
-} pfd_part_files;
-
-pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, pfd_part_files *out, pfd_error *err);
-void pfd_part_files_free(pfd_part_files *files); /* accepts a zeroed struct */
+/* Resolves the attrs into paths: those of `files` as in io/file_patterns.h, else those of data_dir
+ * in numeric order.  data_part_num = -1: every file of the folder whose name is the prefix and a
+ * number.  A missing folder or part is PFD_IO, and says which names are there and which attr would
+ * fit.  Also after a failure `out` is the caller's to free. */
+pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, pfd_path_list *out, pfd_error *err);
 #endif

@@ -82,7 +82,9 @@ static pfd_status evaluate(const upstream *at, const pfd_node *node, pfd_tensor 
                              .inputs = inputs,
                              .outputs = ports,
                              .scratch = at->scratch,
-                             .random_key = at->random_key};
+                             .random_key = at->random_key,
+                             .num_inputs = op->num_inputs,
+                             .num_outputs = op->num_outputs};
     pfd_error_init(err);
     PFD_TRY(pfd_check_returned(op->compute(&args, err), "compute", err));
     if (pfd_op_is_reader(op))

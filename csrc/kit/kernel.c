@@ -185,6 +185,8 @@ static pfd_status attempt_run(pfd_kit_call *call, attempt *a, pfd_error *err)
         .outputs = a->ports,
         .scratch = a->scratch.scratch,
         .random_key = pfd_hash_word(1, (uint64_t)call->run->options->seed),
+        .num_inputs = op->num_inputs,
+        .num_outputs = op->num_outputs,
     };
     PFD_TRY(pfd_kit_try_group(call, a->records, a->n, err));
     pfd_error_init(err);

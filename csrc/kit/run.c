@@ -2,9 +2,9 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
-#include "io/part_files.h"
 #include "kit/guard.h"
 #include "kit/visit.h"
+#include "op/node_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -235,13 +235,13 @@ pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t siz
 {
     const pfd_node *reader = blob && blob->node ? pfd_kit_reader_of(blob->node) : NULL;
     if (!reader || !reader->file_attrs) return PFD_END;
-    pfd_part_files parts = {0};
-    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(reader->file_attrs), &parts, err));
-    pfd_status status = i >= 0 && i < parts.size ? PFD_OK : PFD_END;
-    if (status == PFD_OK && (int64_t)strlen(parts.paths[i]) >= size)
+    pfd_path_list list = {0};
+    pfd_status status = pfd_node_find_files(reader, &list, err);
+    if (status == PFD_OK && (i < 0 || i >= list.size)) status = PFD_END;
+    if (status == PFD_OK && (int64_t)strlen(list.paths[i]) >= size)
         status = pfd_fail(err, PFD_INVALID_ARGUMENT, "no room for a path of %zu bytes",
-                          strlen(parts.paths[i]));
-    if (status == PFD_OK) memcpy(path, parts.paths[i], strlen(parts.paths[i]) + 1);
-    pfd_part_files_free(&parts);
+                          strlen(list.paths[i]));
+    if (status == PFD_OK) memcpy(path, list.paths[i], strlen(list.paths[i]) + 1);
+    pfd_path_list_free(&list);
     return status;
 }

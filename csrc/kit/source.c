@@ -3,9 +3,9 @@
 #include "core/hash.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
-#include "io/part_files.h"
 #include "kit/guard.h"
 #include "kit/kit.h"
+#include "op/node_files.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,12 +14,7 @@
 static pfd_status open_files(pfd_kit_source *source, pfd_error *err)
 {
     if (!source->node->file_attrs) return PFD_OK;
-    const pfd_file_attrs *attrs = pfd_attrs_struct(source->node->file_attrs);
-    pfd_part_files parts = {0};
-    PFD_TRY(pfd_part_files_find(attrs, &parts, err));
-    pfd_status status =
-        pfd_input_files_open(parts.paths, parts.size, attrs->file_access, &source->files, err);
-    pfd_part_files_free(&parts);
+    pfd_status status = pfd_node_open_files(source->node, &source->files, err);
     if (status == PFD_OK) source->list = pfd_input_files_list(source->files, &source->num_files);
     return status;
 }

@@ -60,7 +60,9 @@ static int32_t accepts(trial *t, uint32_t varied)
                            .host = pfd_kit_host(),
                            .attrs = pfd_attrs_struct(t->node.attrs),
                            .inputs = t->inputs,
-                           .outputs = t->node.outputs};
+                           .outputs = t->node.outputs,
+                           .num_inputs = op->num_inputs,
+                           .num_outputs = op->num_outputs};
     memset(t->node.outputs, 0, op->num_outputs * sizeof *t->node.outputs);
     pfd_error_init(&err);
     pfd_kit_enter(&t->call, "infer()", NULL);

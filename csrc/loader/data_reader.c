@@ -5,6 +5,7 @@
 #include "core/hash.h"
 #include "dataset/dataset.h"
 #include "io/index_cache.h"
+#include "op/node_files.h"
 #include "op/version.h"
 
 #include <inttypes.h>
@@ -236,13 +237,7 @@ static pfd_status name_reader(pfd_data_reader *reader, int32_t index, pfd_error 
 static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
 {
     if (!reader->node->file_attrs) return PFD_OK;
-    pfd_part_files parts = {0};
-    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(reader->node->file_attrs), &parts, err));
-    const pfd_file_attrs *attrs = pfd_attrs_struct(reader->node->file_attrs);
-    pfd_status status =
-        pfd_input_files_open(parts.paths, parts.size, attrs->file_access, &reader->files, err);
-    pfd_part_files_free(&parts);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_node_open_files(reader->node, &reader->files, err));
     (void)pfd_input_files_list(reader->files, &reader->num_files);
     reader->num_bytes = pfd_input_files_bytes(reader->files);
     reader->fingerprint = pfd_input_files_fingerprint(reader->files);
@@ -338,7 +333,7 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
     if (reader->num_records == 0)
         return pfd_fail(err, PFD_CORRUPT_DATA,
                         "there is not one record in %" PRId64 " files of %" PRId64
-                        " bytes together; are data_dir and part_name_prefix right?",
+                        " bytes together; are these the right files?",
                         reader->num_files, reader->num_bytes);
     return PFD_OK;
 }

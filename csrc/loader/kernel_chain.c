@@ -186,6 +186,8 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .outputs = worker->ports + at->plan->most_inputs + op->first_output,
         .scratch = worker->scratch,
         .random_key = random_key(at, op, reader),
+        .num_inputs = node->op->op->num_inputs,
+        .num_outputs = node->op->op->num_outputs,
     };
     pfd_error_init(err);
     pfd_status status = node->op->op->compute(&args, err);

@@ -126,13 +126,25 @@ AT(pfd_fixed_layout, header_bytes, 8, 8);
 AT(pfd_fixed_layout, record_bytes, 16, 8);
 AT(pfd_fixed_layout, footer_bytes, 24, 8);
 
-SIZE(pfd_infer_args, 40);
+SIZE(pfd_infer_args, 56);
 AT(pfd_infer_args, struct_size, 0, 4);
 AT(pfd_infer_args, reserved, 4, 4);
 AT(pfd_infer_args, host, 8, 8);
 AT(pfd_infer_args, attrs, 16, 8);
 AT(pfd_infer_args, inputs, 24, 8);
 AT(pfd_infer_args, outputs, 32, 8);
+AT(pfd_infer_args, num_inputs, 40, 8);
+AT(pfd_infer_args, num_outputs, 48, 8);
+
+SIZE(pfd_companion_args, 56);
+AT(pfd_companion_args, struct_size, 0, 4);
+AT(pfd_companion_args, reserved, 4, 4);
+AT(pfd_companion_args, host, 8, 8);
+AT(pfd_companion_args, attrs, 16, 8);
+AT(pfd_companion_args, paths, 24, 8);
+AT(pfd_companion_args, num_paths, 32, 8);
+AT(pfd_companion_args, list, 40, 8);
+AT(pfd_companion_args, add, 48, 8);
 
 SIZE(pfd_open_args, 56);
 AT(pfd_open_args, struct_size, 0, 4);
@@ -144,7 +156,7 @@ AT(pfd_open_args, num_files, 32, 8);
 AT(pfd_open_args, scratch, 40, 8);
 AT(pfd_open_args, index, 48, 8);
 
-SIZE(pfd_compute_args, 72);
+SIZE(pfd_compute_args, 88);
 AT(pfd_compute_args, struct_size, 0, 4);
 AT(pfd_compute_args, reserved, 4, 4);
 AT(pfd_compute_args, host, 8, 8);
@@ -155,6 +167,8 @@ AT(pfd_compute_args, inputs, 40, 8);
 AT(pfd_compute_args, outputs, 48, 8);
 AT(pfd_compute_args, scratch, 56, 8);
 AT(pfd_compute_args, random_key, 64, 8);
+AT(pfd_compute_args, num_inputs, 72, 8);
+AT(pfd_compute_args, num_outputs, 80, 8);
 
 SIZE(pfd_group_args, 40);
 AT(pfd_group_args, struct_size, 0, 4);
@@ -185,7 +199,7 @@ SIZE(pfd_port, 16);
 AT(pfd_port, name, 0, 8);
 AT(pfd_port, doc, 8, 8);
 
-SIZE(pfd_op, 120);
+SIZE(pfd_op, 136);
 AT(pfd_op, struct_size, 0, 4);
 AT(pfd_op, attr_size, 4, 4);
 AT(pfd_op, port_size, 8, 4);
@@ -204,6 +218,8 @@ AT(pfd_op, infer, 88, 8);
 AT(pfd_op, open, 96, 8);
 AT(pfd_op, compute, 104, 8);
 AT(pfd_op, group, 112, 8);
+AT(pfd_op, outputs_attr, 120, 8);
+AT(pfd_op, companions, 128, 8);
 
 SIZE(pfd_plugin, 40);
 AT(pfd_plugin, struct_size, 0, 4);

@@ -165,7 +165,24 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_WHOLE_BATCH, which readers cannot have");
     if (op->open && (op->flags & PFD_TAKES_RAGGED))
         return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, and a reader takes no inputs");
+    if ((op->flags & PFD_MANY_INPUTS) && (op->open || op->num_inputs != 1))
+        return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs one input declared");
+    if (op->companions && !(op->flags & PFD_READS_FILES))
+        return fault(err, op->name, "companions", "are for ops with PFD_READS_FILES");
     return PFD_OK;
+}
+
+/* After the attr table was checked. */
+static pfd_status check_outputs_attr(const pfd_op *op, pfd_error *err)
+{
+    if (!op->outputs_attr) return PFD_OK;
+    if (op->num_outputs != 1)
+        return fault(err, op->name, "outputs_attr", "needs one output declared, for all of them");
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        if (!strcmp(op->attrs[i].name, op->outputs_attr) &&
+            op->attrs[i].type == PFD_ATTR_LIST_STRING)
+            return PFD_OK;
+    return fault(err, op->name, "outputs_attr", "must be the name of an attr that lists strings");
 }
 
 static pfd_status check_aliases(const pfd_op *op, pfd_error *err)
@@ -187,11 +204,12 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
         return fault(err, op->name ? op->name : "NULL", "name",
                      "must be in CamelCase, at most 63 letters");
     if (!is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
-    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED))
+    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));
     PFD_TRY(pfd_attr_table_check(op->name, op->attrs, op->num_attrs, op->attrs_struct_size, err));
+    PFD_TRY(check_outputs_attr(op, err));
     PFD_TRY(check_ports(op->name, "input", op->inputs, op->num_inputs, err));
     return check_ports(op->name, "output", op->outputs, op->num_outputs, err);
 }

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "op/attr_text.h"
 #include "op/nearest_name.h"
+#include "op/node_ports.h"
 #include "text/row_type.h"
 
 #include <inttypes.h>
@@ -181,6 +182,8 @@ static pfd_status call_infer(pfd_node *node, const pfd_row_type *inputs, pfd_err
         .attrs = pfd_attrs_struct(node->attrs),
         .inputs = inputs,
         .outputs = node->outputs,
+        .num_inputs = node->op->op->num_inputs,
+        .num_outputs = node->op->op->num_outputs,
     };
     pfd_error_init(err);
     pfd_status status = node->op->op->infer(&args, err);
@@ -246,6 +249,9 @@ static pfd_status fill(pfd_node *node, const char *name, const pfd_attr_value *v
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "%" PRId64 " attr values and %" PRId64
                         " inputs are given, at NULL", num_values, num_inputs);
     PFD_TRY(create_attrs(node, values, num_values, err));
+    PFD_TRY(pfd_node_ports_create(node->op, pfd_attrs_struct(node->attrs), num_inputs,
+                                  &node->own_op, err));
+    if (node->own_op) node->op = node->own_op;
     PFD_TRY(take_inputs(node, inputs, num_inputs, err));
     return infer_outputs(node, err);
 }
@@ -301,8 +307,14 @@ void pfd_node_release(pfd_node *node)
         free(next->inputs);
         free(next->outputs);
         free(next->name);
+        free(next->own_op);
         free(next);
     }
+}
+
+const pfd_op *pfd_node_op(const pfd_node *node)
+{
+    return node->op->public_op;
 }
 
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,

@@ -13,7 +13,8 @@
 
 struct pfd_node {
     _Atomic int32_t references;
-    const pfd_registered_op *op;
+    const pfd_registered_op *op;   /* the registry's, or own_op */
+    pfd_registered_op *own_op;     /* with the node's own ports, see op/node_ports.h; or NULL */
     char *name;               /* "" for none */
     pfd_attrs *attrs;         /* of the op's own table */
     pfd_attrs *file_attrs;    /* pfd_file_attrs, of ops that read files; else NULL */

@@ -366,29 +366,33 @@ static void test_other_signals(void)
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
-static pfd_status find(int32_t num, const char *prefix, int32_t length, pfd_part_files *out,
+static pfd_status find(int32_t num, const char *prefix, int32_t length, pfd_path_list *out,
                        pfd_error *err)
 {
-    pfd_file_attrs attrs = {folder, num, prefix, length, 0, ""};
+    pfd_file_attrs attrs = {.data_dir = folder,
+                            .data_part_num = num,
+                            .part_name_prefix = prefix,
+                            .part_name_suffix_length = length,
+                            .index_dir = ""};
     pfd_status status = pfd_file_attrs_check(&attrs, err);
     return status == PFD_OK ? pfd_part_files_find(&attrs, out, err) : status;
 }
 
 static void test_names(void)
 {
-    pfd_part_files found;
+    pfd_path_list found = {0};
     pfd_error err;
     const char *names[] = {"x-9", "x-10", "x-0100", "x-", "x-1.txt", "y-00000000000000000000007",
                            "y-0000000000000000000000000000000000000000000000000000000000008"};
     for (size_t i = 0; i < PFD_COUNT(names); i++) write_file(names[i], 1);
     CHECK(find(-1, "x-", -1, &found, &err) == PFD_OK && found.size == 3);
     CHECK(strstr(found.paths[0], "x-9") && strstr(found.paths[1], "x-10"));
-    pfd_part_files_free(&found);
+    pfd_path_list_free(&found);
     CHECK(find(-1, "x-", 2, &found, &err) == PFD_OK && found.size == 1);
-    pfd_part_files_free(&found);
+    pfd_path_list_free(&found);
     CHECK(find(-1, "y-", -1, &found, &err) == PFD_OK && found.size == 2);
     CHECK(strstr(found.paths[0], "7"));
-    pfd_part_files_free(&found);
+    pfd_path_list_free(&found);
     write_file("x-010", 1);
     CHECK(find(-1, "x-", -1, &found, &err) == PFD_IO);
     CHECK(strstr(err.message, "'x-010' and 'x-10'"));

@@ -107,6 +107,9 @@ pfd_status pfd_node_create(const char *op, const char *name, const pfd_attr_valu
                            pfd_node **out, pfd_error *err);
 void pfd_node_release(pfd_node *node);
 
+/* The op with the inputs and outputs that this node has of it; lives as long as the node. */
+const pfd_op *pfd_node_op(const pfd_node *node);
+
 /* The type of one row of a blob (a dimension of -1 varies), and the logical (global) batch size of
  * the reader behind it. */
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,

@@ -286,9 +286,22 @@ typedef struct pfd_infer_args {
     int32_t reserved;
     const pfd_host *host;
     const void *attrs;          /* the op's attr struct, checked and defaulted */
-    const pfd_row_type *inputs; /* one per declared input */
-    pfd_row_type *outputs;      /* to be filled in, one per declared output */
+    const pfd_row_type *inputs; /* one per input */
+    pfd_row_type *outputs;      /* to be filled in, one per output */
+    int64_t num_inputs, num_outputs; /* as declared, or as the node has them */
 } pfd_infer_args;
+
+/* Which files belong to those that the user named. */
+typedef struct pfd_companion_args {
+    uint32_t struct_size;
+    int32_t reserved;
+    const pfd_host *host;
+    const void *attrs;
+    const char *const *paths; /* as the user named them, patterns resolved */
+    int64_t num_paths;
+    void *list; /* for add() */
+    pfd_status (*add)(void *list, const char *path, pfd_error *err); /* copies the path */
+} pfd_companion_args;
 
 /* In which order records will be asked for, mostly. */
 #define PFD_ACCESS_RANDOM 0
@@ -301,7 +314,8 @@ typedef struct pfd_open_args {
     int32_t access; /* PFD_ACCESS_*: a hint, both must work */
     const pfd_host *host;
     const void *attrs;            /* valid until the source is closed */
-    const pfd_file *const *files; /* of ops with PFD_READS_FILES, in order; valid until close */
+    const pfd_file *const *files; /* of ops with PFD_READS_FILES, in order, companions behind the
+                                     others; valid until close */
     int64_t num_files;
     pfd_scratch *scratch;     /* until open() returns */
     pfd_index_request *index; /* the host's: where host->open_lines() and the others keep indexes */
@@ -314,10 +328,11 @@ typedef struct pfd_compute_args {
     const void *attrs;
     int64_t num_rows;          /* of this range, at least 1: every output row must be written */
     const pfd_record *records; /* the record behind each row (of the first reader upstream) */
-    const pfd_tensor *const *inputs; /* one per declared input; row 0 is the range's first */
-    pfd_tensor *const *outputs;      /* one per declared output */
+    const pfd_tensor *const *inputs; /* one per input; row 0 is the range's first */
+    pfd_tensor *const *outputs;      /* one per output */
     pfd_scratch *scratch;            /* valid until the ops behind this one have run as well */
     uint64_t random_key; /* of seed, epoch and op: with a record's ordinal for random_bits() */
+    int64_t num_inputs, num_outputs; /* as in pfd_infer_args */
 } pfd_compute_args;
 
 typedef struct pfd_group_args {
@@ -398,6 +413,7 @@ typedef struct pfd_port {
 #define PFD_READS_FILES 1u  /* a reader of files: gets the file attrs and open_args.files */
 #define PFD_WHOLE_BATCH 2u  /* no reader: compute() is called with all rows of a batch at once */
 #define PFD_TAKES_RAGGED 4u /* no reader: inputs may be ragged; else the host refuses such ones */
+#define PFD_MANY_INPUTS 8u  /* no reader: takes one or more blobs for its only declared input */
 
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */
@@ -426,6 +442,15 @@ typedef struct pfd_op {
 
     /* Readers, optional: the group of a record.  Batches are then made of one group each. */
     pfd_status (*group)(const pfd_group_args *args, int64_t *group, pfd_error *err);
+
+    /* Optional: the name of an own attr that is a list of strings.  A node then has one output for
+     * each element, in place of the only declared one, whose doc describes them all; an output's
+     * name is the element up to its first '=' or ':'. */
+    const char *outputs_attr;
+
+    /* With PFD_READS_FILES, optional: adds files that belong to those the user named, such as an
+     * index beside its data; all are then opened, and watched. */
+    pfd_status (*companions)(const pfd_companion_args *args, pfd_error *err);
 } pfd_op;
 
 /* ---- Plugins -------------------------------------------------------------------------------- */

@@ -1,0 +1,86 @@
+/* From the attr `files` to paths. */
+#include "io/file_patterns.h"
+
+#include "core/error.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static pfd_status fail_missing(const char *pattern, pfd_error *err)
+{
+    if (strstr(pattern, "://"))
+        return pfd_fail(err, PFD_UNSUPPORTED,
+                        "attr 'files': '%.400s' is an address; files are read from mounted file "
+                        "systems: copy or mount it first",
+                        pattern);
+    if (strpbrk(pattern, "*?["))
+        return pfd_fail(err, PFD_IO, "attr 'files': no file matches the pattern '%.400s'%s",
+                        pattern,
+                        strstr(pattern, "**") ? "; ** matches within one folder, as * does" : "");
+    return pfd_fail_file(err, pattern, "attr 'files': the file is not there");
+}
+
+/* What a pattern matches, without folders. */
+static pfd_status add_matches(const char *pattern, pfd_path_list *out, pfd_error *err)
+{
+    glob_t found = {0};
+    int result = glob(pattern, GLOB_NOSORT, NULL, &found); /* its order is the locale's */
+    pfd_status status = PFD_OK;
+    int64_t before = out->size;
+    if (result != 0 && result != GLOB_NOMATCH)
+        status = pfd_fail(err, PFD_IO, "attr 'files': the pattern '%.400s' cannot be matched: %s",
+                          pattern, result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+    for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++) {
+        struct stat st;
+        if (stat(found.gl_pathv[i], &st) == 0 && S_ISDIR(st.st_mode)) continue;
+        status = pfd_path_list_take(out, strdup(found.gl_pathv[i]), err);
+    }
+    globfree(&found);
+    if (status != PFD_OK) return status;
+    if (out->size == before) return fail_missing(pattern, err);
+    qsort(out->paths + before, (size_t)(out->size - before), sizeof *out->paths, by_bytes);
+    return PFD_OK;
+}
+
+static pfd_status check_each_once(const pfd_path_list *list, pfd_error *err)
+{
+    size_t n = (size_t)list->size;
+    char **sorted = malloc(n * sizeof *sorted);
+    if (!sorted) return pfd_fail_memory(err, (int64_t)(n * sizeof *sorted), "a list of files");
+    memcpy(sorted, list->paths, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_bytes);
+    pfd_status status = PFD_OK;
+    for (size_t i = 1; i < n && status == PFD_OK; i++)
+        if (!strcmp(sorted[i], sorted[i - 1]))
+            status = pfd_fail(err, PFD_INVALID_ARGUMENT,
+                              "attr 'files': the file '%.400s' is named twice, so that each of its "
+                              "records would be there twice",
+                              sorted[i]);
+    free(sorted);
+    return status;
+}
+
+pfd_status pfd_file_patterns_find(const pfd_list_string *patterns, pfd_path_list *out,
+                                  pfd_error *err)
+{
+    for (int64_t i = 0; i < patterns->size; i++) {
+        const char *pattern = patterns->data[i];
+        struct stat st;
+        if (!pattern[0])
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "attr 'files': an element is empty; it must be a path or a pattern");
+        if (stat(pattern, &st) == 0)
+            PFD_TRY(pfd_path_list_take(out, strdup(pattern), err));
+        else
+            PFD_TRY(add_matches(pattern, out, err));
+    }
+    return check_each_once(out, err);
+}

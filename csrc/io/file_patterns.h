@@ -1,0 +1,13 @@
+/* io/file_patterns.h -- the attr `files`: paths and patterns into paths.
+ * THREADS  Any thread. */
+#ifndef PFD_IO_FILE_PATTERNS_H
+#define PFD_IO_FILE_PATTERNS_H
+#include "io/path_list.h"
+
+/* Adds, in order, each element that is the path of a file, and the files that each other one
+ * matches as a pattern of glob(3) (*, ?, [...]), sorted by the bytes of their paths.
+ * ERRORS  PFD_IO: nothing is there; PFD_INVALID_ARGUMENT: a file is named twice, or the element is
+ * none that can be matched. */
+pfd_status pfd_file_patterns_find(const pfd_list_string *patterns, pfd_path_list *out,
+                                  pfd_error *err);
+#endif

@@ -1,0 +1,30 @@
+/* text/field_spec.h -- one output of an op, as a user writes it in a list of fields.
+ *
+ *     [NAME=]KEY[:TYPE][=DEFAULT]
+ *
+ *     "label"                            the field label, of the type that the op takes it for
+ *     "label:int64"                      a number
+ *     "x:float32[28,28]"                 an array of this shape
+ *     "ids:int64[?]", "boxes:float32[?,4]"  of as many as there are, which varies from row to row
+ *     "image=image/encoded:bytes"        the bytes of the field image/encoded (uint8[?])
+ *     "weight:float32=1"                 1 where there is none
+ *
+ * KEY is the field's name in the file, NAME the name of the output: the KEY, unless it is given.  A
+ * type begins behind the last ':' of the KEY, a default at the first '=' behind the type.
+ */
+#ifndef PFD_TEXT_FIELD_SPEC_H
+#define PFD_TEXT_FIELD_SPEC_H
+#include "pyflowdata/op.h"
+
+/* Texts point into the element, and do not end with a 0. */
+typedef struct pfd_field_spec {
+    const char *name, *key, *default_text; /* NULL: no default */
+    int64_t name_size, key_size, default_size;
+    int32_t has_type, has_shape;
+    pfd_row_type type; /* dtype 0 without a type, ndim 0 without a shape */
+} pfd_field_spec;
+
+/* PFD_INVALID_ARGUMENT names attr and element, what was found, and how one is written. */
+pfd_status pfd_field_spec_parse(const pfd_host *host, const char *attr, const char *element,
+                                pfd_field_spec *out, pfd_error *err);
+#endif
