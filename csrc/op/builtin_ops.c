@@ -7,6 +7,7 @@
     X(mini_decoder)                                                                                \
     X(affine)                                                                                      \
     X(cast)                                                                                        \
+    X(concat)                                                                                      \
     X(decode_class)                                                                                \
     X(decode_npy)                                                                                  \
     X(decode_raw)                                                                                  \
