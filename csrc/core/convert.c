@@ -119,6 +119,14 @@ static int32_t always_fits(int32_t from, int32_t to)
     return limits_of[from].low >= limits_of[to].low && limits_of[from].high <= limits_of[to].high;
 }
 
+/* Whether the kernels do all there is to do, as float dtypes take infinity where integers and
+ * floats wrap, and integers their low bits. */
+static int32_t needs_no_look(int32_t from, int32_t to, int32_t overflow)
+{
+    return always_fits(from, to) ||
+           (overflow == PFD_OVERFLOW_WRAP && (!is_float(from) || is_float(to)));
+}
+
 /* The first element outside of the limits; n: none.  First whether there is one at all. */
 #define MISFIT_INTEGER(from, number)                                                               \
     static int64_t misfit_##from(const void *in, int64_t n, const limits *to)                      \
@@ -158,7 +166,6 @@ FLOATS(MISFIT_FLOAT)
 static int64_t first_misfit(int32_t from, const void *in, int32_t to, int64_t n)
 {
     const limits *bounds = &limits_of[to];
-    if (always_fits(from, to)) return n;
     switch (from) {
     case PFD_INT8: return misfit_int8(in, n, bounds);
     case PFD_UINT8: return misfit_uint8(in, n, bounds);
@@ -205,8 +212,7 @@ static uint64_t clipped(uint64_t bits, int32_t from, const limits *to)
 
 static void convert_fitting(int32_t from, const void *in, int32_t to, void *out, int64_t n);
 
-/* A block in which something does not fit, for wrap and saturate.  Float dtypes take infinity where
- * integers and floats wrap, and integers their low bits: that is what the kernels do. */
+/* A block in which something does not fit, for wrap and saturate, where a look was needed. */
 static void convert_resolved(int32_t from, const void *in, int32_t to, void *out, int64_t n,
                              int32_t overflow)
 {
@@ -214,9 +220,7 @@ static void convert_resolved(int32_t from, const void *in, int32_t to, void *out
         uint64_t bits[BLOCK];
         double values[BLOCK];
     } wide, changed;
-    if (overflow == PFD_OVERFLOW_WRAP && (!is_float(from) || is_float(to))) {
-        convert_fitting(from, in, to, out, n);
-    } else if (!is_float(from)) {
+    if (!is_float(from)) {
         kernels[from][PFD_INT64](in, wide.bits, n); /* negative ones with all their bits */
         for (int64_t i = 0; i < n; i++)
             changed.bits[i] = clipped(wide.bits[i], from, &limits_of[to]);
@@ -263,7 +267,7 @@ static int64_t convert_block(int32_t from, const void *in, int32_t to, void *out
         in = wide;
         from = PFD_FLOAT32;
     }
-    int64_t fitting = first_misfit(from, in, to, n);
+    int64_t fitting = needs_no_look(from, to, overflow) ? n : first_misfit(from, in, to, n);
     if (fitting == n || overflow == PFD_OVERFLOW_RAISE)
         convert_fitting(from, in, to, out, fitting);
     else
@@ -285,7 +289,7 @@ int64_t pfd_convert(int32_t from, const void *in, int32_t to, void *out, int64_t
         return n;
     }
     if (from == PFD_BOOL) from = PFD_UINT8;
-    if (from != PFD_FLOAT16 && to != PFD_FLOAT16 && always_fits(from, to)) {
+    if (from != PFD_FLOAT16 && to != PFD_FLOAT16 && needs_no_look(from, to, overflow)) {
         if (from == to)
             memcpy(out, in, (size_t)(n * pfd_dtype_size(to)));
         else
