@@ -17,7 +17,45 @@ def mini(folder: Path) -> list[Path]:
     return [path]
 
 
+def text_lines(folder: Path) -> list[Path]:
+    path = folder / "lines.txt"
+    path.write_bytes(b"".join(b"line %d \xc3\xa9\r\n" % i for i in range(20)))
+    return [path]
+
+
+def table(folder: Path) -> list[Path]:
+    path = folder / "table.csv"
+    rows = "".join(f'{i},{i / 8},"say ""{i}"", twice\nor so",true\n' for i in range(20))
+    path.write_text("key,value,text,flag\n" + rows)
+    return [path]
+
+
+def numbers(folder: Path) -> list[Path]:
+    path = folder / "numbers.csv"
+    path.write_text("a,b,c,d\n" + "".join(f"{i},{i / 8},{-i},{i}e-3\n" for i in range(20)))
+    return [path]
+
+
+CSV_COLUMNS = ["key:int32", "value", "text:bytes", "flag:bool"]
+
 FORMATS = {
+    "TextLineReader": Format(
+        text_lines,
+        lambda files, **attrs: flow.TextLineReader(files=files, **attrs),
+        may_be_cut=400,
+    ),
+    "CSVReader": Format(
+        table,
+        lambda files, **attrs: flow.CSVReader(
+            files=files, columns=CSV_COLUMNS, multiline=True, **attrs
+        ),
+        may_be_cut=400,
+    ),
+    "CSVReader lines": Format(
+        numbers,
+        lambda files, **attrs: flow.CSVReader(files=files, columns=["x=a..d:float32[4]"], **attrs),
+        may_be_cut=400,
+    ),
     "MiniReader": Format(
         mini, lambda files, **attrs: flow.MiniReader(files=files, **attrs), may_be_cut=400
     ),

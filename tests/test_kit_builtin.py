@@ -18,6 +18,8 @@ def mini_rows():
 # Op -> the blobs of one use of it, over a sample.
 SAMPLES = {
     "MiniReader": mini_rows,
+    "CSVReader": lambda: flow.CSVReader(DATA, columns=["xy=0..1", "x=0:bytes"], batch_size=4),
+    "TextLineReader": lambda: flow.TextLineReader(DATA, batch_size=4),
     "MiniDecoder": lambda: flow.MiniDecoder(mini_rows()),
     "Affine": lambda: flow.Affine(mini_rows(), scale=2.0, shift=-1.0, dtype="float32"),
 }
