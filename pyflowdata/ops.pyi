@@ -17,6 +17,15 @@ __all__ = [
     "TFRecordReader",
     "ExampleDecoder",
     "SequenceExampleDecoder",
+    "Cast",
+    "Concat",
+    "DecodeClass",
+    "DecodeNpy",
+    "DecodeRaw",
+    "OneHot",
+    "Pad",
+    "PadBatch",
+    "Slice",
     "RawReader",
     "NpyReader",
     "OFRecordReader",
@@ -836,22 +845,27 @@ def MiniDecoder(
 def Affine(
     in_: Blob,
     *,
-    scale: float = 1.0,
-    shift: float = 0.0,
+    scale: float | Sequence[float] = (1.0,),
+    shift: float | Sequence[float] = (0.0,),
     dtype: DTypeLike = "float64",
+    axis: int = -1,
     name: str | None = None,
 ) -> Blob:
     """Computes in * scale + shift for each number.
 
     The arithmetic is that of float64, product and sum rounded one after the other, then the result
-    is rounded to dtype; with the default scale and shift this is a cast.
+    is rounded to dtype. Lists have a number for each channel.
 
     Args:
-        in_ (Blob, the input 'in'): Numbers of any shape, also ragged: bool, any integer dtype,
-            float32 or float64.
-        scale (float, default 1.0): Each number is multiplied by this.
-        shift (float, default 0.0): Added after the multiplication.
-        dtype (dtype, default 'float64', one of 'float32', 'float64'): The dtype of the output.
+        in_ (Blob, the input 'in'): Numbers of any dtype and shape, also ragged.
+        scale (list of float, default (1.0,)): Each number is multiplied by this, or by the one of
+            its channel.
+        shift (list of float, default (0.0,)): Added after the multiplication: one number, or one
+            for each channel.
+        dtype (dtype, default 'float64', one of 'float16', 'float32', 'float64'): The dtype of the
+            output.
+        axis (int, default -1, in [-8, 7]): Which dimension of a row the channels are, -1 the last
+            one.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -1171,6 +1185,377 @@ def SequenceExampleDecoder(
     Returns:
         The blob of the output:
         one for each of features: One output for each field, in the order of features.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+def Cast(
+    in_: Blob,
+    *,
+    dtype: DTypeLike,
+    overflow: Literal["raise", "wrap", "saturate"] = "raise",
+    name: str | None = None,
+) -> Blob:
+    """Changes the dtype.
+
+    Numbers are rounded to the nearest float, ties to even; floats become integers by cutting the
+    fraction off; all but 0 is true. With overflow='wrap' and 'saturate' NaN becomes 0 in an integer
+    dtype, and with 'wrap' infinity does too.
+
+    Args:
+        in_ (Blob, the input 'in'): Rows of any dtype and shape, also ragged.
+        dtype (dtype, required): The dtype of the output.
+        overflow (str, default 'raise', one of 'raise', 'wrap', 'saturate'): What becomes of a
+            number that the dtype cannot hold: an error of its row, the low bits of the integer
+            (infinity in a float dtype), or the nearest number that the dtype has.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The same numbers, shape as the input.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+def Concat(
+    *in_: Blob,
+    axis: int = 0,
+    name: str | None = None,
+) -> Blob:
+    """Joins the rows of several blobs, such as columns of numbers to one vector a row.
+
+    Where dimensions vary, rows that do not agree are damaged.
+
+    Args:
+        *in_ (one or more, each a Blob, the input 'in'): Rows of one dtype, also ragged, that agree
+            in all dimensions but one; numbers count as rows of one number.
+        axis (int, default 0, in [-8, 7]): The dimension of a row along which they are joined, -1
+            the last one.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The rows joined, in the order of the inputs.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+def DecodeClass(
+    in_: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Parses the text of each row as a decimal integer, such as a class number.
+
+    Blanks and newlines around it are passed over; any other text is damaged.
+
+    Args:
+        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Numbers of int64, one a row.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+def DecodeNpy(
+    in_: Blob,
+    *,
+    dtype: DTypeLike,
+    shape: Sequence[int],
+    name: str | None = None,
+) -> Blob:
+    """Takes the bytes of each row as a .npy file, as numpy.save writes it.
+
+    An array of another dtype or shape is damaged, and so is one that ends too early or too late.
+    Either order of bytes and of dimensions is taken.
+
+    Args:
+        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        dtype (dtype, required): The dtype that every array has.
+        shape (list of int, required, at least -1): The shape of every array, empty for a number; -1
+            for a dimension that varies.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The arrays; ragged where a dimension varies.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+def DecodeRaw(
+    in_: Blob,
+    *,
+    dtype: DTypeLike,
+    shape: Sequence[int] = (-1,),
+    byte_order: Literal["little", "big"] = "little",
+    name: str | None = None,
+) -> Blob:
+    """Takes the bytes of each row as numbers.
+
+    A row of another size than dtype and shape take is damaged. Of bools, all that is not 0 is true.
+
+    Args:
+        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        dtype (dtype, required): What the bytes are.
+        shape (list of int, default (-1,), at least -1): The shape of a row, empty for a number; a
+            first dimension of -1 follows from the number of bytes, and may vary from row to row.
+        byte_order (str, default 'little', one of 'little', 'big'): Which byte of a number comes
+            first.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The numbers; ragged where the first dimension varies.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+def OneHot(
+    in_: Blob,
+    *,
+    depth: int,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Blob:
+    """Makes a vector of each class number, with on_value at its place and off_value at all others.
+
+    A number outside of [0, depth) is an error of its row.
+
+    Args:
+        in_ (Blob, the input 'in'): Class numbers from 0: integers of any shape, also ragged.
+        depth (int, required, at least 1): The number of classes.
+        on_value (float, default 1.0): What stands at the place of the class.
+        off_value (float, default 0.0): What stands at all other places.
+        dtype (dtype, default 'float32'): The dtype of the output.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Shape of the input, and behind it a dimension of depth.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+@overload
+def Pad(
+    in_: Blob,
+    *,
+    shape: Sequence[int],
+    value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise",
+    with_mask: Literal[False] = False,
+    with_length: Literal[False] = False,
+    name: str | None = None,
+) -> Blob:
+    """Makes rows of different sizes rows of one shape.
+
+    What is missing behind a row gets a value; what is too long is an error of its row, or is cut
+    where that is asked for.
+
+    Args:
+        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, also ragged.
+        shape (shape, required, at least 0): The shape of every row.
+        value (float, default 0.0): What is put where a row has nothing.
+        on_longer (str, default 'raise', one of 'raise', 'truncate'): What becomes of a row that is
+            longer: an error of the row, or its beginning is taken.
+        with_mask (bool, default False): Whether the output mask is returned too.
+        with_length (bool, default False): Whether the output length is returned too.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: Rows of the shape given: what a row has in front, then the value.
+        mask (only with with_mask=True): Bool: true where the row has something; of the dimensions
+            up to the last one that is padded.
+        length (only with with_length=True): Numbers of int64: what the row has of each dimension of
+            the mask; one number where that has one dimension.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def Pad(
+    in_: Blob,
+    *,
+    shape: Sequence[int],
+    value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise",
+    with_mask: Literal[False] = False,
+    with_length: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def Pad(
+    in_: Blob,
+    *,
+    shape: Sequence[int],
+    value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise",
+    with_mask: Literal[True],
+    with_length: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def Pad(
+    in_: Blob,
+    *,
+    shape: Sequence[int],
+    value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise",
+    with_mask: Literal[True],
+    with_length: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def Pad(
+    in_: Blob,
+    *,
+    shape: Sequence[int],
+    value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise",
+    with_mask: bool = False,
+    with_length: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def PadBatch(
+    in_: Blob,
+    *,
+    value: float = 0.0,
+    multiple_of: int = 1,
+    with_mask: Literal[False] = False,
+    with_length: Literal[False] = False,
+    name: str | None = None,
+) -> Blob:
+    """Pads the rows of each batch to the largest of its rows.
+
+    The batch is that of this rank. How large its rows are is known with each batch, so that the
+    output is a Ragged, whose rows then have one shape: its attribute dense is the array of (rows,
+    longest, ...), without a copy. Where one size is wanted for all batches, Pad takes it.
+
+    Args:
+        in_ (Blob, the input 'in'): Ragged rows of any dtype.
+        value (float, default 0.0): What is put where a row has nothing.
+        multiple_of (int, default 1, at least 1): Dimensions that vary are rounded up to a multiple
+            of this.
+        with_mask (bool, default False): Whether the output mask is returned too.
+        with_length (bool, default False): Whether the output length is returned too.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: Rows of one shape: what a row has in front, then the value.
+        mask (only with with_mask=True): Bool: true where the row has something; of the dimensions
+            up to the last one that varies.
+        length (only with with_length=True): Numbers of int64: what the row has of each dimension of
+            the mask; one number where that has one dimension.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def PadBatch(
+    in_: Blob,
+    *,
+    value: float = 0.0,
+    multiple_of: int = 1,
+    with_mask: Literal[False] = False,
+    with_length: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def PadBatch(
+    in_: Blob,
+    *,
+    value: float = 0.0,
+    multiple_of: int = 1,
+    with_mask: Literal[True],
+    with_length: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def PadBatch(
+    in_: Blob,
+    *,
+    value: float = 0.0,
+    multiple_of: int = 1,
+    with_mask: Literal[True],
+    with_length: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def PadBatch(
+    in_: Blob,
+    *,
+    value: float = 0.0,
+    multiple_of: int = 1,
+    with_mask: bool = False,
+    with_length: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+def Slice(
+    in_: Blob,
+    *,
+    start: Sequence[int] = (),
+    stop: Sequence[int] = (),
+    step: Sequence[int] = (),
+    axes: Sequence[int] = (),
+    name: str | None = None,
+) -> Blob:
+    """Cuts a part out of each row, as NumPy's row[start:stop:step].
+
+    A list has one number for each dimension that is cut: Slice(x, start=[0, 2], stop=[5, 4]) is
+    row[0:5, 2:4]. What a row does not have is not there: a slice may be shorter than asked for, and
+    empty.
+
+    Args:
+        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, also ragged.
+        start (list of int, default ()): Where each cut begins, counted from the end if negative;
+            left out, at the beginning.
+        stop (list of int, default ()): Where each cut ends, this index not included, and what lies
+            behind the row is its end; left out, at the end.
+        step (list of int, default ()): How far each goes from element to element, backwards if
+            negative; left out, 1.
+        axes (list of int, default (), in [-8, 7]): Which dimension of a row each cuts, -1 the last
+            one; left out, the first ones.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The parts; a dimension that varies still does.
 
     Raises:
         InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
@@ -3570,7 +3955,7 @@ def GPTReader(
     order: Literal["own", "megatron"] = "own",
     num_samples: int = 0,
     megatron_seed: int = 1234,
-    split: Sequence[float] = (),
+    split: float | Sequence[float] = (),
     split_index: int = 0,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3718,7 +4103,7 @@ def GPTReader(
     order: Literal["own", "megatron"] = "own",
     num_samples: int = 0,
     megatron_seed: int = 1234,
-    split: Sequence[float] = (),
+    split: float | Sequence[float] = (),
     split_index: int = 0,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3759,7 +4144,7 @@ def GPTReader(
     order: Literal["own", "megatron"] = "own",
     num_samples: int = 0,
     megatron_seed: int = 1234,
-    split: Sequence[float] = (),
+    split: float | Sequence[float] = (),
     split_index: int = 0,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3800,7 +4185,7 @@ def GPTReader(
     order: Literal["own", "megatron"] = "own",
     num_samples: int = 0,
     megatron_seed: int = 1234,
-    split: Sequence[float] = (),
+    split: float | Sequence[float] = (),
     split_index: int = 0,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3841,7 +4226,7 @@ def GPTReader(
     order: Literal["own", "megatron"] = "own",
     num_samples: int = 0,
     megatron_seed: int = 1234,
-    split: Sequence[float] = (),
+    split: float | Sequence[float] = (),
     split_index: int = 0,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,

@@ -11,6 +11,15 @@
     X(tf_record_reader)                                                                            \
     X(example_decoder)                                                                             \
     X(sequence_example_decoder)                                                                    \
+    X(cast)                                                                                        \
+    X(concat)                                                                                      \
+    X(decode_class)                                                                                \
+    X(decode_npy)                                                                                  \
+    X(decode_raw)                                                                                  \
+    X(one_hot)                                                                                     \
+    X(pad)                                                                                         \
+    X(pad_batch)                                                                                   \
+    X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \
     X(ofrecord_reader)                                                                             \
