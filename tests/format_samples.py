@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tf_records
+import token_files
 from damage import Format
 from flat_files import cifar, idx
 
@@ -107,6 +109,22 @@ def read_onerec(files, **attrs):
 
 CSV_COLUMNS = ["key:int32", "value", "text:bytes", "flag:bool"]
 
+def tokens(folder: Path) -> list[Path]:
+    return [token_files.write(folder / "tokens", token_files.documents(1, 20))]
+
+
+def token_index(folder: Path) -> list[Path]:
+    return [tokens(folder)[0].with_suffix(".idx")]
+
+
+def megatron(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]:
+    return flow.MegatronReader(files=files, **attrs)
+
+
+def windows(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]:
+    return flow.GPTReader(files=files, seq_length=8, **attrs)
+
+
 FORMATS = {
     "TextLineReader": Format(
         text_lines,
@@ -170,5 +188,14 @@ FORMATS = {
         lambda folder: copy_of("flatbuffers/features.onerec", folder),
         read_onerec,
         has_checksums=True,
+    ),
+    "MegatronReader bin": Format(tokens, megatron),
+    "MegatronReader idx": Format(token_index, megatron),
+    "GPTReader bin": Format(tokens, windows),
+    "GPTReader idx": Format(token_index, windows),
+    "GPTReader flat": Format(
+        tokens,
+        lambda files, **attrs: windows(files, format="flat", file_dtype="uint16", **attrs),
+        may_be_cut=10_000,
     ),
 }

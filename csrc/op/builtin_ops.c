@@ -8,6 +8,18 @@
     X(csv_reader)                                                                                  \
     X(mini_decoder)                                                                                \
     X(affine)                                                                                      \
+    X(tf_record_reader)                                                                            \
+    X(example_decoder)                                                                             \
+    X(sequence_example_decoder)                                                                    \
+    X(cast)                                                                                        \
+    X(concat)                                                                                      \
+    X(decode_class)                                                                                \
+    X(decode_npy)                                                                                  \
+    X(decode_raw)                                                                                  \
+    X(one_hot)                                                                                     \
+    X(pad)                                                                                         \
+    X(pad_batch)                                                                                   \
+    X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \
     X(of_record_reader)                                                                            \
@@ -17,10 +29,9 @@
     X(cifar_reader)                                                                                \
     X(one_rec_reader)                                                                              \
     X(one_rec_decoder)                                                                             \
-    X(tf_record_reader)                                                                            \
-    X(example_decoder)                                                                             \
-    X(sequence_example_decoder)                                                                    \
-    X(tar_reader)
+    X(tar_reader)                                                                                  \
+    X(megatron_reader)                                                                             \
+    X(gpt_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
