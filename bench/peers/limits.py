@@ -28,3 +28,17 @@ for mode, text in TEXT.items() if programs.exists("limits") else ():
         contender(*workloads, name=f"{mode}-{threads}", program=True, text=text)(
             functools.partial(command, mode=mode, threads=threads)
         )
+
+
+def examples(source: Source, threads: int) -> list[str]:
+    return [programs.path("examples"), str(threads), str(source.batch_size), *source.files]
+
+
+for threads in sorted({1, programs.cores()}) if programs.exists("examples") else ():
+    contender(
+        "W2a",
+        "W2b",
+        name=f"examples-{threads}",
+        program=True,
+        text="both checksums, protocol buffers of known order, copies; file order",
+    )(functools.partial(examples, threads=threads))
