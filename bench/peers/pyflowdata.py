@@ -8,7 +8,7 @@ from typing import Any
 
 import pyflowdata as flow
 
-from bench import examples, programs
+from bench import examples, programs, tokens
 from bench.contender import Source, contender
 from bench.data import Text
 
@@ -102,3 +102,28 @@ for workload, shuffle in (("W2a", False), ("W2b", True)):
     contender(workload, name="examples-1-thread", text="num_threads=1.")(
         functools.partial(Examples, shuffle=shuffle, num_threads=1)
     )
+
+
+class Windows:
+    """Batches of windows of tokens, in another random order each epoch."""
+
+    def __init__(self, source: Source, **options: Any) -> None:
+        windows = flow.GPTReader(
+            files=source.files,
+            seq_length=tokens.SEQ_LENGTH,
+            file_dtype="uint16",
+            batch_size=source.batch_size,
+            random_shuffle=True,
+            shuffle_after_epoch=True,
+            seed=7,
+        )
+        self._loader = flow.DataLoader(windows, **options)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(tokens.columns, self._loader)
+
+
+contender("W5", name="windows", text="GPTReader, defaults.")(Windows)
+contender("W5", name="windows-1-thread", text="num_threads=1.")(
+    functools.partial(Windows, num_threads=1)
+)
