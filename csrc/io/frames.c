@@ -46,7 +46,7 @@ typedef struct frame_scan {
 static pfd_status number_failure(int64_t number, pfd_status status, pfd_error *err)
 {
     size_t used = strlen(err->message);
-    if (status == PFD_CORRUPT_DATA)
+    if (status == PFD_CORRUPT_DATA && number > 0)
         (void)snprintf(err->message + used, sizeof err->message - used,
                        " (%" PRId64 " records of the file are before it)", number);
     return status;
