@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tf_records
 import token_files
 from damage import Format
 
@@ -35,7 +37,55 @@ def windows(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]
     return flow.GPTReader(files=files, seq_length=8, **attrs)
 
 
+def tfrecord(folder: Path) -> list[Path]:
+    return [tf_records.write(folder / "a.tfrecord", [b"record" * i for i in range(20)])]
+
+
+def gzipped(folder: Path) -> list[Path]:
+    (path,) = mini(folder)
+    path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    return [path]
+
+
+def text_lines(folder: Path) -> list[Path]:
+    path = folder / "lines.txt"
+    path.write_bytes(b"".join(b"line %d \xc3\xa9\r\n" % i for i in range(20)))
+    return [path]
+
+
+def table(folder: Path) -> list[Path]:
+    path = folder / "table.csv"
+    rows = "".join(f'{i},{i / 8},"say ""{i}"", twice\nor so",true\n' for i in range(20))
+    path.write_text("key,value,text,flag\n" + rows)
+    return [path]
+
+
+def numbers(folder: Path) -> list[Path]:
+    path = folder / "numbers.csv"
+    path.write_text("a,b,c,d\n" + "".join(f"{i},{i / 8},{-i},{i}e-3\n" for i in range(20)))
+    return [path]
+
+
+CSV_COLUMNS = ["key:int32", "value", "text:bytes", "flag:bool"]
+
 FORMATS = {
+    "TextLineReader": Format(
+        text_lines,
+        lambda files, **attrs: flow.TextLineReader(files=files, **attrs),
+        may_be_cut=400,
+    ),
+    "CSVReader": Format(
+        table,
+        lambda files, **attrs: flow.CSVReader(
+            files=files, columns=CSV_COLUMNS, multiline=True, **attrs
+        ),
+        may_be_cut=400,
+    ),
+    "CSVReader lines": Format(
+        numbers,
+        lambda files, **attrs: flow.CSVReader(files=files, columns=["x=a..d:float32[4]"], **attrs),
+        may_be_cut=400,
+    ),
     "MiniReader": Format(
         mini, lambda files, **attrs: flow.MiniReader(files=files, **attrs), may_be_cut=400
     ),
@@ -47,5 +97,15 @@ FORMATS = {
         tokens,
         lambda files, **attrs: windows(files, format="flat", file_dtype="uint16", **attrs),
         may_be_cut=10_000,
+    ),
+    "TFRecordReader": Format(
+        tfrecord,
+        lambda files, **attrs: flow.TFRecordReader(files=files, **attrs),
+        has_checksums=True,
+    ),
+    "MiniReader gzip": Format(
+        gzipped,
+        lambda files, **attrs: flow.MiniReader(files=files, compression="gzip", **attrs),
+        has_checksums=True,
     ),
 }

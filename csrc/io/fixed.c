@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "io/index_image.h"
+#include "io/compression.h"
 #include "io/input_files.h"
 #include "io/record_index.h"
 
@@ -139,6 +140,21 @@ static pfd_status fail_size(const pfd_file *file, const pfd_fixed_layout *layout
                        rest, layout->record_bytes);
 }
 
+/* Their records are found by arithmetic only. */
+static pfd_status check_plain(const pfd_open_args *args, pfd_error *err)
+{
+    for (int64_t i = 0; i < args->num_files; i++) {
+        int32_t compression = pfd_file_compression(args->files[i]);
+        if (compression <= PFD_COMPRESSION_NONE) continue;
+        return pfd_fail_at(err, args->files[i], -1, PFD_UNSUPPORTED,
+                           "the file is compressed by %s; records of one size are read in any "
+                           "order, which compressed files do not allow: decompress it first, or "
+                           "use compression='none' if these are its records",
+                           pfd_compression_name(compression));
+    }
+    return PFD_OK;
+}
+
 static pfd_status count_all(fixed *self, const pfd_fixed_layout *layout, pfd_error *err)
 {
     for (int64_t i = 0; i < self->num_files; i++) {
@@ -153,6 +169,7 @@ pfd_status pfd_fixed_open(const pfd_open_args *args, const pfd_fixed_layout *lay
                           pfd_source *out, pfd_error *err)
 {
     PFD_TRY(check_layout(layout, err));
+    PFD_TRY(check_plain(args, err));
     fixed *self = calloc(1, sizeof *self);
     pfd_index_file *places = calloc((size_t)args->num_files + 1, sizeof *places);
     if (!self || !places) {

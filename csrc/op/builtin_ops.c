@@ -4,10 +4,16 @@
 
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
+    X(text_line_reader)                                                                            \
+    X(csv_reader)                                                                                  \
     X(mini_decoder)                                                                                \
     X(affine)                                                                                      \
     X(megatron_reader)                                                                             \
-    X(gpt_reader)
+    X(gpt_reader)\
+    X(tf_record_reader)                                                                            \
+    X(example_decoder)                                                                             \
+    X(sequence_example_decoder)                                                                    \
+    X(tar_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
