@@ -267,7 +267,7 @@ def test_damaged_indexes(tmp_path: Path, write: Callable[..., Path], gaps: bool)
 
 
 def test_changed_lengths_and_pointers_are_noticed(tmp_path: Path) -> None:
-    """An .idx has no checksum; yet a changed bit of an entry never changes which tokens there are."""
+    """An .idx has no checksum; yet no changed bit of an entry changes the tokens."""
     path = token_files.write(tmp_path / "a", documents(6, 5, most=9))
     index = path.with_suffix(".idx")
     content = index.read_bytes()

@@ -29,7 +29,7 @@ static pfd_status check_cancelled(const plan *p, int64_t step, pfd_error *err)
     return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
 }
 
-/* ---- What there is to choose from -------------------------------------------------------------- */
+/* ---- What there is to choose from ------------------------------------------------------------ */
 static pfd_status fail_split(const pfd_megatron_request *request, const char *what, pfd_error *err)
 {
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
@@ -49,7 +49,8 @@ static pfd_status choose_part(plan *p, pfd_error *err)
     p->end = p->files->num_sequences;
     if (split->size == 0 && request->split_index == 0) return PFD_OK;
     if (split->size > 3) return fail_split(request, "these are too many parts", err);
-    if (request->split_index >= split->size) return fail_split(request, "there is no such part", err);
+    if (request->split_index >= split->size)
+        return fail_split(request, "there is no such part", err);
     for (int64_t i = 0; i < split->size; i++) {
         if (!(split->data[i] >= 0 && split->data[i] < HUGE_VAL))
             return fail_split(request, "one of them is no weight", err);
@@ -123,7 +124,7 @@ static pfd_status choose_epochs(plan *p, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- The three indexes ------------------------------------------------------------------------- */
+/* ---- The three indexes ----------------------------------------------------------------------- */
 static pfd_status make_sequences(const plan *p, pfd_mt19937 *random, pfd_megatron_order *out,
                                  pfd_error *err)
 {

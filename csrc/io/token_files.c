@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- Names ------------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 static int32_t ends_with(const char *path, const char *suffix)
 {
     size_t size = strlen(path), tail = strlen(suffix);
@@ -59,7 +59,7 @@ pfd_status pfd_token_companions(const pfd_companion_args *args, int32_t format, 
     return PFD_OK;
 }
 
-/* ---- Opening ----------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 static pfd_status fail_unpaired(const pfd_file *file, int32_t is_index, pfd_error *err)
 {
     if (is_index)
@@ -219,7 +219,7 @@ void pfd_token_files_close(pfd_token_files *files)
     *files = (pfd_token_files){0};
 }
 
-/* ---- Finding ----------------------------------------------------------------------------------- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 
 /* The last file whose `first` is not above the number: empty files before it are passed over. */
 #define FILE_OF(name, first)                                                                       \

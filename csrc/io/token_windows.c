@@ -31,7 +31,7 @@ static int64_t num_windows(void *source)
     return ((const windows *)source)->num_windows;
 }
 
-/* ---- Finding ----------------------------------------------------------------------------------- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 static cursor begin_window(const windows *self, int64_t i)
 {
     const pfd_megatron_order *order = &self->order;
@@ -75,7 +75,7 @@ static void advance(const windows *self, cursor *at, int64_t num_tokens)
     *(self->order.sequences ? &at->offset : &at->place) += num_tokens;
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 static pfd_status read_piece(const windows *self, const pfd_token_file *file,
                              const pfd_token_range *piece, pfd_scratch *scratch,
                              const uint8_t **data, pfd_error *err)
@@ -185,7 +185,7 @@ static const pfd_source_methods methods = {
     .places = places,
 };
 
-/* ---- Opening ----------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static pfd_status fail_too_short(const windows *self, pfd_error *err)
 {

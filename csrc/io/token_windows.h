@@ -17,7 +17,7 @@ pfd_status pfd_token_windows_open(const pfd_open_args *args, const pfd_token_opt
                                   int64_t seq_length, const pfd_megatron_request *order,
                                   pfd_source *out, pfd_error *err);
 
-/* Writes the tokens of a record of this source into a row of options->row_dtype: straight from where
- * they lie in the file.  Returns 0 where the record's bytes are not a window. */
+/* Writes the tokens of a record of this source into a row of options->row_dtype.  Returns 0 where
+ * the record's bytes are not a window. */
 int32_t pfd_token_window_write(const void *source, const pfd_record *record, uint8_t *row);
 #endif
