@@ -21,22 +21,6 @@ def mini(folder: Path) -> list[Path]:
     return [path]
 
 
-def tokens(folder: Path) -> list[Path]:
-    return [token_files.write(folder / "tokens", token_files.documents(1, 20))]
-
-
-def token_index(folder: Path) -> list[Path]:
-    return [tokens(folder)[0].with_suffix(".idx")]
-
-
-def megatron(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]:
-    return flow.MegatronReader(files=files, **attrs)
-
-
-def windows(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]:
-    return flow.GPTReader(files=files, seq_length=8, **attrs)
-
-
 def tfrecord(folder: Path) -> list[Path]:
     return [tf_records.write(folder / "a.tfrecord", [b"record" * i for i in range(20)])]
 
@@ -68,6 +52,22 @@ def numbers(folder: Path) -> list[Path]:
 
 CSV_COLUMNS = ["key:int32", "value", "text:bytes", "flag:bool"]
 
+def tokens(folder: Path) -> list[Path]:
+    return [token_files.write(folder / "tokens", token_files.documents(1, 20))]
+
+
+def token_index(folder: Path) -> list[Path]:
+    return [tokens(folder)[0].with_suffix(".idx")]
+
+
+def megatron(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]:
+    return flow.MegatronReader(files=files, **attrs)
+
+
+def windows(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]:
+    return flow.GPTReader(files=files, seq_length=8, **attrs)
+
+
 FORMATS = {
     "TextLineReader": Format(
         text_lines,
@@ -89,15 +89,6 @@ FORMATS = {
     "MiniReader": Format(
         mini, lambda files, **attrs: flow.MiniReader(files=files, **attrs), may_be_cut=400
     ),
-    "MegatronReader bin": Format(tokens, megatron),
-    "MegatronReader idx": Format(token_index, megatron),
-    "GPTReader bin": Format(tokens, windows),
-    "GPTReader idx": Format(token_index, windows),
-    "GPTReader flat": Format(
-        tokens,
-        lambda files, **attrs: windows(files, format="flat", file_dtype="uint16", **attrs),
-        may_be_cut=10_000,
-    ),
     "TFRecordReader": Format(
         tfrecord,
         lambda files, **attrs: flow.TFRecordReader(files=files, **attrs),
@@ -107,5 +98,14 @@ FORMATS = {
         gzipped,
         lambda files, **attrs: flow.MiniReader(files=files, compression="gzip", **attrs),
         has_checksums=True,
+    ),
+    "MegatronReader bin": Format(tokens, megatron),
+    "MegatronReader idx": Format(token_index, megatron),
+    "GPTReader bin": Format(tokens, windows),
+    "GPTReader idx": Format(token_index, windows),
+    "GPTReader flat": Format(
+        tokens,
+        lambda files, **attrs: windows(files, format="flat", file_dtype="uint16", **attrs),
+        may_be_cut=10_000,
     ),
 }
