@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import tarfile
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,20 @@ def gzipped(folder: Path) -> list[Path]:
     return [path]
 
 
+def shard(folder: Path) -> list[Path]:
+    """Of WebDataset, with long names, and without the zeros that fill up its last block."""
+    path = folder / "shard.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
+        for i in range(4):
+            for ending, content in (("txt", b"text" * i), ("cls", b"%d" % i)):
+                info = tarfile.TarInfo(f"{i}/{'long' * 30 * (i == 1)}name.{ending}")
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        end = tar.offset
+    path.write_bytes(path.read_bytes()[: end + 2 * tarfile.BLOCKSIZE])
+    return [path]
+
+
 FORMATS = {
     "MiniReader": Format(
         mini, lambda files, **attrs: flow.MiniReader(files=files, **attrs), may_be_cut=400
@@ -32,5 +48,11 @@ FORMATS = {
         gzipped,
         lambda files, **attrs: flow.MiniReader(files=files, compression="gzip", **attrs),
         has_checksums=True,
+    ),
+    "TarReader": Format(
+        shard,
+        lambda files, **attrs: flow.TarReader(
+            files=files, fields=["key=__key__", "txt", "cls"], **attrs
+        ),
     ),
 }

@@ -1,5 +1,7 @@
 """The built-in readers and decoders pass the kit that plugins are checked with."""
 
+import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,18 @@ import pyflowdata as flow
 from pyflowdata import testing
 from pyflowdata.registry import registered_ops
 
-DATA = str(Path(__file__).resolve().parent.parent / "data")
+TESTS = Path(__file__).resolve().parent
+DATA = str(TESTS.parent / "data")
+SHARD = TESTS / "fixtures" / "webdataset" / "written.tar"
+PARTS = tempfile.TemporaryDirectory()  # removed with the process
+
+
+def as_part(file):
+    """A folder of this file alone, for data_dir."""
+    folder = Path(PARTS.name) / file.name
+    folder.mkdir(exist_ok=True)
+    shutil.copy(file, folder / "part-0")
+    return str(folder)
 
 
 def mini_rows():
@@ -18,6 +31,9 @@ def mini_rows():
 # Op -> the blobs of one use of it, over a sample.
 SAMPLES = {
     "MiniReader": mini_rows,
+    "TarReader": lambda: flow.TarReader(
+        as_part(SHARD), fields=["cls", "image=img.jpg|png", "key=__key__"], batch_size=2
+    ),
     "MiniDecoder": lambda: flow.MiniDecoder(mini_rows()),
     "Affine": lambda: flow.Affine(mini_rows(), scale=2.0, shift=-1.0, dtype="float32"),
 }
