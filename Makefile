@@ -95,10 +95,11 @@ train: all .venv/train
 # Runs the C tests, then pytest; $(1): variables and a launcher in front, $(2): pytest arguments.
 RUN_C = for t in $(C_TESTS); do echo "$$t"; $(1) $$t || exit 1; done
 PYTEST = $(IN_VENV) -m pytest -q -rs
+PARALLEL = -n $(or $(JOBS),$(shell nproc 2>/dev/null),2) --maxprocesses 8 --dist worksteal
 
 test: all c-tests .venv/test
 	@$(call RUN_C,)
-	$(PYTEST) $(ARGS)
+	$(PYTEST) $(PARALLEL) $(ARGS)
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
 test-torch: all .venv/lightning .venv/accelerate
@@ -154,10 +155,10 @@ tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
 run-asan: all c-tests .venv/test
 	@$(call RUN_C,ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES))
-	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) -m 'not slow and not build' $(ARGS)
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow and not build' $(ARGS)
 run-tsan: all c-tests .venv/test
 	@$(call RUN_C,$(FIXED_ADDRESSES))
-	$(call SANITIZED,libtsan.so) -m threads $(ARGS)
+	$(call SANITIZED,libtsan.so) $(PARALLEL) -m threads $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
 bench: all .venv/train

@@ -70,6 +70,9 @@ pfd_status pfd_source_to_dataset(const pfd_source *source, const _Atomic int32_t
                                  pfd_dataset **out, pfd_error *err);
 
 /* Of such a dataset: what its source's places() says.  0: the source has none. */
+/* The op's own part of a dataset that pfd_source_to_dataset() made. */
+const void *pfd_source_self(const pfd_dataset *ds);
+
 int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
                           pfd_place *out);
 

@@ -123,6 +123,11 @@ pfd_status pfd_source_to_dataset(const pfd_source *from, const _Atomic int32_t *
     return PFD_OK;
 }
 
+const void *pfd_source_self(const pfd_dataset *ds)
+{
+    return ((const source *)ds)->self;
+}
+
 int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_t n, pfd_place *out)
 {
     const source *s = (const source *)ds;

@@ -10,6 +10,7 @@ typedef struct upstream {
     const pfd_record *records;
     int64_t n;
     uint64_t random_key;
+    const void *source; /* of the reader */
     pfd_scratch *scratch;
 } upstream;
 
@@ -84,7 +85,8 @@ static pfd_status evaluate(const upstream *at, const pfd_node *node, pfd_tensor 
                              .scratch = at->scratch,
                              .random_key = at->random_key,
                              .num_inputs = op->num_inputs,
-                             .num_outputs = op->num_outputs};
+                             .num_outputs = op->num_outputs,
+                             .source = pfd_op_is_reader(op) ? at->source : NULL};
     pfd_error_init(err);
     PFD_TRY(pfd_check_returned(op->compute(&args, err), "compute", err));
     if (pfd_op_is_reader(op))
@@ -94,10 +96,10 @@ static pfd_status evaluate(const upstream *at, const pfd_node *node, pfd_tensor 
 }
 
 pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, int64_t n,
-                               uint64_t random_key, pfd_scratch *scratch, const pfd_tensor **inputs,
-                               pfd_error *err)
+                               uint64_t random_key, const void *source, pfd_scratch *scratch,
+                               const pfd_tensor **inputs, pfd_error *err)
 {
-    return make_inputs(&(upstream){records, n, random_key, scratch}, node, inputs, err);
+    return make_inputs(&(upstream){records, n, random_key, source, scratch}, node, inputs, err);
 }
 
 const pfd_node *pfd_kit_reader_of(const pfd_node *node)

@@ -187,6 +187,7 @@ static pfd_status attempt_run(pfd_kit_call *call, attempt *a, pfd_error *err)
         .random_key = pfd_hash_word(1, (uint64_t)call->run->options->seed),
         .num_inputs = op->num_inputs,
         .num_outputs = op->num_outputs,
+        .source = pfd_op_is_reader(op) ? call->run->source : NULL,
     };
     PFD_TRY(pfd_kit_try_group(call, a->records, a->n, err));
     pfd_error_init(err);
@@ -378,7 +379,8 @@ pfd_status pfd_kit_compute(pfd_kit_call *call, const pfd_record *records, int64_
     pfd_scratch *plain = pfd_scratch_create();
     pfd_status status = inputs && plain ? PFD_OK : pfd_fail_memory(err, n, "a scratch");
     if (status == PFD_OK)
-        status = pfd_kit_inputs_make(node, records, n, random_key, plain, inputs, err);
+        status = pfd_kit_inputs_make(node, records, n, random_key, call->run->source, plain, inputs,
+                                     err);
     if (status == PFD_OK) status = pfd_kit_compute_with(call, inputs, records, n, hashes, err);
     pfd_scratch_free(plain);
     free(inputs);

@@ -29,7 +29,8 @@ typedef struct pfd_kit_run_state {
     _Atomic int32_t injected; /* a failure was, see options */
     int64_t file_bytes;
     int32_t round; /* from 0 */
-    int32_t watch; /* global memory of the plugin: nothing may change there any more */
+    const void *source; /* of the reader, for its compute() */
+    int32_t watch;      /* global memory of the plugin: nothing may change there any more */
 } pfd_kit_run_state;
 
 /* What a thread is doing, also for the message of a crash. */
@@ -104,10 +105,10 @@ pfd_status pfd_kit_source_seek(pfd_kit_call *call, const pfd_kit_source *source,
 uint64_t pfd_kit_hash_record(pfd_kit_call *call, const pfd_record *record);
 
 /* inputs.c: the tensors that a node's inputs are for these records, computed plainly in memory of
- * the scratch. */
+ * the scratch; `source` is that of the reader. */
 pfd_status pfd_kit_inputs_make(const pfd_node *node, const pfd_record *records, int64_t n,
-                               uint64_t random_key, pfd_scratch *scratch, const pfd_tensor **inputs,
-                               pfd_error *err);
+                               uint64_t random_key, const void *source, pfd_scratch *scratch,
+                               const pfd_tensor **inputs, pfd_error *err);
 /* The only reader that a node depends on, or is; NULL: there are several. */
 const pfd_node *pfd_kit_reader_of(const pfd_node *node);
 

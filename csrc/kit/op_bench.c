@@ -362,6 +362,7 @@ static pfd_status open_bench(bench *b, const pfd_blob *blobs, int64_t num_blobs,
         return pfd_fail(err, PFD_UNSUPPORTED, "%d ops are behind the blobs; %d can be measured",
                         b->chain.num_ops, PFD_BENCH_MOST_OPS);
     PFD_TRY(open_reader(b, &out->open_ns, err));
+    b->chain.source = pfd_source_self(b->reader.source);
     b->range = choose_range(b);
     b->positions = malloc((size_t)b->range * sizeof *b->positions);
     b->records = calloc((size_t)b->range, sizeof *b->records);

@@ -21,6 +21,7 @@ typedef struct pfd_op_chain {
     int32_t whole_batch; /* some op wants all rows of a batch at once */
     int64_t row_bytes;   /* of all outputs together; of a ragged one, of its description */
     int64_t rows;        /* of the tensors */
+    const void *source;  /* of the reader, to be set before compute(); borrowed */
 } pfd_op_chain;
 
 /* Collects the ops.  PFD_UNSUPPORTED: several readers are behind the blobs.

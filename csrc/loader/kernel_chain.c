@@ -188,6 +188,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .random_key = random_key(at, op, reader),
         .num_inputs = node->op->op->num_inputs,
         .num_outputs = node->op->op->num_outputs,
+        .source = pfd_op_is_reader(node->op->op) ? pfd_source_self(reader->source) : NULL,
     };
     pfd_error_init(err);
     pfd_status status = node->op->op->compute(&args, err);

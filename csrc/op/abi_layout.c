@@ -156,7 +156,7 @@ AT(pfd_open_args, num_files, 32, 8);
 AT(pfd_open_args, scratch, 40, 8);
 AT(pfd_open_args, index, 48, 8);
 
-SIZE(pfd_compute_args, 88);
+SIZE(pfd_compute_args, 96);
 AT(pfd_compute_args, struct_size, 0, 4);
 AT(pfd_compute_args, reserved, 4, 4);
 AT(pfd_compute_args, host, 8, 8);
@@ -169,6 +169,7 @@ AT(pfd_compute_args, scratch, 56, 8);
 AT(pfd_compute_args, random_key, 64, 8);
 AT(pfd_compute_args, num_inputs, 72, 8);
 AT(pfd_compute_args, num_outputs, 80, 8);
+AT(pfd_compute_args, source, 88, 8);
 
 SIZE(pfd_group_args, 40);
 AT(pfd_group_args, struct_size, 0, 4);

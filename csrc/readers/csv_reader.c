@@ -1,0 +1,365 @@
+/* CSVReader: columns of delimited text. */
+#include "io/input_files.h"
+#include "io/newline_scan.h"
+#include "io/text_head.h"
+#include "io/text_source.h"
+#include "pyflowdata/op.h"
+#include "text/csv_rows.h"
+#include "text/csv_value.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct csv_attrs {
+    pfd_list_string columns, missing;
+    const char *delimiter, *quote, *comment;
+    int64_t skip_header_lines;
+    int32_t header, uneven_rows, multiline;
+} csv_attrs;
+
+enum { header_auto, header_yes, header_no };
+
+/* ---- Attrs ----------------------------------------------------------------------------------- */
+static pfd_csv_format format_of(const csv_attrs *attrs)
+{
+    uint8_t delimiter = (uint8_t)attrs->delimiter[0], quote = (uint8_t)attrs->quote[0];
+    return (pfd_csv_format){.delimiter = delimiter,
+                            .quote = quote ? quote : delimiter,
+                            .multiline = attrs->multiline,
+                            .comment = attrs->comment};
+}
+
+static pfd_status check_format(const pfd_host *host, const csv_attrs *attrs, pfd_error *err)
+{
+    const char *d = attrs->delimiter, *q = attrs->quote;
+    if (strlen(d) != 1 || strchr("\r\n", *d))
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "delimiter = '%s'; it must be one byte, and no line end", d);
+    if (strlen(q) > 1 || (*q && strchr("\r\n", *q)) || *q == *d)
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "quote = '%s'; it must be one byte that is neither the delimiter nor a "
+                          "line end, or empty where there are no quotes",
+                          q);
+    if (strpbrk(attrs->comment, "\r\n"))
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "comment holds a line end; it is what the lines begin with that are no "
+                          "rows");
+    return PFD_OK;
+}
+
+/* Whether files have a header, where all columns were checked before. */
+static int32_t has_header(const pfd_host *host, const csv_attrs *attrs)
+{
+    pfd_error err;
+    pfd_csv_column column;
+    if (attrs->header != header_auto) return attrs->header == header_yes;
+    for (int64_t i = 0; i < attrs->columns.size; i++)
+        if (pfd_csv_column_parse(host, attrs->columns.data[i], &column, &err) == PFD_OK &&
+            column.has_names)
+            return 1;
+    return 0;
+}
+
+static pfd_status check_column(const pfd_host *host, const csv_attrs *attrs,
+                               const pfd_csv_column *column, pfd_error *err)
+{
+    if (column->has_names && attrs->header == header_no)
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'columns': '%s' asks for a column by name, and header='no' says "
+                          "that files have no names; give its number, from 0",
+                          column->spec);
+    int64_t defaults = column->default_text && !column->is_bytes ? column->num_values : 0;
+    for (int64_t i = 0; i < defaults; i++) {
+        uint64_t value;
+        pfd_status status = pfd_csv_default(host, column, i, &value, err);
+        if (status != PFD_OK) return status;
+    }
+    return PFD_OK;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const csv_attrs *attrs = args->attrs;
+    pfd_status status = check_format(args->host, attrs, err);
+    for (int64_t i = 0; i < attrs->columns.size && status == PFD_OK; i++) {
+        pfd_csv_column column;
+        status = pfd_csv_column_parse(args->host, attrs->columns.data[i], &column, err);
+        if (status == PFD_OK) status = check_column(args->host, attrs, &column, err);
+        if (status == PFD_OK) args->outputs[i] = column.type;
+    }
+    return status;
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+typedef struct extent {
+    pfd_csv_format format;
+    int64_t at; /* passed so far, blank lines and comments */
+    int32_t pass_blank;
+    pfd_csv_extent found;
+    const uint8_t *text; /* of the record */
+} extent;
+
+static pfd_status look_for_record(void *ctx, const uint8_t *text, int64_t size, int32_t is_end,
+                                  pfd_error *err)
+{
+    extent *self = ctx;
+    (void)err;
+    self->at = 0;
+    while (self->at < size || self->at == 0) {
+        self->text = text + self->at;
+        if (!pfd_csv_scan(&self->format, self->text, size - self->at, is_end, &self->found))
+            return PFD_END;
+        if (self->found.is_record || !self->pass_blank) return PFD_OK;
+        self->at += self->found.next;
+    }
+    return is_end ? PFD_OK : PFD_END;
+}
+
+static pfd_status fail_open_quote(const pfd_host *host, const pfd_file *file, int64_t byte,
+                                  pfd_error *err)
+{
+    pfd_status status =
+        host->fail_file(err, file, byte, PFD_CORRUPT_DATA,
+                        "the quoted field that begins here is not closed before the file ends, at "
+                        "byte %" PRId64 "; is a quote missing, or is the file cut short?",
+                        file->size);
+    const uint8_t *text = pfd_file_data(file);
+    if (text) err->line = 1 + pfd_newline_scan_best()->count(text, byte);
+    return status;
+}
+
+/* Where the rows of a file begin: behind lines that are passed over, and the header.  *first is its
+ * first record, header or not; size 0 and no text where there is none. */
+static pfd_status find_head(const pfd_host *host, const pfd_file *file, const csv_attrs *attrs,
+                            int32_t header, pfd_scratch *scratch, int64_t *head, extent *first,
+                            pfd_error *err)
+{
+    *first = (extent){.format = format_of(attrs), .pass_blank = 1};
+    pfd_status status = pfd_text_head(host, file, attrs->skip_header_lines, scratch, head, err);
+    if (status != PFD_OK || *head == file->size) return status;
+    status = pfd_text_look(host, file, *head, scratch, look_for_record, first, err);
+    if (status != PFD_OK) return status;
+    if (!first->found.is_record) {
+        first->text = NULL;
+        return PFD_OK;
+    }
+    if (first->found.open_quote >= 0)
+        return fail_open_quote(host, file, *head + first->at + first->found.open_quote, err);
+    if (header) *head += first->at + first->found.next;
+    return PFD_OK;
+}
+
+/* For files whose rows are not lines. */
+static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
+{
+    const csv_attrs *attrs = args->attrs;
+    if (args->offset == 0) {
+        int64_t head;
+        extent first;
+        pfd_status status = find_head(args->host, args->file, attrs, has_header(args->host, attrs),
+                                      args->scratch, &head, &first, err);
+        if (status != PFD_OK) return status;
+        if (head > 0) {
+            out->is_record = 0;
+            out->next = head;
+            return PFD_OK;
+        }
+    }
+    extent self = {.format = format_of(attrs)};
+    pfd_status status = pfd_text_look(args->host, args->file, args->offset, args->scratch,
+                                      look_for_record, &self, err);
+    if (status != PFD_OK) return status;
+    if (self.found.open_quote >= 0)
+        return fail_open_quote(args->host, args->file, args->offset + self.found.open_quote, err);
+    out->is_record = self.found.is_record;
+    out->data = args->offset;
+    out->size = self.found.size;
+    out->next = args->offset + self.found.next;
+    return PFD_OK;
+}
+
+static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = frame};
+
+/* ---- Open ------------------------------------------------------------------------------------ */
+static void free_table(void *kept)
+{
+    pfd_csv_table *table = kept;
+    for (int64_t i = 0; table->layouts && i < table->num_files; i++)
+        if (i == 0 || table->layouts[i] != table->layouts[i - 1])
+            pfd_csv_layout_free(table->layouts[i]);
+    for (int64_t i = 0; table->defaults && i < table->num_columns; i++) free(table->defaults[i]);
+    free(table->layouts);
+    free(table->defaults);
+    free(table->columns);
+    free(table);
+}
+
+static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
+{
+    return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the table of columns");
+}
+
+static pfd_status fill_columns(const pfd_host *host, const csv_attrs *attrs, pfd_csv_table *table,
+                               pfd_error *err)
+{
+    for (int64_t i = 0; i < table->num_columns; i++) {
+        pfd_csv_column *column = &table->columns[i];
+        pfd_status status = pfd_csv_column_parse(host, attrs->columns.data[i], column, err);
+        if (status != PFD_OK) return status;
+        if (!column->default_text || column->is_bytes) continue;
+        enum { most_item = 8 };
+        uint8_t *values = calloc((size_t)column->num_values + 1, most_item);
+        table->defaults[i] = values;
+        if (!values) return fail_memory(host, err);
+        for (int64_t k = 0; k < column->num_values; k++) {
+            int64_t at = k * pfd_csv_value_bytes(column->type.dtype);
+            status = pfd_csv_default(host, column, k, values + at, err);
+            if (status != PFD_OK) return status;
+        }
+    }
+    return PFD_OK;
+}
+
+/* Files with equal first rows have one layout. */
+static int32_t is_layout_of(const pfd_csv_layout *layout, const extent *first)
+{
+    return layout && layout->has_header && layout->first_row_size == first->found.size &&
+           !memcmp(layout->first_row, first->text, (size_t)first->found.size);
+}
+
+static pfd_status fill_layouts(const pfd_open_args *args, pfd_csv_table *table, int64_t *heads,
+                               pfd_error *err)
+{
+    const pfd_host *host = args->host;
+    int32_t header = has_header(host, args->attrs);
+    pfd_csv_layout *last = NULL;
+    for (int64_t i = 0; i < args->num_files; i++) {
+        extent first;
+        const pfd_file *file = args->files[i];
+        pfd_status status =
+            find_head(host, file, args->attrs, header, args->scratch, &heads[i], &first, err);
+        if (status != PFD_OK) return status;
+        if (first.text && !is_layout_of(last, &first)) {
+            int64_t offset = header ? heads[i] - first.found.next : heads[i] + first.at;
+            status = pfd_csv_layout_make(host, file, offset, &table->format, table->columns,
+                                         table->num_columns, header, first.text, first.found.size,
+                                         &last, err);
+            if (status != PFD_OK) return status;
+        }
+        table->layouts[i] = last;
+        if (last && last->num_fields > table->most_fields) table->most_fields = last->num_fields;
+    }
+    return PFD_OK;
+}
+
+static pfd_status make_table(const pfd_open_args *args, int64_t *heads, pfd_csv_table **out,
+                             pfd_error *err)
+{
+    const csv_attrs *attrs = args->attrs;
+    pfd_csv_table *table = calloc(1, sizeof *table);
+    if (!table) return fail_memory(args->host, err);
+    *out = table;
+    table->format = format_of(attrs);
+    table->missing = attrs->missing;
+    table->allow_uneven = attrs->uneven_rows;
+    table->num_columns = attrs->columns.size;
+    table->num_files = args->num_files;
+    table->columns = calloc((size_t)table->num_columns + 1, sizeof *table->columns);
+    table->defaults = calloc((size_t)table->num_columns + 1, sizeof *table->defaults);
+    table->layouts = calloc((size_t)table->num_files + 1, sizeof *table->layouts);
+    if (!table->columns || !table->defaults || !table->layouts) return fail_memory(args->host, err);
+    pfd_status status = fill_columns(args->host, attrs, table, err);
+    return status == PFD_OK ? fill_layouts(args, table, heads, err) : status;
+}
+
+/* Rows are lines unless the format says otherwise; of a stream the framing leaves headers out. */
+static pfd_status open_rows(const pfd_open_args *args, const pfd_csv_format *format,
+                            pfd_source *out, int32_t *is_framed, pfd_error *err)
+{
+    *is_framed = format->multiline || *format->comment || strchr(" \t", format->delimiter);
+    if (*is_framed) return args->host->open_frames(args, &framing, out, err);
+    pfd_status status = args->host->open_lines(args, out, err);
+    if (status != PFD_OK || out->methods->at) return status;
+    out->methods->close(out->self);
+    *is_framed = 1;
+    return args->host->open_frames(args, &framing, out, err);
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    pfd_csv_table *table = NULL;
+    pfd_source inner = {.struct_size = sizeof inner};
+    int64_t *heads = args->host->alloc(args->scratch, args->num_files * (int64_t)sizeof *heads);
+    int32_t is_framed = 0;
+    pfd_status status = heads ? make_table(args, heads, &table, err) : fail_memory(args->host, err);
+    if (status == PFD_OK) status = open_rows(args, &table->format, &inner, &is_framed, err);
+    if (status != PFD_OK) {
+        if (table) free_table(table);
+        return status;
+    }
+    const pfd_text_source_args text = {.open = args,
+                                       .heads = is_framed ? NULL : heads,
+                                       .kept = table,
+                                       .free_kept = free_table};
+    return pfd_text_source_open(&text, &inner, out, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    return pfd_csv_compute(pfd_text_source_kept(args->source), args, err);
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
+#define ATTR(field, type, default_value, min, max, choices, doc)                                   \
+    PFD_ATTR_ROW(csv_attrs, field, type, default_value, min, max, choices, doc)
+
+static const pfd_attr attrs_table[] = {
+    ATTR(columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
+         "What to read, an output each: [NAME=]KEY[:TYPE][=DEFAULT], where KEY is a column's name "
+         "or number, a range as in 1..64, or several of these with | between, for one array."),
+    ATTR(delimiter, PFD_ATTR_STRING, ",", 0, 0, NULL, "The byte between two fields."),
+    ATTR(quote, PFD_ATTR_STRING, "\"", 0, 0, NULL,
+         "The byte around fields that hold delimiters; empty: quotes are text."),
+    ATTR(comment, PFD_ATTR_STRING, "", 0, 0, NULL,
+         "What the lines begin with that are no rows; empty: there are none."),
+    ATTR(header, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|yes|no",
+         "Whether each file begins with a row of names; auto: where a column is asked for by "
+         "name."),
+    ATTR(skip_header_lines, PFD_ATTR_INT64, "0", 0, 1e9, NULL,
+         "How many lines to leave out at the beginning of each file, before the header."),
+    ATTR(missing, PFD_ATTR_LIST_STRING, "NA,N/A,NaN,nan,null,NULL", 0, 0, NULL,
+         "Texts that stand for no value, as an empty field does: the column's default takes their "
+         "place."),
+    ATTR(uneven_rows, PFD_ATTR_CHOICE, "error", 0, 0, "error|allow",
+         "Whether rows may have fewer fields than the header, which are then missing, or more, "
+         "which are passed over."),
+    ATTR(multiline, PFD_ATTR_BOOL, "false", 0, 0, NULL,
+         "Whether quoted fields may hold line ends."),
+};
+
+static const pfd_port outputs[] = {
+    {"column", "The column or columns of the element, one row for each row of the file."},
+};
+
+const pfd_op pfd_op_csv_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "CSVReader",
+    .doc = "Reads columns of CSV files and of other delimited text. "
+           "Each element of columns becomes an output: float64 unless its type says otherwise, "
+           "bool, an integer, float32, or bytes as they stand; several columns become one array. "
+           "A field that begins with the quote ends at the next, and two quotes inside stand for "
+           "one. Spaces and tabs around a number are allowed. A missing value without a default, "
+           "and a row with more or fewer fields than the header, are errors. Blank lines and empty "
+           "files are passed over, and so is a UTF-8 byte order mark.",
+    .attrs = attrs_table,
+    .num_attrs = PFD_COUNT(attrs_table),
+    .attrs_struct_size = sizeof(csv_attrs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .outputs_attr = "columns",
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+};

@@ -1,0 +1,370 @@
+"""CSVReader: fields, columns, types, missing values, and what is said where a file is wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import pyflowdata as flow
+
+
+def read(
+    path: Path | str, columns: list[str], batch_size: int = 6, **attrs: object
+) -> list[list[object]]:
+    """One epoch: a list of rows for each column; bytes for ragged ones."""
+    blobs = flow.CSVReader(files=path, columns=columns, batch_size=batch_size, **attrs)
+    blobs = blobs if isinstance(blobs, tuple) else (blobs,)
+    out: list[list[object]] = [[] for _ in blobs]
+    with flow.DataLoader(*blobs) as loader:
+        for batch in loader:
+            for rows, part in zip(out, batch if len(blobs) > 1 else (batch,), strict=True):
+                ragged = isinstance(part, flow.Ragged)
+                rows.extend(bytes(row) if ragged else row for row in part)
+    return out
+
+
+@pytest.fixture
+def table(tmp_path: Path):
+    def write(text: str | bytes, name: str = "a.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+PEOPLE = 'key,x,y,name\n1,2.5,3,bob\n2,-0.5,1e3,"a ""q"", b"\n'
+
+
+# ---- Columns ------------------------------------------------------------------------------------
+
+
+def test_columns_by_name_number_and_range(table) -> None:
+    path = table(PEOPLE)
+    blobs = flow.CSVReader(
+        files=path, columns=["key:int64", "xy=x|y:float32", "name:bytes", "z=0..2", "t=2"],
+        batch_size=2,
+    )
+    assert [(b.shape, b.dtype.name) for b in blobs] == [
+        ((2,), "int64"), ((2, 2), "float32"), ((2, None), "uint8"), ((2, 3), "float64"),
+        ((2,), "float64"),
+    ]
+    with flow.DataLoader(*blobs) as loader:
+        (key, xy, name, z, t), = list(loader)
+    assert key.tolist() == [1, 2] and t.tolist() == [3, 1000]
+    assert xy.tolist() == [[2.5, 3], [-0.5, 1000]]
+    assert z.tolist() == [[1, 2.5, 3], [2, -0.5, 1000]]
+    assert [bytes(row) for row in name] == [b"bob", b'a "q", b']
+
+
+def test_each_file_has_its_own_header(table) -> None:
+    first, second = table("a,b,c\n1,2,3\n"), table("c,z,a,b\n6,0,4,5\n", "b.csv")
+    blobs = flow.CSVReader(files=[first, second], columns=["b", "x=a..b:float64[2]"], batch_size=9)
+    with flow.DataLoader(*blobs) as loader:
+        (b, x), = list(loader)
+    assert b.tolist() == [2, 5] and x.tolist() == [[1, 2], [4, 5]]
+
+
+def test_a_file_without_the_column_is_named(table) -> None:
+    first, second = table("a,b\n1,2\n"), table("a,z\n6,0\n", "b.csv")
+    says = r"b\.csv.*asks for column 'b', which is not among the 2 of the header 'a,z'"
+    with pytest.raises(flow.CorruptDataError, match=says):
+        flow.DataLoader(flow.CSVReader(files=[first, second], columns=["b"], batch_size=2))
+
+
+@pytest.mark.parametrize("columns, says", [
+    (["a", "a"], "'a'"),
+    (["x:float16"], "type that text is not read as"),
+    (["1|"], "the end is no column"),
+    (["a..b"], "range of names, whose length the type must"),
+    (["1..3:float32[2]"], "shape of 2 values for 3 columns"),
+    (["1|2:bytes"], "bytes of more than one column"),
+    (["5..3"], "ends before it begins"),
+    (["'a"], "a name without its end"),
+    (["a:int64=x"], "default 'x' of 'a:int64=x' is not an integer that int64 holds"),
+    (["a:int8=128"], "is not an integer that int8 holds"),
+    (["1..3:float32=1,2"], "2 defaults for 3 values"),
+    (["a:int64[?]"], "dimension that varies"),
+])
+def test_a_column_that_is_none(columns: list[str], says: str) -> None:
+    with pytest.raises(flow.InvalidArgumentError, match=re.escape(says)):
+        flow.CSVReader(files="none.csv", columns=columns, batch_size=2)
+
+
+@pytest.mark.parametrize("attrs, says", [
+    ({"delimiter": ""}, "must be one byte"), ({"delimiter": ";;"}, "must be one byte"),
+    ({"quote": ","}, "neither the delimiter nor"), ({"comment": "#\n"}, "holds a line end"),
+    ({"header": "no"}, "files have no names"),
+])
+def test_attrs_are_checked_when_the_node_is_made(attrs: dict[str, object], says: str) -> None:
+    with pytest.raises(flow.InvalidArgumentError, match=says):
+        flow.CSVReader(files="none.csv", columns=["a"], batch_size=2, **attrs)
+
+
+@pytest.mark.parametrize("columns, says", [
+    (["z"], "which is not among the 3"), (["7"], "asks for column 7, and the first row"),
+    (["x=c..a:float32[2]"], "must not go back"), (["x=a..c:float32[2]"], "is 3 columns of this"),
+    (["b"], "that 2 columns of the header 'a,b,b' have"),
+])
+def test_columns_that_the_file_has_not(table, columns: list[str], says: str) -> None:
+    text = "a,b,b\n1,2,3\n" if columns == ["b"] else "a,b,c\n1,2,3\n"
+    with pytest.raises(flow.CorruptDataError, match=says):
+        read(table(text), columns)
+
+
+def test_names_as_they_stand(table) -> None:
+    path = table('2019," a|b ", c ,"q""q"\n1,2,3,4\n')
+    assert read(path, ["'2019'", "x=' a|b '", "c", 'q"q']) == [[1.0], [2.0], [3.0], [4.0]]
+
+
+def test_header_or_not(table) -> None:
+    path = table("1,2\n3,4\n")
+    assert read(path, ["1"]) == [[2, 4]]
+    assert read(path, ["1"], header="yes") == [[4]]
+    assert read(path, ["x='2'"]) == [[4]]
+    with pytest.raises(flow.CorruptDataError, match="set header='yes'"):
+        read(table("a,b\n1,2\n"), ["1"])
+    skipped = table("made by hand\n\nx,y\n1,2\n")
+    assert read(skipped, ["y"], skip_header_lines=1) == [[2]]
+
+
+# ---- Values -------------------------------------------------------------------------------------
+
+NUMBERS = ["0", "-0.0", "1", "+1", "12345678901234567", "0.1", "-.5", "5.", "1e300", "1E-320",
+           "9007199254740993", "123456.7890123456", "0.30000000000000004", "1e400", "inf",
+           "-Infinity", "nan", " 7 ", "\t8", "1234567890123456", "0.000000000000001",
+           "9007199254740992.5", "-9999999999999999", "00000000000000000001.50"]
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+def test_floats_are_those_of_python(table, quoted: bool) -> None:
+    cells = [f'"{text}"' if quoted else text for text in NUMBERS]
+    path = table("".join(f"{cell},x,{cell}\n" for cell in cells))
+    (wide, narrow) = read(path, ["0|2:float64", "f=2:float32"])
+    expected = np.array([float(text) for text in NUMBERS])
+    assert np.array(wide)[:, 0].tobytes() == expected.tobytes()
+    assert np.array(wide)[:, 1].tobytes() == expected.tobytes()
+    with np.errstate(over="ignore"):
+        assert np.array(narrow).tobytes() == expected.astype(np.float32).tobytes()
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.lists(st.one_of(
+    st.floats(allow_nan=False).map(repr), st.integers(-10**20, 10**20).map(str),
+    st.decimals(allow_nan=False, allow_infinity=False, places=4).map(str),
+), min_size=5, max_size=5), min_size=1, max_size=9))
+def test_any_numbers(tmp_path_factory, rows) -> None:
+    path = tmp_path_factory.mktemp("numbers") / "a.csv"
+    path.write_text("".join(",".join(row) + "\n" for row in rows))
+    (found, some) = read(path, ["x=0..4", "y=4|1"])
+    expected = np.array([[float(text) for text in row] for row in rows])
+    assert np.array(found).tobytes() == expected.tobytes()
+    assert np.array(some).tobytes() == np.ascontiguousarray(expected[:, [4, 1]]).tobytes()
+
+
+@pytest.mark.parametrize("dtype", "int8 uint8 int16 uint16 int32 uint32 int64 uint64".split())
+def test_integers_over_their_whole_range(table, dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    good = [limits.min, limits.max, 0, 1]
+    path = table("".join(f"{value},\n" for value in good) + "+5,\n 007 ,\n-0,\n")
+    (found,) = read(path, [f"0:{dtype}"])
+    assert [int(value) for value in found] == [*good, 5, 7, 0]
+    for bad in (limits.min - 1, limits.max + 1, 10**30, -(10**30)):
+        says = rf"column 0: '{bad}' is out of the range of {dtype}"
+        with pytest.raises(flow.CorruptDataError, match=says):
+            read(table(f"{bad},\n"), [f"0:{dtype}"])
+
+
+@pytest.mark.parametrize("text", ["1.0", "1e3", "0x10", "1_000", "--1", "-", "٣", "1 2"])
+def test_what_is_no_integer(table, text: str) -> None:
+    with pytest.raises(flow.CorruptDataError, match="expected an integer"):
+        read(table(f"{text},\n"), ["0:int64"])
+
+
+def test_bools(table) -> None:
+    words = "true FALSE T f yes No y N 1 0".split()
+    (found,) = read(table("".join(f"{word},\n" for word in words)), ["0:bool"])
+    assert [bool(value) for value in found] == [True, False] * 5
+    for bad in ("2", "tru", "truee", "on", "\x11"):
+        with pytest.raises(flow.CorruptDataError, match="expected a bool"):
+            read(table(f"{bad},\n"), ["0:bool"])
+
+
+# ---- Missing values -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "bool"])
+@pytest.mark.parametrize("text", ["", "  ", '""', "NA", "null"])
+def test_a_missing_value_is_an_error_or_the_default(table, dtype: str, text: str) -> None:
+    path = table(f"a,b\n1,{text}\n")
+    says = rf"a\.csv:2 .*column 1 \('b'\): expected .* for 'b:{dtype}'"
+    with pytest.raises(flow.CorruptDataError, match=says):
+        read(path, [f"b:{dtype}"])
+    assert read(path, [f"b:{dtype}=1"]) == [[1]]
+
+
+def test_defaults_of_several_columns(table) -> None:
+    path = table("a,b,c\n,nan,3\n4,-,\n")
+    (found,) = read(path, ["x=a..c:float32[3]=-1,-2,-3"], missing=["nan", "-"])
+    assert np.array(found).tolist() == [[-1, -2, 3], [4, -2, -3]]
+    (nans,) = read(path, ["x=a|c:float32[2]=nan"])
+    assert np.isnan(np.array(nans)).tolist() == [[True, False], [False, True]]
+
+
+def test_bytes_stand_as_they_are(table) -> None:
+    path = table('a,b\n NA ,""\nNA,"NA"\n,x\n')
+    assert read(path, ["a:bytes", "b:bytes"]) == [[b" NA ", b"NA", b""], [b"", b"NA", b"x"]]
+    assert read(path, ["a:bytes=none", "b:bytes=none"]) == [
+        [b" NA ", b"none", b"none"], [b"", b"NA", b"x"]
+    ]
+
+
+def test_uneven_rows(table) -> None:
+    path = table("a,b,c\n1,2,3\n4,5\n6,7,8,9\n")
+    with pytest.raises(flow.CorruptDataError, match=r"a\.csv:3 \(byte 15\): found 2 fields, "
+                                                    r"expected 3.*column 2 \('c'\) is the first"):
+        read(path, ["a"], on_error="raise")
+    assert read(path, ["a"], on_error="skip") == [[1]]
+    found = read(path, ["a", "c:float64=-1", "d=c:bytes=none"], uneven_rows="allow")
+    assert found == [[1, 4, 6], [3, -1, 8], [b"3", b"none", b"8"]]
+    with pytest.raises(flow.CorruptDataError, match="the end of a row that is too short"):
+        read(path, ["c"], uneven_rows="allow")
+
+
+# ---- Quotes, lines, comments --------------------------------------------------------------------
+
+
+def test_quotes_that_do_not_match(table) -> None:
+    for line, says in [
+        ('1,"2', r"a\.csv:2 \(byte 6\): column 1 \('b'\): a quoted field is not closed at the end "
+                 r"of the line; multiline=True"),
+        ('1,2"', r"a quote inside a field that does not begin with one; .*multiline=True"),
+        ('1,"2"x', "found 'x' behind the quote that ends the field"),
+        ('"1""2",3",4', "a quote inside a field"),
+    ]:
+        with pytest.raises(flow.CorruptDataError, match=says):
+            read(table(f"a,b\n{line}\n"), ["a:bytes"])
+    assert read(table('a,b\n1",2\n'), ["a:bytes"], quote="") == [[b'1"']]
+
+
+def test_a_field_over_several_lines(table) -> None:
+    path = table('a,b\n1,"x\ny\r\n\nz"\n\n2,w\n3,"v""\n"\n')
+    assert read(path, ["a", "b:bytes"], multiline=True) == [
+        [1, 2, 3], [b"x\ny\r\n\nz", b"w", b'v"\n']
+    ]
+    with pytest.raises(flow.CorruptDataError, match="multiline=True"):
+        read(path, ["a"])
+    cut = table('a,b\n1,"x"\n\n2,"x\ny\n')
+    says = r"a\.csv:4 \(byte 13\): the quoted field that begins here is not closed"
+    with pytest.raises(flow.CorruptDataError, match=says):
+        read(cut, ["a"], multiline=True)
+
+
+def test_lines_are_counted_in_both_modes(table) -> None:
+    path = table('a,b\n"1\n",2\n\n"3\n\n",x\n')
+    with pytest.raises(flow.CorruptDataError, match=r"a\.csv:7 \(byte 18\): column 1 \('b'\)"):
+        read(path, ["a:bytes", "b"], multiline=True)
+    with pytest.raises(flow.CorruptDataError, match=r"a\.csv:3 \(byte 7\)"):
+        read(table("a,b\n\n1,x\n2,y\n"), ["a", "b"])
+
+
+def test_comments_and_blank_lines(table) -> None:
+    path = table("# by hand\n\na,b\n#x\n1,2\n  \n3,#4\n# end")
+    assert read(path, ["a", "b:bytes"], comment="#") == [[1, 3], [b"2", b"#4"]]
+    tabs = table("a\tb\n1\t2\n\t\n\n3\t\n")
+    assert read(tabs, ["a:int32=-1", "b:int32=-2"], delimiter="\t") == [[1, -1, 3], [2, -2, -2]]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("attrs", [{}, {"multiline": True}, {"file_access": "read"},
+                                   {"multiline": True, "file_access": "read"}])
+def test_ends_of_lines_and_files(table, mark: bytes, end: bytes, attrs: dict[str, object]) -> None:
+    path = table(mark + end.join([b'"a",b', b"1,x", b"2,y"]))
+    assert read(path, ["a:int8", "b:bytes"], **attrs) == [[1, 2], [b"x", b"y"]]
+    bare = table(mark + end.join([b"1,x", b"2,y", b""]))
+    assert read(bare, ["0:int8", "b=1:bytes"], **attrs) == [[1, 2], [b"x", b"y"]]
+
+
+def test_empty_files_and_bare_headers_are_passed_over(table) -> None:
+    files = [table(b"", "0"), table("a,b\n", "1"), table("a,b\n1,2", "2"), table("\n\n", "3")]
+    blob = flow.CSVReader(files=files, columns=["b"], batch_size=2)
+    with flow.DataLoader(blob) as loader:
+        assert [batch.tolist() for batch in loader] == [[2]]
+
+
+# ---- Against the csv module ---------------------------------------------------------------------
+
+CELLS = st.text(alphabet=st.sampled_from('ab1 "\',;\n\r\t#é|'), max_size=6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(2, 4).flatmap(lambda n: st.lists(st.lists(CELLS, min_size=n, max_size=n),
+                                                     min_size=1, max_size=8)),
+       st.sampled_from(",;|\t"), st.sampled_from(["\n", "\r\n"]), st.booleans(), st.booleans())
+@example([["\n", ""], ["", '"']], ",", "\n", True, True)
+def test_as_the_csv_module_reads(tmp_path_factory, rows, delimiter, end, whole, all_quoted) -> None:
+    text = io.StringIO(newline="")
+    quoting = csv.QUOTE_ALL if all_quoted else csv.QUOTE_MINIMAL
+    if not all_quoted:  # where the module takes it for the end of a row
+        rows = [[cell.replace("\r", "") for cell in row] for row in rows]
+    csv.writer(text, delimiter=delimiter, lineterminator=end, quoting=quoting).writerows(rows)
+    content = text.getvalue() if whole else text.getvalue().removesuffix(end)
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    path.write_bytes(content.encode())
+    expected = list(csv.reader(io.StringIO(content, newline=""), delimiter=delimiter))
+    assert expected == rows
+    columns = [f"c{i}={i}:bytes" for i in range(len(rows[0]))]
+    found = read(path, columns, delimiter=delimiter, multiline=True)
+    assert [list(row) for row in zip(*found, strict=True)] == [
+        [cell.encode() for cell in row] for row in expected
+    ]
+    if not any("\n" in cell for row in rows for cell in row):
+        assert read(path, columns, delimiter=delimiter) == found
+
+
+# ---- Order --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attrs", [{}, {"multiline": True}, {"file_access": "read"}])
+def test_any_order_and_any_ranks(tmp_path: Path, attrs: dict[str, object]) -> None:
+    for part in range(4):
+        body = "".join(f"{part * 1000 + i},{i / 7}\n" for i in range(300 + part))
+        (tmp_path / f"part-{part}").write_text("key,value\n" + body)
+    files = str(tmp_path / "part-*")
+    (keys, values) = read(files, ["key:int64", "value"], **attrs)  # type: ignore[arg-type]
+    assert [int(k) for k in keys] == [p * 1000 + i for p in range(4) for i in range(300 + p)]
+    assert values == [(int(k) % 1000) / 7 for k in keys]
+    (mixed,) = read(files, ["key:int64"], shuffle="global", seed=1, **attrs)  # type: ignore
+    assert mixed != keys and sorted(mixed) == sorted(keys)
+    halves = [read(files, ["key:int64"], rank=rank, world_size=2, **attrs)[0]  # type: ignore
+              for rank in (0, 1)]
+    assert sorted(halves[0] + halves[1]) == sorted(keys)
+
+
+def test_a_wide_table(table) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(50, 300)).round(5)
+    header = ",".join(f"c{i}" for i in range(300))
+    body = "\n".join(",".join(map(repr, row)) for row in rows.tolist())
+    path = table(f"{header}\n{body}\n")
+    (found, last) = read(path, ["x=c3..c297:float64[295]", "y=c299|c0|c1"])
+    assert np.array_equal(np.array(found), rows[:, 3:298])
+    assert np.array_equal(np.array(last), rows[:, [299, 0, 1]])
+
+
+def test_a_damaged_row_costs_one_row(table) -> None:
+    path = table("a,b\n1,2\nx,3\n4\n5,6\n")
+    blobs = flow.CSVReader(files=path, columns=["a", "b"], batch_size=9, on_error="skip")
+    with flow.DataLoader(*blobs) as loader:
+        (a, b), = list(loader)
+        assert a.tolist() == [1, 5] and b.tolist() == [2, 6] and len(loader.skipped) == 2
+    assert math.isfinite(float(a[0]))
