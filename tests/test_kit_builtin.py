@@ -1,7 +1,7 @@
 """The built-in readers and decoders pass the kit that plugins are checked with."""
 
-import random
 import shutil
+import random
 import tempfile
 from pathlib import Path
 
@@ -23,20 +23,18 @@ def mini_rows():
     return flow.MiniReader(DATA, batch_size=4)
 
 
-PARTS = []  # as long as the tests
+FOLDERS = []  # as long as the tests
 
 
 def part_of(path):
     """A folder in which a file is the only part: the kit puts damaged ones in its place."""
-    PARTS.append(tempfile.TemporaryDirectory())
-    shutil.copy(path, Path(PARTS[-1].name, "part-0"))
-    return PARTS[-1].name
+    FOLDERS.append(tempfile.TemporaryDirectory())
+    shutil.copy(path, Path(FOLDERS[-1].name, "part-0"))
+    return FOLDERS[-1].name
 
 
 def tf_records(name):
     return flow.TFRecordReader(part_of(FIXTURES / "tensorflow" / name), batch_size=4)
-
-
 def text_lines():
     """Ragged rows of an even number of bytes."""
     return flow.TextLineReader(made("lines"), batch_size=4)
