@@ -74,6 +74,10 @@ SAMPLES = {
     "SequenceExampleDecoder": lambda: flow.SequenceExampleDecoder(
         tf_records("sequences.tfrecord"), features=["f=feature_lists/frames:float32[?,3]"]
     ),
+    "TarReader": lambda: flow.TarReader(
+        part_of(FIXTURES / "webdataset" / "written.tar"), batch_size=2,
+        fields=["cls", "image=img.jpg|png", "key=__key__"],
+    ),
     "MegatronReader": lambda: flow.MegatronReader(files=TOKENS, batch_size=4),
     "GPTReader": lambda: flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4),
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
@@ -98,6 +102,7 @@ UNNOTICED = {
     "CSVReader": {"damage-unnoticed", "cut-unnoticed"},
     "TextLineReader": {"damage-unnoticed", "cut-unnoticed"},
     "TFRecordReader": {"cut-unnoticed"},
+    "TarReader": {"damage-unnoticed", "cut-unnoticed"},
 }
 
 
