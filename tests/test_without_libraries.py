@@ -72,8 +72,9 @@ def test_the_build_says_what_is_absent(tmp_path):
     dropped = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PKG_CONFIG")
     environment = {key: value for key, value in os.environ.items() if key not in dropped}
     for found, said in (("false", "built without zlib libzstd"), ("true", None)):
+        library = f"{tmp_path}/libpyflowdata.so"
         run = subprocess.run(
-            ["make", "-n", f"BUILD={tmp_path}", f"PKG_CONFIG={found}", f"{tmp_path}/libpyflowdata.so"],
+            ["make", "-n", f"BUILD={tmp_path}", f"PKG_CONFIG={found}", library],
             cwd=ROOT, env=environment, capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert (said in run.stdout) if said else ("built without" not in run.stdout)

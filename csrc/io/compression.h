@@ -38,7 +38,7 @@ pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_infl
 void pfd_inflater_close(pfd_inflater *inflater); /* accepts NULL */
 
 /* 1 to `room` following bytes; *size is 0 only at the end of the file, whose checksums are right
- * then.  After a failure the same failure comes again.  `cancel`, which may be NULL, is looked at. */
+ * then.  After a failure the same one comes again.  `cancel`, which may be NULL, is looked at. */
 pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *cancel, uint8_t *out,
                              int64_t room, int64_t *size, pfd_error *err);
 
