@@ -20,7 +20,8 @@ static int32_t is_text(const uint8_t *data, int64_t size)
         if (is_following) following--;
         else if (data[i] >= 0xf8) return 0;
         else if (data[i] >= 0xc0) following = data[i] >= 0xf0 ? 3 : data[i] >= 0xe0 ? 2 : 1;
-        else if (data[i] == 127 || (data[i] < 32 && !memchr("\t\n\v\f\r\033", data[i], 6))) return 0;
+        else if (data[i] == 127) return 0;
+        else if (data[i] < 32 && !memchr("\t\n\v\f\r\033", data[i], 6)) return 0;
     }
     return 1;
 }
@@ -123,7 +124,7 @@ int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_
 #define step_inflate NULL
 #define restart_gzip NULL
 
-/* Nothing can be tried: a first block that is not of one of the two usual kinds tells other data. */
+/* Nothing can be tried: a first block of neither of the two usual kinds tells other data. */
 int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
 {
     (void)is_whole;
