@@ -436,3 +436,9 @@ def test_heads_of_tables(tmp_path: Path) -> None:
     with pytest.raises(flow.CorruptDataError, match="not closed before the file ends"):
         bytes_of(flow.CSVReader(files=write(tmp_path, unclosed), columns=["a:bytes"],
                                 multiline=True))  # fmt: skip
+
+
+def test_flat_tokens_are_refused(tmp_path: Path) -> None:
+    files = write(tmp_path, gzip.compress(bytes(range(200))))
+    with pytest.raises(flow.UnsupportedError, match="compressed by gzip"):
+        bytes_of(flow.GPTReader(files=files, seq_length=4, format="flat", file_dtype="uint8"))

@@ -29,6 +29,9 @@ const char *pfd_compression_name(int32_t compression);
 pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, int32_t *found,
                                   pfd_error *err);
 
+/* For those who need the bytes of a file in any order: PFD_UNSUPPORTED where it is compressed. */
+pfd_status pfd_compression_refuse(const pfd_file *file, pfd_error *err);
+
 /* The decompressed bytes of a file from its beginning on.  NONE gives the file's own. */
 typedef struct pfd_inflater pfd_inflater;
 

@@ -3,6 +3,7 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "io/compression.h"
 #include "text/widen.h"
 
 #include <inttypes.h>
@@ -92,6 +93,7 @@ static pfd_status open_pair(const pfd_open_args *args, const pfd_token_options *
 
 static pfd_status open_flat(const pfd_token_options *options, pfd_token_file *out, pfd_error *err)
 {
+    PFD_TRY(pfd_compression_refuse(out->bin, err));
     const pfd_file *bin = out->bin;
     out->dtype = options->file_dtype;
     out->header_bytes = options->header_bytes;
