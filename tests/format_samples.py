@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,20 @@ def gzipped(folder: Path) -> list[Path]:
     return [path]
 
 
+def shard(folder: Path) -> list[Path]:
+    """Of WebDataset, with long names, and without the zeros that fill up its last block."""
+    path = folder / "shard.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
+        for i in range(4):
+            for ending, content in (("txt", b"text" * i), ("cls", b"%d" % i)):
+                info = tarfile.TarInfo(f"{i}/{'long' * 30 * (i == 1)}name.{ending}")
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        end = tar.offset
+    path.write_bytes(path.read_bytes()[: end + 2 * tarfile.BLOCKSIZE])
+    return [path]
+
+
 def text_lines(folder: Path) -> list[Path]:
     path = folder / "lines.txt"
     path.write_bytes(b"".join(b"line %d \xc3\xa9\r\n" % i for i in range(20)))
@@ -51,6 +67,7 @@ def numbers(folder: Path) -> list[Path]:
 
 
 CSV_COLUMNS = ["key:int32", "value", "text:bytes", "flag:bool"]
+
 
 def tokens(folder: Path) -> list[Path]:
     return [token_files.write(folder / "tokens", token_files.documents(1, 20))]
@@ -98,6 +115,12 @@ FORMATS = {
         gzipped,
         lambda files, **attrs: flow.MiniReader(files=files, compression="gzip", **attrs),
         has_checksums=True,
+    ),
+    "TarReader": Format(
+        shard,
+        lambda files, **attrs: flow.TarReader(
+            files=files, fields=["key=__key__", "txt", "cls"], **attrs
+        ),
     ),
     "MegatronReader bin": Format(tokens, megatron),
     "MegatronReader idx": Format(token_index, megatron),

@@ -117,6 +117,7 @@ static pfd_status open_pair(const pfd_open_args *args, const pfd_token_options *
 
 static pfd_status open_flat(const pfd_token_options *options, pfd_token_file *out, pfd_error *err)
 {
+    PFD_TRY(pfd_compression_refuse(out->bin, err));
     const pfd_file *bin = out->bin;
     PFD_TRY(check_plain(bin, err));
     out->dtype = options->file_dtype;
