@@ -17,7 +17,11 @@ _MANY = inspect.Parameter.VAR_POSITIONAL
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _SCALARS: dict[str, object] = {"bool": bool, "int": int, "float": float, "str": str}
-_LISTS: dict[type, object] = {int: Sequence[int], float: Sequence[float], str: Sequence[str]}
+_LISTS: dict[type, object] = {
+    int: Sequence[int],
+    float: float | Sequence[float],  # a number stands for a list of one
+    str: Sequence[str],
+}
 _FOLDER = "data_dir"  # what every reader of files has
 _COLUMNS = 100
 _NAME_DOC = "Name of this node, unique in a loader; None for none."

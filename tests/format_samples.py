@@ -6,11 +6,13 @@ import functools
 import gzip
 import shutil
 from pathlib import Path
+from typing import Any
 
 import mds_files
 import mindrecord_files
 import numpy as np
 import tf_records
+import token_files
 from damage import Format
 
 import pyflowdata as flow
@@ -91,6 +93,22 @@ def numbers(folder: Path) -> list[Path]:
 
 CSV_COLUMNS = ["key:int32", "value", "text:bytes", "flag:bool"]
 
+def tokens(folder: Path) -> list[Path]:
+    return [token_files.write(folder / "tokens", token_files.documents(1, 20))]
+
+
+def token_index(folder: Path) -> list[Path]:
+    return [tokens(folder)[0].with_suffix(".idx")]
+
+
+def megatron(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]:
+    return flow.MegatronReader(files=files, **attrs)
+
+
+def windows(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]:
+    return flow.GPTReader(files=files, seq_length=8, **attrs)
+
+
 FORMATS = {
     "MDSReader": Format(mds_shard, read_mds),
     "MDSReader index": Format(mds_index, read_mds),
@@ -129,5 +147,14 @@ FORMATS = {
         gzipped,
         lambda files, **attrs: flow.MiniReader(files=files, compression="gzip", **attrs),
         has_checksums=True,
+    ),
+    "MegatronReader bin": Format(tokens, megatron),
+    "MegatronReader idx": Format(token_index, megatron),
+    "GPTReader bin": Format(tokens, windows),
+    "GPTReader idx": Format(token_index, windows),
+    "GPTReader flat": Format(
+        tokens,
+        lambda files, **attrs: windows(files, format="flat", file_dtype="uint16", **attrs),
+        may_be_cut=10_000,
     ),
 }

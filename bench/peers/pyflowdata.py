@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import pyflowdata as flow
 
-from bench import programs
+from bench import programs, tokens
 from bench.contender import Source, contender
 from bench.data import Text
 
@@ -74,3 +75,28 @@ for batch_size in (4096, 65536):
 for megabytes in (10, 100, 1000):
     sweep(f"{megabytes}-MB", Text(megabytes))
     sweep(f"{megabytes}-MB-shuffled", Text(megabytes), shuffle=True)
+
+
+class Windows:
+    """Batches of windows of tokens, in another random order each epoch."""
+
+    def __init__(self, source: Source, **options: Any) -> None:
+        windows = flow.GPTReader(
+            files=source.files,
+            seq_length=tokens.SEQ_LENGTH,
+            file_dtype="uint16",
+            batch_size=source.batch_size,
+            random_shuffle=True,
+            shuffle_after_epoch=True,
+            seed=7,
+        )
+        self._loader = flow.DataLoader(windows, **options)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(tokens.columns, self._loader)
+
+
+contender("W5", name="windows", text="GPTReader, defaults.")(Windows)
+contender("W5", name="windows-1-thread", text="num_threads=1.")(
+    functools.partial(Windows, num_threads=1)
+)

@@ -13,6 +13,15 @@
     X(tf_record_reader)                                                                            \
     X(example_decoder)                                                                             \
     X(sequence_example_decoder)                                                                    \
+    X(cast)                                                                                        \
+    X(concat)                                                                                      \
+    X(decode_class)                                                                                \
+    X(decode_npy)                                                                                  \
+    X(decode_raw)                                                                                  \
+    X(one_hot)                                                                                     \
+    X(pad)                                                                                         \
+    X(pad_batch)                                                                                   \
+    X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \
     X(ofrecord_reader)                                                                             \
@@ -22,7 +31,9 @@
     X(cifar_reader)                                                                                \
     X(onerec_reader)                                                                               \
     X(onerec_decoder)                                                                              \
-    X(tar_reader)
+    X(tar_reader)                                                                                  \
+    X(megatron_reader)                                                                             \
+    X(gpt_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
