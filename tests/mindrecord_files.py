@@ -56,7 +56,7 @@ def framed(rows: list[bytes]) -> bytes:
 
 
 def shard_bytes(schema: dict[str, Any], groups: list[list[dict[str, Any]]], *,
-                version: str = "3.0", page_size: int = 1024, names: list[str] | None = None,
+                version: str = "3.0", page_size: int = 512, names: list[str] | None = None,
                 shard: int = 0, **changes: Any) -> bytes:
     """A shard with a blob page for each group, and one raw page behind the first of them.
 
@@ -86,11 +86,12 @@ def shard_bytes(schema: dict[str, Any], groups: list[list[dict[str, Any]]], *,
             row, blob = end, blob + 1
         pages.append(page)
     header: dict[str, Any] = {
-        "header_size": 2048, "index_fields": None, "page": pages, "page_size": page_size,
+        "header_size": 0, "index_fields": None, "page": pages, "page_size": page_size,
         "schema": [{"blob_fields": blobs, "desc": "by hand", "schema": schema}],
         "shard_addresses": names or ["shard"], "shard_id": shard, "statistics": None,
         "version": version,
     } | changes
+    header["header_size"] = (len(json.dumps(header)) + 8 + 256) // 256 * 256
     text = json.dumps(header).encode()
     out = struct.pack("<Q", len(text)) + text
     assert len(out) <= header["header_size"] and all(len(body) <= page_size for body in bodies)
@@ -101,11 +102,11 @@ def shard_bytes(schema: dict[str, Any], groups: list[list[dict[str, Any]]], *,
 
 
 def small_file(folder: Path, version: str = "3.0") -> Path:
-    """Twelve rows in two groups, of a few types."""
+    """Eight rows in two groups, of a few types."""
     schema = {"label": {"type": "int32"}, "score": {"type": "float64"}, "data": {"type": "bytes"},
               "ids": {"type": "int64", "shape": [-1]}}
     rows = [{"label": i - 5, "score": i / 3, "data": b"x" * (i % 4) + b"\0",
-             "ids": np.arange(i % 5, dtype=np.int64) * 1000 ** (i % 4) - 1} for i in range(12)]
+             "ids": np.arange(i % 5, dtype=np.int64) * 1000 ** (i % 4) - 1} for i in range(8)]
     path = folder / "shard"
-    path.write_bytes(shard_bytes(schema, [rows[:7], rows[7:]], version=version))
+    path.write_bytes(shard_bytes(schema, [rows[:5], rows[5:]], version=version))
     return path

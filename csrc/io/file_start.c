@@ -23,7 +23,8 @@ static pfd_status read_descriptor(const char *path, int fd, int64_t most, uint8_
     for (*size = 0; *size < wanted;) {
         ssize_t got = pread(fd, *data + *size, (size_t)(wanted - *size), *size);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return pfd_fail_file(err, path, "the file cannot be read: %s", strerror(errno));
+        if (got < 0)
+            return pfd_fail_file(err, path, "the file cannot be read: %s", strerror(errno));
         if (got == 0) return pfd_fail_file(err, path, "the file became shorter while it was read");
         *size += got;
     }

@@ -31,7 +31,7 @@ int32_t pfd_mds_is_index(const char *path)
     return size >= 5 && strcmp(path + size - 5, ".json") == 0;
 }
 
-/* The opened file with this path, most likely the one with the number *hint; NULL: there is none. */
+/* The opened file with this path, most likely number *hint; NULL: there is none. */
 static const pfd_file *find_file(const pfd_open_args *args, const char *path, int64_t *hint)
 {
     for (int64_t i = 0; i < args->num_files; i++) {
@@ -87,9 +87,21 @@ pfd_status pfd_mds_find_shard(const pfd_open_args *args, const char *index,
 
 /* ---- Before they are opened ------------------------------------------------------------------ */
 
+/* Whether the user has named this path as well, most likely as number *hint. */
+static int32_t is_named(const pfd_companion_args *args, const char *path, int64_t *hint)
+{
+    for (int64_t i = 0; i < args->num_paths; i++) {
+        int64_t k = (*hint + i) % args->num_paths;
+        if (strcmp(args->paths[k], path) != 0) continue;
+        *hint = k + 1;
+        return 1;
+    }
+    return 0;
+}
+
 /* Adds the shards of one index, except those that the user named as well. */
 static pfd_status add_companion(const pfd_companion_args *args, const char *index,
-                                const pfd_mds_shard *named, pfd_error *err)
+                                const pfd_mds_shard *named, int64_t *hint, pfd_error *err)
 {
     char *path = named_path(args->host, index, &named->raw_name, err);
     if (path && !pfd_file_is_there(path) && named->zip_name.size > 0) {
@@ -98,15 +110,10 @@ static pfd_status add_companion(const pfd_companion_args *args, const char *inde
     }
     if (!path) return err->status;
     pfd_status status = PFD_OK;
-    for (int64_t i = 0; i < args->num_paths && args->num_paths > 1; i++) {
-        if (strcmp(args->paths[i], path) != 0) continue;
-        free(path);
-        return PFD_OK;
-    }
-    if (pfd_file_is_there(path))
+    if (!pfd_file_is_there(path))
+        status = pfd_fail(err, PFD_IO, "%s names a shard that is not there: %s", index, path);
+    else if (!is_named(args, path, hint))
         status = args->add(args->list, path, err);
-    else
-        status = args->host->fail(err, PFD_IO, "%s names a shard that is not there: %s", index, path);
     free(path);
     return status;
 }
@@ -114,14 +121,15 @@ static pfd_status add_companion(const pfd_companion_args *args, const char *inde
 static pfd_status add_shards_of(const pfd_companion_args *args, const char *path, pfd_error *err)
 {
     uint8_t *text;
-    int64_t size, file_size;
+    int64_t size, file_size, hint = 0;
     pfd_mds_index index;
     pfd_mds_shard named;
-    pfd_status status = pfd_file_start_read(path, PFD_MDS_MOST_INDEX_BYTES, &text, &size, &file_size, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(
+        pfd_file_start_read(path, PFD_MDS_MOST_INDEX_BYTES, &text, &size, &file_size, err));
+    pfd_status status = PFD_OK;
     pfd_mds_index_begin(text, size, &index);
     while (status == PFD_OK && pfd_mds_index_next(&index, &named))
-        status = add_companion(args, path, &named, err);
+        status = add_companion(args, path, &named, &hint, err);
     if (status == PFD_OK && index.json.problem)
         status = args->host->fail(err, PFD_CORRUPT_DATA,
                                   "%s, byte %" PRId64 ": the JSON that describes the shards: %s",

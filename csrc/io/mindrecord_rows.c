@@ -188,6 +188,8 @@ void pfd_mindrecord_row_at(const pfd_mindrecord_rows *rows, int64_t row, pfd_min
     int32_t is_last = row + 1 == span[1].first_row;
     raw->offset = span->raw_begin + rows->raw[row] + LENGTH;
     blob->offset = span->blob_begin + rows->blobs[row] + LENGTH;
-    raw->size = (is_last ? span->raw_end : span->raw_begin + rows->raw[row + 1]) - raw->offset;
-    blob->size = (is_last ? span->blob_end : span->blob_begin + rows->blobs[row + 1]) - blob->offset;
+    int64_t raw_end = is_last ? span->raw_end : span->raw_begin + rows->raw[row + 1];
+    raw->size = raw_end - raw->offset;
+    int64_t blob_end = is_last ? span->blob_end : span->blob_begin + rows->blobs[row + 1];
+    blob->size = blob_end - blob->offset;
 }

@@ -207,11 +207,7 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
         if (number < 0 || ordinals[i] < self->shards[number].first_record ||
             ordinals[i] >= self->shards[number + 1].first_record)
             number = shard_of(self, ordinals[i]);
-        pfd_status status =
-            make_record(self, number, ordinals[i], parts, scratch, &out[i], err);
-        if (status == PFD_OK) continue;
-        if (!err->file[0]) err->row = i;
-        return status;
+        PFD_TRY(make_record(self, number, ordinals[i], parts, scratch, &out[i], err));
     }
     return PFD_OK;
 }
@@ -264,16 +260,12 @@ static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_reco
     if (self->position >= self->num_records) return PFD_END;
     int64_t number = shard_of(self, self->position);
     const shard *from = &self->shards[number];
-    if (from->compression != PFD_COMPRESSION_NONE && self->loaded != number) {
-        pfd_status status = load_shard(self, number, scratch, err);
-        if (status != PFD_OK) return status;
-    }
+    if (from->compression != PFD_COMPRESSION_NONE && self->loaded != number)
+        PFD_TRY(load_shard(self, number, scratch, err));
     pfd_field_part *parts = alloc_parts(self, scratch);
     if (!parts) return fail_memory(self->host, err);
     while (*n < max && self->position < self->shards[number + 1].first_record) {
-        pfd_status status =
-            make_record(self, number, self->position, parts, scratch, &out[*n], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(make_record(self, number, self->position, parts, scratch, &out[*n], err));
         self->position++;
         ++*n;
     }
@@ -388,7 +380,8 @@ static pfd_status add_named_shard(mds *self, const pfd_open_args *args, const pf
 {
     int64_t begin;
     shard added = {.samples = named->samples, .bytes = named->raw_bytes};
-    PFD_TRY(pfd_mds_find_shard(args, index->path, named, hint, &added.file, &added.compression, err));
+    PFD_TRY(pfd_mds_find_shard(args, index->path, named, hint, &added.file, &added.compression,
+                               err));
     int32_t is_plain = added.compression == PFD_COMPRESSION_NONE;
     int64_t bytes = is_plain ? named->raw_bytes : named->zip_bytes;
     if (added.file->size != bytes)
@@ -429,8 +422,7 @@ static pfd_status open_all(mds *self, const pfd_open_args *args, pfd_error *err)
     int64_t indexes = 0, hint = 0;
     for (int64_t i = 0; i < args->num_files; i++) {
         if (!pfd_mds_is_index(args->files[i]->path)) continue;
-        pfd_status status = open_index(self, args, args->files[i], &hint, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(open_index(self, args, args->files[i], &hint, err));
         indexes++;
     }
     if (indexes && indexes + self->num_shards != args->num_files)
@@ -438,10 +430,8 @@ static pfd_status open_all(mds *self, const pfd_open_args *args, pfd_error *err)
                                 "%" PRId64 " files were named besides index.json, and it names "
                                 "%" PRId64 " shards; name index.json alone",
                                 args->num_files - indexes, self->num_shards);
-    for (int64_t i = 0; !indexes && i < args->num_files; i++) {
-        pfd_status status = open_shard(self, args->files[i], args->scratch, err);
-        if (status != PFD_OK) return status;
-    }
+    for (int64_t i = 0; !indexes && i < args->num_files; i++)
+        PFD_TRY(open_shard(self, args->files[i], args->scratch, err));
     return PFD_OK;
 }
 
