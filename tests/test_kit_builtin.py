@@ -1,10 +1,12 @@
 """The built-in readers and decoders pass the kit that plugins are checked with."""
 
+import gzip
 import random
 import shutil
 import tempfile
 from pathlib import Path
 
+import mindrecord_files
 import numpy as np
 import pytest
 from flat_files import cifar, idx
@@ -58,6 +60,20 @@ def tf_records(name):
     return flow.TFRecordReader(part_of(FIXTURES / "tensorflow" / name), batch_size=4)
 
 
+def mds():
+    columns = ["dynamic:int32[?,2]", "fixed:int16[2,3]", "vector:uint8[4]", "wide:int64[?]"]
+    folder = part_of(FIXTURES / "streaming" / "arrays" / "shard.00000.mds")
+    return flow.MDSReader(folder, columns=columns, batch_size=2)
+
+
+def mindrecord():
+    folder = tempfile.TemporaryDirectory()
+    FOLDERS.append(folder)
+    mindrecord_files.small_file(Path(folder.name)).rename(Path(folder.name, "part-0"))
+    columns = ["label:int32", "score:float64", "data", "ids:int64[?]"]
+    return flow.MindRecordReader(folder.name, columns=columns, batch_size=4)
+
+
 def text_lines():
     """Ragged rows of an even number of bytes."""
     return flow.TextLineReader(made("lines"), batch_size=4)
@@ -85,6 +101,8 @@ def made(kind):
 # Op -> the blobs of one use of it, over a sample.
 SAMPLES = {
     "MiniReader": mini_rows,
+    "MDSReader": mds,
+    "MindRecordReader": mindrecord,
     "CSVReader": lambda: flow.CSVReader(DATA, columns=["xy=0..1", "x=0:bytes"], batch_size=4),
     "TextLineReader": lambda: flow.TextLineReader(DATA, batch_size=4),
     "MiniDecoder": lambda: flow.MiniDecoder(mini_rows()),
@@ -120,6 +138,10 @@ SAMPLES = {
     "SequenceExampleDecoder": lambda: flow.SequenceExampleDecoder(
         tf_records("sequences.tfrecord"), features=["f=feature_lists/frames:float32[?,3]"]
     ),
+    "TarReader": lambda: flow.TarReader(
+        part_of(FIXTURES / "webdataset" / "written.tar"), batch_size=2,
+        fields=["cls", "image=img.jpg|png", "key=__key__"],
+    ),
     "MegatronReader": lambda: flow.MegatronReader(files=TOKENS, batch_size=4),
     "GPTReader": lambda: flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4),
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
@@ -138,12 +160,16 @@ SAMPLES = {
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
-# may end behind any of them.
+# may end behind any of them.  Nor have the shards of MDS and MindRecord, whose columns have names
+# and types: where these are damaged, the attr seems to be wrong.
 UNNOTICED = {
+    "MDSReader": {"damage-unnoticed", "damage-status"},
+    "MindRecordReader": {"damage-unnoticed", "damage-status"},
     "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
     "CSVReader": {"damage-unnoticed", "cut-unnoticed"},
     "TextLineReader": {"damage-unnoticed", "cut-unnoticed"},
     "TFRecordReader": {"cut-unnoticed"},
+    "TarReader": {"damage-unnoticed", "cut-unnoticed"},
     "OneRecReader": {"cut-unnoticed"},
     "RawReader": {"damage-unnoticed", "cut-unnoticed"},
     "NpyReader": {"damage-unnoticed"},
@@ -165,9 +191,9 @@ def test_every_built_in_op_has_a_sample_here():
 def test_it_passes(name):
     op = built_in()[name]
     check = testing.check_reader if op.is_reader else testing.check_decoder
-    report = check(SAMPLES[name]())
-    assert report.passed and report.op == name
     expected = UNNOTICED.get(name, set())
+    report = check(SAMPLES[name](), ignore=expected & {"damage-status"})
+    assert report.passed and report.op == name
     assert {finding.id for finding in report.findings} <= expected
     assert "loader" in report.groups and "records" in report.groups
 
@@ -186,3 +212,16 @@ def test_megatrons_order_passes_but_for_shuffling_it():
     with pytest.raises(testing.CheckFailed, match="random order already") as caught:
         testing.check_reader(blob)
     assert [fault.id for fault in caught.value.report.faults] == ["loader-fails"]
+
+
+@pytest.mark.parametrize("name", ["MiniReader", "TarReader"])
+def test_compressed_files_pass(name, tmp_path):
+    """Lines and frames as streams; checksums tell of every change, but not that nothing is left."""
+    shard = (FIXTURES / "webdataset" / "written.tar").read_bytes()
+    content = shard if name == "TarReader" else b"".join(b"%d,%d\n" % (i, i) for i in range(60))
+    (tmp_path / "part-0").write_bytes(gzip.compress(content, mtime=0))
+    attrs = {"fields": ["cls", "npy"]} if name == "TarReader" else {}
+    report = testing.check_reader(getattr(flow, name)(str(tmp_path), batch_size=4, **attrs))
+    assert [finding.id for finding in report.findings] == ["cut-unnoticed"]
+    text = " ".join(report.findings[0].text.split())
+    assert text.startswith("1 of ") and "cut to 0 of" in text

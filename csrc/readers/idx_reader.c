@@ -45,7 +45,7 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     const idx_reader_attrs *attrs = args->attrs;
     pfd_path_list found = {0};
     if (attrs->labels.size == 0) return PFD_OK;
-    pfd_status status = pfd_file_patterns_find("labels", &attrs->labels, &found, err);
+    pfd_status status = pfd_file_patterns_find("labels", &attrs->labels, 0, &found, err);
     if (status == PFD_OK && found.size != args->num_paths)
         status = pfd_fail(err, PFD_INVALID_ARGUMENT,
                           "attr 'labels' names %" PRId64 " files, and there are %" PRId64
