@@ -14,9 +14,13 @@ from ffcv.transforms import Squeeze, ToTensor
 from ffcv.writer import DatasetWriter
 
 import numpy as np
+import torch
 
 from bench import images, programs
 from bench.contender import Source, contender
+
+
+torch.set_num_threads(1)  # its own only disturb the threads of the Loader
 
 
 class Pairs:
