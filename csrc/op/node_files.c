@@ -35,8 +35,7 @@ static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_
     return status;
 }
 
-/* Moves those of n paths that are the stem and an ending to `out`, which has room; returns how many.
- */
+/* Moves those of n paths that are the stem and an ending to `out`; returns how many. */
 static int64_t take_endings(const char *stem, char **paths, int64_t n, char **out)
 {
     size_t size = strlen(stem);
@@ -53,7 +52,8 @@ static int64_t take_endings(const char *stem, char **paths, int64_t n, char **ou
  * place. */
 static pfd_status settle_stems(pfd_path_list *list, int64_t num_named, pfd_error *err)
 {
-    pfd_path_list settled = {calloc((size_t)list->size + 1, sizeof *list->paths), 0, list->size + 1};
+    pfd_path_list settled = {.capacity = list->size + 1};
+    settled.paths = calloc((size_t)settled.capacity, sizeof *settled.paths);
     pfd_status status = PFD_OK;
     if (!settled.paths) return pfd_fail_memory(err, list->size * 8, "a list of files");
     for (int64_t i = 0; i < list->size && status == PFD_OK; i++) {
