@@ -22,7 +22,8 @@ pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_erro
                         "systems: copy or mount it first",
                         attr, pattern);
     if (strpbrk(pattern, "*?["))
-        return pfd_fail(err, PFD_IO, "attr '%s': no file matches the pattern '%.400s'%s", attr, pattern,
+        return pfd_fail(err, PFD_IO, "attr '%s': no file matches the pattern '%.400s'%s", attr,
+                        pattern,
                         strstr(pattern, "**") ? "; ** matches within one folder, as * does" : "");
     return pfd_fail_file(err, pattern, "attr '%s': the file is not there", attr);
 }
@@ -36,8 +37,9 @@ static pfd_status add_matches(const char *attr, const char *pattern, pfd_path_li
     pfd_status status = PFD_OK;
     int64_t before = out->size;
     if (result != 0 && result != GLOB_NOMATCH)
-        status = pfd_fail(err, PFD_IO, "attr '%s': the pattern '%.400s' cannot be matched: %s", attr,
-                          pattern, result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+        status = pfd_fail(err, PFD_IO, "attr '%s': the pattern '%.400s' cannot be matched: %s",
+                          attr, pattern,
+                          result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
     for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++) {
         struct stat st;
         if (stat(found.gl_pathv[i], &st) == 0 && S_ISDIR(st.st_mode)) continue;

@@ -416,6 +416,8 @@ typedef struct pfd_port {
 #define PFD_WHOLE_BATCH 2u  /* no reader: compute() is called with all rows of a batch at once */
 #define PFD_TAKES_RAGGED 4u /* no reader: inputs may be ragged; else the host refuses such ones */
 #define PFD_MANY_INPUTS 8u  /* no reader: takes one or more blobs for its only declared input */
+#define PFD_TAKES_STEMS 16u /* a reader with companions(): a path that is not there may be what the
+                               names of its companions begin with, up to a dot */
 
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */
