@@ -157,3 +157,16 @@ def test_channels_are_checked():
         flow.Affine(blob, scale=[])
     with pytest.raises(flow.InvalidArgumentError, match=r"\(\); with scale or shift of 2"):
         flow.Affine(blob_of(np.zeros(3)), scale=[1, 2])
+
+
+@pytest.mark.parametrize("shift", [0.0, -1.0, 0.5, -0.42421296, 1e-3, 3e38])
+@pytest.mark.parametrize("scale", [1 / 255, 1 / 256, 2 / 255, 0.0127, -1 / 127.5, 1e-40, 1.4e38, 0])
+def test_every_byte_in_long_rows(tmp_path: Path, scale: float, shift: float) -> None:
+    """Where float32 arithmetic is taken instead of float64's, its bits are the same."""
+    pixels = np.random.default_rng(1).permutation(np.arange(20 * 1024) % 256).astype(np.uint8)
+    (tmp_path / "p").write_bytes(pixels.tobytes())
+    images = flow.RawReader(files=tmp_path / "p", shape=(4, 1024), batch_size=5)
+    found = load(flow.Affine(images, scale=scale, shift=shift, dtype="float32"))
+    with np.errstate(over="ignore"):
+        expected = (pixels.astype(np.float64) * scale + shift).astype(np.float32)
+    assert found.tobytes() == expected.tobytes()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from bench import reservoir, tokens
+from bench import images, reservoir, tokens
 from bench.contender import Batch, Source, contender
 
 
@@ -48,3 +49,41 @@ def stacked_windows(source: Source) -> Iterator[Batch]:
     for batch in tokens.batches(file, source.batch_size):
         rows = [file[begin : begin + length].astype(np.int64) for begin in batch]
         yield tokens.columns(np.stack(rows))
+
+
+class Shuffled:
+    """A loop over a permutation of arrays in memory."""
+
+    def __init__(self, source: Source, scaled: Any) -> None:
+        self._images, self._labels = map(images.load, source.files)
+        self._batch_size, self._scaled = source.batch_size, scaled
+
+    def __iter__(self) -> Iterator[Batch]:
+        order = np.random.permutation(len(self._images))
+        for begin in range(0, len(order), self._batch_size):
+            chosen = order[begin : begin + self._batch_size]
+            yield self._scaled(self._images, chosen), self._labels[chosen]
+
+
+@contender("W3")
+def take(source: Source) -> images.Epochs:
+    """take() by a permutation, astype(), and a product in place."""
+    scale = np.float32(images.SCALE)
+
+    def scaled(pixels: Any, chosen: Any) -> Any:
+        batch = pixels.take(chosen, 0).astype(np.float32)
+        batch *= scale
+        return batch
+
+    return images.Epochs(Shuffled(source, scaled))
+
+
+@contender("W3")
+def multiply(source: Source) -> images.Epochs:
+    """The same by an index and multiply() into float32."""
+    scale = np.float32(images.SCALE)
+
+    def scaled(pixels: Any, chosen: Any) -> Any:
+        return np.multiply(pixels[chosen], scale, dtype=np.float32)
+
+    return images.Epochs(Shuffled(source, scaled))

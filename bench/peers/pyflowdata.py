@@ -8,7 +8,7 @@ from typing import Any
 
 import pyflowdata as flow
 
-from bench import examples, programs, tokens
+from bench import examples, images, programs, tokens
 from bench.contender import Source, contender
 from bench.data import Text
 
@@ -126,4 +126,24 @@ class Windows:
 contender("W5", name="windows", text="GPTReader, defaults.")(Windows)
 contender("W5", name="windows-1-thread", text="num_threads=1.")(
     functools.partial(Windows, num_threads=1)
+)
+
+
+def idx(source: Source, **options: Any) -> images.Epochs:
+    """Images and labels, scaled, in another random order each epoch."""
+    pixels, labels = flow.IDXReader(
+        files=source.files[0],
+        labels=source.files[1],
+        batch_size=source.batch_size,
+        random_shuffle=True,
+        shuffle_after_epoch=True,
+        seed=7,
+    )
+    scaled = flow.Affine(pixels, scale=images.SCALE, dtype="float32")
+    return images.Epochs(flow.DataLoader(scaled, labels, **options))
+
+
+contender("W3", name="IDXReader", text="IDXReader and Affine, defaults.")(idx)
+contender("W3", name="IDXReader-1-thread", text="num_threads=1.")(
+    functools.partial(idx, num_threads=1)
 )

@@ -16,7 +16,7 @@ import pandas
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-from bench import programs, reservoir, tokens
+from bench import images, programs, reservoir, tokens
 from bench.contender import Source, contender
 
 
@@ -172,3 +172,44 @@ def window_batches(source: Source) -> Any:
     dataset = WindowBatches(source.files[0])
     size = source.batch_size
     return Flat(DataLoader(dataset, batch_size=size, shuffle=True, collate_fn=lambda batch: batch))
+
+
+class Rows(torch.utils.data.Dataset[Any]):
+    """Images and labels in memory; a batch is one index into both."""
+
+    def __init__(self, source: Source) -> None:
+        self._images, self._labels = (torch.from_numpy(images.load(path)) for path in source.files)
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def __getitem__(self, i: int) -> Any:
+        return self._images[i] * images.SCALE, self._labels[i]
+
+    def __getitems__(self, chosen: list[int]) -> Any:
+        return self._images[chosen] * images.SCALE, self._labels[chosen]
+
+
+@contender("W3")
+def getitems(source: Source) -> images.Epochs:
+    """A Dataset with __getitems__, which takes a batch at once; no workers."""
+    return images.Epochs(
+        DataLoader(Rows(source), source.batch_size, shuffle=True, collate_fn=lambda batch: batch)
+    )
+
+
+class Permutation:
+    """A loop over torch.randperm."""
+
+    def __init__(self, source: Source) -> None:
+        self._rows, self._batch_size = Rows(source), source.batch_size
+
+    def __iter__(self) -> Iterator[Any]:
+        for chosen in torch.randperm(len(self._rows)).split(self._batch_size):
+            yield self._rows.__getitems__(chosen)  # type: ignore[arg-type]
+
+
+@contender("W3")
+def randperm(source: Source) -> images.Epochs:
+    """No DataLoader: a loop over torch.randperm() and tensors in memory."""
+    return images.Epochs(Permutation(source))

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* Records read at once, where they follow each other in a file that is not mapped. */
-enum { most_read_bytes = 1024 * 1024 };
+enum { most_read_bytes = 1024 * 1024, most_prefetched_bytes = 1024 };
 
 typedef struct fixed {
     int64_t record_bytes, num_files, num_records;
@@ -37,6 +37,14 @@ static int64_t run_length(const fixed *self, int64_t file, const int64_t *positi
     return i;
 }
 
+/* All lines of a small run, the first ones of a large one: what follows in memory comes by itself
+ * once it is read. */
+static void prefetch(const uint8_t *data, int64_t bytes)
+{
+    if (bytes > most_prefetched_bytes) bytes = most_prefetched_bytes;
+    for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(data + i, 0, 2);
+}
+
 static pfd_status read_run(const fixed *self, int64_t file, int64_t position, int64_t n,
                            pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
@@ -51,8 +59,8 @@ static pfd_status read_run(const fixed *self, int64_t file, int64_t position, in
                               .offset = offset + i * self->record_bytes,
                               .ordinal = position + i,
                               .file = from->index};
-        __builtin_prefetch(out[i].data, 0, 2);
     }
+    prefetch(data, n * self->record_bytes);
     return PFD_OK;
 }
 
