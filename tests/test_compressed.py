@@ -19,6 +19,7 @@ from damage import read_rows
 from format_samples import FORMATS
 
 import pyflowdata as flow
+from pyflowdata.cli import main
 
 pytestmark = pytest.mark.usefixtures("test_ops")
 
@@ -249,6 +250,13 @@ def test_frames_are_resumed_at_every_record(tmp_path: Path) -> None:
 def test_only_a_buffer_shuffles_them(tmp_path: Path) -> None:
     with pytest.raises(flow.UnsupportedError, match="only be read in sequence"):
         mini(many(tmp_path), shuffle="global")
+
+
+def test_the_command_index_says_that_there_is_none(tmp_path: Path,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "part-0").write_bytes(gzip.compress(lines(0, 9)))
+    assert main(["index", "--op", "MiniReader", str(tmp_path)]) == 0
+    assert "it can only be read in sequence" in capsys.readouterr().out
 
 
 # ---- Damage ------------------------------------------------------------------------------------
