@@ -176,11 +176,12 @@ def test_text_that_begins_like_zlib_is_text(tmp_path: Path) -> None:
             read(files)
 
 
-def test_numbers_that_begin_like_zlib_are_frames(tmp_path: Path) -> None:
-    """78 01 00 00: a length, as other formats begin with."""
-    data = struct.pack("<Q", 0x178) + bytes(0x178)
-    with pytest.raises(flow.CorruptDataError, match="expected the header FRAMES"):
-        framed(write(tmp_path, data))
+def test_numbers_that_begin_like_compressed_files_are_frames(tmp_path: Path) -> None:
+    """78 01 00 00, or gzip's 1f 8b 00 00: a length, as other formats begin with."""
+    for length in (0x178, 0x9C78, 0x8B1F):
+        data = struct.pack("<Q", length) + bytes(length)
+        with pytest.raises(flow.CorruptDataError, match="expected the header FRAMES"):
+            framed(write(tmp_path, data))
 
 
 # ---- Order -------------------------------------------------------------------------------------
