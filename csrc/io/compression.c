@@ -50,8 +50,8 @@ static int32_t begins_skippable(const uint8_t *data, int64_t size)
     return size >= 8 && (data[0] & 0xf0) == 0x50 && !memcmp(data + 1, "\x2a\x4d\x18", 3);
 }
 
-/* The magic number, the only method there is, and flags that are. Two bytes alone begin TFRecord and
- * OFRecord files whose first record has 35,615 bytes. */
+/* The magic number, the only method there is, and flags that are.  The number alone begins TFRecord
+ * and OFRecord files whose first record has 35,615 bytes, too. */
 static int32_t begins_gzip(const uint8_t *data, int64_t size)
 {
     static const uint8_t magic[] = {0x1f, 0x8b, 8};
@@ -174,8 +174,8 @@ static pfd_status fail_damaged(const pfd_inflater *self, const char *message, pf
     const char *name = pfd_compression_name(self->compression);
     if (self->is_first && self->produced == 0)
         return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
-                           "this is no %s data, or damaged: %s; compression='auto' finds out what a "
-                           "file is, and 'none' takes it as it is",
+                           "this is no %s data, or damaged: %s; compression='auto' finds out what "
+                           "a file is, and 'none' takes it as it is",
                            name, message);
     return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
                        "the %s data is damaged, here or before, at decompressed byte %" PRId64
