@@ -6,6 +6,7 @@
  * one shard after the other. */
 #include "core/error.h"
 #include "io/compression.h"
+#include "io/input_files.h"
 #include "io/mds_files.h"
 #include "proto/field_record.h"
 #include "proto/mds_sample.h"
@@ -196,6 +197,27 @@ static pfd_field_part *alloc_parts(const mds *self, pfd_scratch *scratch)
     return self->host->alloc(scratch, self->num_outputs * (int64_t)sizeof(pfd_field_part));
 }
 
+/* In shuffled order an offset and its sample are far away: both are asked for some samples ahead. */
+static void prefetch(const mds *self, const int64_t *ordinals, int64_t i, int64_t n)
+{
+    enum { OFFSETS_AHEAD = 16, SAMPLES_AHEAD = 8, LINE = 64, LINES = 4 };
+    for (int64_t k = SAMPLES_AHEAD; k <= OFFSETS_AHEAD; k += OFFSETS_AHEAD - SAMPLES_AHEAD) {
+        if (i + k >= n) return;
+        const shard *from = &self->shards[shard_of(self, ordinals[i + k])];
+        const uint8_t *data = pfd_file_data(from->file);
+        if (!data) return;
+        const uint8_t *offset = data + WORD * (1 + ordinals[i + k] - from->first_record);
+        if (k == OFFSETS_AHEAD) {
+            __builtin_prefetch(offset);
+            continue;
+        }
+        uint32_t begin;
+        memcpy(&begin, offset, sizeof begin);
+        for (int64_t at = begin; at < begin + LINES * LINE && at < from->bytes; at += LINE)
+            __builtin_prefetch(data + at);
+    }
+}
+
 static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
 {
@@ -207,6 +229,7 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
         if (number < 0 || ordinals[i] < self->shards[number].first_record ||
             ordinals[i] >= self->shards[number + 1].first_record)
             number = shard_of(self, ordinals[i]);
+        prefetch(self, ordinals, i, n);
         PFD_TRY(make_record(self, number, ordinals[i], parts, scratch, &out[i], err));
     }
     return PFD_OK;
