@@ -58,25 +58,55 @@ pfd_status pfd_mds_check_head(const pfd_host *host, const pfd_mds_bytes *from, p
     return PFD_OK;
 }
 
-pfd_status pfd_mds_find_sample(const pfd_host *host, const pfd_mds_bytes *from, int64_t k,
-                               pfd_scratch *scratch, int64_t *place, const uint8_t **sample,
-                               int64_t *size, pfd_error *err)
+/* Whether two neighbouring offsets hold a sample between them. */
+static int32_t are_right(const pfd_mds_bytes *from, const uint32_t offsets[2])
 {
-    const uint8_t *data;
+    return offsets[0] >= PFD_MDS_WORD * (from->samples + 2) && offsets[1] >= offsets[0] &&
+           offsets[1] <= from->size;
+}
+
+pfd_status pfd_mds_check_offsets(const pfd_host *host, const pfd_mds_bytes *from, pfd_error *err)
+{
     uint32_t offsets[2];
-    int32_t is_plain = !from->inflated;
-    int64_t entry = PFD_MDS_WORD * (1 + k);
-    PFD_TRY(read_bytes(host, from, entry, 2 * PFD_MDS_WORD, scratch, &data, err));
-    memcpy(offsets, data, sizeof offsets);
-    if (offsets[0] < PFD_MDS_WORD * (from->samples + 2) || offsets[1] < offsets[0] ||
-        offsets[1] > from->size) {
-        *place = is_plain ? entry : 0;
-        return host->fail_row(err, 0, is_plain ? 0 : -1, PFD_CORRUPT_DATA,
-                              "sample %" PRId64 " of the shard is said to lie from byte %u to %u, "
-                              "of %" PRId64,
-                              k, offsets[0], offsets[1], from->size);
+    for (int64_t k = 0; k < from->samples; k++) {
+        memcpy(offsets, from->inflated + PFD_MDS_WORD * (1 + k), sizeof offsets);
+        if (!are_right(from, offsets))
+            return host->fail_file(err, from->file, -1, PFD_CORRUPT_DATA,
+                                   "sample %" PRId64 " of the shard is said to lie from byte %u to "
+                                   "%u, of %" PRId64 " decompressed ones",
+                                   k, offsets[0], offsets[1], from->size);
     }
-    *place = is_plain ? offsets[0] : 0;
-    *size = offsets[1] - offsets[0];
-    return read_bytes(host, from, offsets[0], *size, scratch, sample, err);
+    return PFD_OK;
+}
+
+pfd_status pfd_mds_find_sample(const pfd_host *host, const pfd_mds_bytes *from, int64_t k,
+                               pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    uint32_t offsets[2];
+    int64_t entry = PFD_MDS_WORD * (1 + k);
+    PFD_TRY(read_bytes(host, from, entry, 2 * PFD_MDS_WORD, scratch, &out->data, err));
+    memcpy(offsets, out->data, sizeof offsets);
+    out->offset = entry;
+    out->size = (int64_t)sizeof offsets;
+    if (!are_right(from, offsets)) return PFD_OK;
+    out->offset = from->inflated ? 0 : offsets[0];
+    out->size = offsets[1] - offsets[0];
+    PFD_TRY(read_bytes(host, from, offsets[0], out->size, scratch, &out->data, err));
+    if (!from->inflated) return PFD_OK;
+    uint8_t *copy = host->alloc(scratch, out->size);
+    if (!copy) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a sample");
+    if (out->size) memcpy(copy, out->data, (size_t)out->size);
+    out->data = copy;
+    return PFD_OK;
+}
+
+pfd_status pfd_mds_fail_offsets(const pfd_host *host, const pfd_mds_bytes *from,
+                                const pfd_record *record, int64_t row, pfd_error *err)
+{
+    uint32_t offsets[2] = {0, 0};
+    if (record->size == (int64_t)sizeof offsets) memcpy(offsets, record->data, sizeof offsets);
+    return host->fail_row(err, row, 0, PFD_CORRUPT_DATA,
+                          "sample %" PRId64 " of the shard is said to lie from byte %u to %u, of "
+                          "%" PRId64,
+                          record->offset / PFD_MDS_WORD - 1, offsets[0], offsets[1], from->size);
 }

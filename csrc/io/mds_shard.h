@@ -20,9 +20,15 @@ typedef struct pfd_mds_bytes {
 pfd_status pfd_mds_check_head(const pfd_host *host, const pfd_mds_bytes *from, pfd_scratch *scratch,
                               int64_t *begin, pfd_error *err);
 
-/* Sample number k, and its place in the file (0 in a shard that is decompressed).  PFD_CORRUPT_DATA
- * with err->row: its offsets are wrong, err->byte counts from *place. */
+/* All offsets of a shard that is decompressed. */
+pfd_status pfd_mds_check_offsets(const pfd_host *host, const pfd_mds_bytes *from, pfd_error *err);
+
+/* Data, size and offset of sample number k (offset 0 in a shard that is decompressed, copied into
+ * the scratch).  If its two offsets are wrong, of these themselves. */
 pfd_status pfd_mds_find_sample(const pfd_host *host, const pfd_mds_bytes *from, int64_t k,
-                               pfd_scratch *scratch, int64_t *place, const uint8_t **sample,
-                               int64_t *size, pfd_error *err);
+                               pfd_scratch *scratch, pfd_record *out, pfd_error *err);
+
+/* Such a record is PFD_CORRUPT_DATA. */
+pfd_status pfd_mds_fail_offsets(const pfd_host *host, const pfd_mds_bytes *from,
+                                const pfd_record *record, int64_t row, pfd_error *err);
 #endif

@@ -70,29 +70,15 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-/* Record `ordinal` as a record of fields; damage in the sample makes a record, too. */
+/* Record `ordinal`: the bytes of its sample.  Where its offsets are wrong, it is they: compute()
+ * tells that by their place, which no sample can have. */
 static pfd_status make_record(const mds *self, int64_t number, int64_t ordinal,
-                              pfd_field_part *parts, pfd_scratch *scratch, pfd_record *out,
-                              pfd_error *err)
+                              pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
-    const shard *from = &self->shards[number];
-    const layout *like = &self->layouts[from->layout];
-    const uint8_t *sample = NULL;
-    int64_t size = 0;
-    *out = (pfd_record){.ordinal = ordinal, .file = from->bytes.file->index};
-    pfd_status status = pfd_mds_find_sample(self->host, &from->bytes, ordinal - from->first_record,
-                                            scratch, &out->offset, &sample, &size, err);
-    if (status == PFD_OK)
-        status = pfd_mds_sample_parts(self->host, &like->columns, like->choices, self->num_outputs,
-                                      self->types, sample, size, parts, err);
-    if (status == PFD_OK)
-        return pfd_field_record_compose(self->host, self->types, parts, self->num_outputs, scratch,
-                                        out, err);
-    if (status != PFD_CORRUPT_DATA || err->row < 0) return status;
-    if (from->bytes.inflated) err->byte = -1;
-    pfd_error damage = *err;
-    pfd_error_init(err);
-    return pfd_field_record_damaged(self->host, &damage, scratch, out, err);
+    const pfd_mds_bytes *from = &self->shards[number].bytes;
+    *out = (pfd_record){.ordinal = ordinal, .file = from->file->index};
+    return pfd_mds_find_sample(self->host, from, ordinal - self->shards[number].first_record,
+                               scratch, out, err);
 }
 
 static int64_t shard_of(const mds *self, int64_t ordinal)
@@ -111,11 +97,6 @@ static int64_t num_records(void *source)
 {
     const mds *self = source;
     return self->num_records;
-}
-
-static pfd_field_part *alloc_parts(const mds *self, pfd_scratch *scratch)
-{
-    return self->host->alloc(scratch, self->num_outputs * (int64_t)sizeof(pfd_field_part));
 }
 
 /* In shuffled order an offset and its sample are far away: they are asked for ahead. */
@@ -143,15 +124,13 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
                      pfd_record *out, pfd_error *err)
 {
     const mds *self = source;
-    pfd_field_part *parts = alloc_parts(self, scratch);
-    if (!parts) return fail_memory(self->host, err);
     int64_t number = -1;
     for (int64_t i = 0; i < n; i++) {
         if (number < 0 || ordinals[i] < self->shards[number].first_record ||
             ordinals[i] >= self->shards[number + 1].first_record)
             number = shard_of(self, ordinals[i]);
         prefetch(self, ordinals, i, n);
-        PFD_TRY(make_record(self, number, ordinals[i], parts, scratch, &out[i], err));
+        PFD_TRY(make_record(self, number, ordinals[i], scratch, &out[i], err));
     }
     return PFD_OK;
 }
@@ -195,6 +174,7 @@ static pfd_status load_shard(mds *self, int64_t number, pfd_scratch *scratch, pf
     from->bytes.inflated = self->inflated;
     self->loaded = number;
     pfd_status status = pfd_mds_check_head(self->host, &from->bytes, scratch, &begin, err);
+    if (status == PFD_OK) status = pfd_mds_check_offsets(self->host, &from->bytes, err);
     if (status != PFD_OK) self->loaded = -1, from->bytes.inflated = NULL;
     return status;
 }
@@ -209,10 +189,8 @@ static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_reco
     const shard *from = &self->shards[number];
     if (from->compression != PFD_COMPRESSION_NONE && self->loaded != number)
         PFD_TRY(load_shard(self, number, scratch, err));
-    pfd_field_part *parts = alloc_parts(self, scratch);
-    if (!parts) return fail_memory(self->host, err);
     while (*n < max && self->position < self->shards[number + 1].first_record) {
-        PFD_TRY(make_record(self, number, self->position, parts, scratch, &out[*n], err));
+        PFD_TRY(make_record(self, number, self->position, scratch, &out[*n], err));
         self->position++;
         ++*n;
     }
@@ -410,9 +388,34 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     return PFD_OK;
 }
 
+/* One sample; the columns are those of its shard. */
+static pfd_status write_sample(const pfd_compute_args *args, int64_t row, pfd_field_part *parts,
+                               pfd_error *err)
+{
+    const mds *self = args->source;
+    const pfd_record *record = &args->records[row];
+    const shard *from = &self->shards[shard_of(self, record->ordinal)];
+    const layout *like = &self->layouts[from->layout];
+    int32_t is_plain = from->compression == PFD_COMPRESSION_NONE;
+    if (is_plain && record->offset < PFD_MDS_WORD * (from->bytes.samples + 2))
+        return pfd_mds_fail_offsets(args->host, &from->bytes, record, row, err);
+    pfd_status status = pfd_mds_sample_parts(args->host, &like->columns, like->choices,
+                                             self->num_outputs, self->types, record->data,
+                                             record->size, parts, err);
+    if (status == PFD_OK) return pfd_field_parts_write(args, row, parts, err);
+    err->row = row;
+    if (!is_plain) err->byte = -1;
+    return status;
+}
+
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    return pfd_field_records_compute(args, args->num_outputs, err);
+    int64_t bytes = args->num_outputs * (int64_t)sizeof(pfd_field_part);
+    pfd_field_part *parts = args->host->alloc(args->scratch, bytes);
+    if (!parts) return fail_memory(args->host, err);
+    for (int64_t row = 0; row < args->num_rows; row++)
+        PFD_TRY(write_sample(args, row, parts, err));
+    return PFD_OK;
 }
 
 static const pfd_attr attrs[] = {
