@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import tf_records
 from damage import Format
 
 import pyflowdata as flow
@@ -38,6 +39,11 @@ def numbers(folder: Path) -> list[Path]:
 
 CSV_COLUMNS = ["key:int32", "value", "text:bytes", "flag:bool"]
 
+
+def tfrecord(folder: Path) -> list[Path]:
+    return [tf_records.write(folder / "a.tfrecord", [b"record" * i for i in range(20)])]
+
+
 FORMATS = {
     "TextLineReader": Format(
         text_lines,
@@ -58,5 +64,10 @@ FORMATS = {
     ),
     "MiniReader": Format(
         mini, lambda files, **attrs: flow.MiniReader(files=files, **attrs), may_be_cut=400
+    ),
+    "TFRecordReader": Format(
+        tfrecord,
+        lambda files, **attrs: flow.TFRecordReader(files=files, **attrs),
+        has_checksums=True,
     ),
 }

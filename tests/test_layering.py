@@ -16,13 +16,14 @@ C_LAYERS = {
     "include": {"include"},
     "core": {"core", "include"},
     "text": {"text", "core", "include"},
+    "proto": {"proto", "text", "core", "include"},
     "io": {"io", "text", "core", "include"},
     "dataset": {"dataset", "io", "core", "include"},
     "op": {"op", "dataset", "io", "text", "core", "include"},
     "loader": {"loader", "op", "dataset", "io", "core", "include"},
     "kit": {"kit", "loader", "op", "dataset", "io", "core", "include"},
-    "readers": {"io", "text", "include"},
-    "decoders": {"io", "text", "include"},
+    "readers": {"io", "text", "proto", "core", "include"},
+    "decoders": {"io", "text", "proto", "core", "include"},
 }
 
 # A module may import those before it.

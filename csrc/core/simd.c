@@ -46,3 +46,15 @@ int32_t pfd_simd_level(void)
     }
     return level;
 }
+
+int32_t pfd_simd_is_plain(void)
+{
+    static _Atomic int32_t chosen = -1;
+    int32_t plain = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (plain < 0) {
+        const char *wanted = getenv("PYFLOWDATA_SIMD");
+        plain = wanted && !strcmp(wanted, "plain");
+        atomic_store_explicit(&chosen, plain, memory_order_relaxed);
+    }
+    return plain;
+}

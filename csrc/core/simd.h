@@ -13,4 +13,7 @@ int32_t pfd_simd_of_cpu(void);
 /* The one to use: the best, or a lower one that the environment variable PYFLOWDATA_SIMD names:
  * plain, avx2 or avx512.  It is read once. */
 int32_t pfd_simd_level(void);
+
+/* 1: PYFLOWDATA_SIMD is "plain", for instructions that no level stands for. */
+int32_t pfd_simd_is_plain(void);
 #endif

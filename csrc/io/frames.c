@@ -9,6 +9,7 @@
 #include "io/record_marks.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,16 @@ typedef struct frame_scan {
     pfd_mark_piece *pieces; /* one a file */
 } frame_scan;
 
+/* Which record of the file it is: its number in the dataset is not known yet. */
+static pfd_status number_failure(int64_t number, pfd_status status, pfd_error *err)
+{
+    size_t used = strlen(err->message);
+    if (status == PFD_CORRUPT_DATA)
+        (void)snprintf(err->message + used, sizeof err->message - used,
+                       " (%" PRId64 " records of the file are before it)", number);
+    return status;
+}
+
 static pfd_status scan_file(const frame_scan *self, int64_t number, int32_t worker, pfd_error *err)
 {
     const pfd_file *file = self->source->files[number];
@@ -111,7 +122,8 @@ static pfd_status scan_file(const frame_scan *self, int64_t number, int32_t work
             if (self->args->scratch && pfd_scratch_is_cancelled(self->args->scratch))
                 return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
         }
-        PFD_TRY(ask_frame(self->source, file, offset, scratch, &frame, err));
+        pfd_status status = ask_frame(self->source, file, offset, scratch, &frame, err);
+        if (status != PFD_OK) return number_failure(piece.num_marks, status, err);
         if (frame.is_record)
             PFD_TRY(pfd_mark_piece_add_one(&piece, &self->lists[worker], offset, err));
         offset = frame.next;

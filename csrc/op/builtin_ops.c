@@ -7,7 +7,10 @@
     X(text_line_reader)                                                                            \
     X(csv_reader)                                                                                  \
     X(mini_decoder)                                                                                \
-    X(affine)
+    X(affine)                                                                                      \
+    X(tf_record_reader)                                                                            \
+    X(example_decoder)                                                                             \
+    X(sequence_example_decoder)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

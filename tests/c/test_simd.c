@@ -1,8 +1,10 @@
 /* What wide vectors compute, on every level that this processor has, against the plain ways. */
+#include "core/crc32c.h"
 #include "core/permutation.h"
 #include "core/simd.h"
 #include "io/newline_scan.h"
 #include "text/number_pairs.h"
+#include "pyflowdata/pyflowdata.h"
 #include "text/parse_double.h"
 
 #include <stdio.h>
@@ -217,12 +219,49 @@ static void test_lists(void)
     }
 }
 
+/* ---- Checksums ------------------------------------------------------------------------------- */
+static void test_known_checksums(pfd_crc32c_fn crc32c)
+{
+    static const uint8_t zeros[32];
+    CHECK(crc32c(0, (const uint8_t *)"123456789", 9) == 0xe3069283);
+    CHECK(crc32c(0, zeros, 0) == 0);
+    CHECK(crc32c(0, zeros, 32) == 0x8a9136aa); /* RFC 3720, B.4 */
+}
+
+/* All variants, at every alignment, whole and in two pieces, around the sizes where they change
+ * their ways. */
+static void test_checksums(void)
+{
+    enum { most = 3 * 3 * 4096 };
+    uint8_t *bytes = malloc(most + 8);
+    if (!bytes) abort();
+    for (int64_t i = 0; i < most + 8; i++) bytes[i] = (uint8_t)draw(256);
+    pfd_crc32c_fn plain = pfd_crc32c_at(0), crc32c;
+    for (int32_t i = 0; (crc32c = pfd_crc32c_at(i)); i++) {
+        test_known_checksums(crc32c);
+        for (int round = 0; round < 3000; round++) {
+            static const uint64_t sizes[] = {40, 400, 3 * 512 + 9, 2 * 3 * 512 + 9, most};
+            int64_t size = (int64_t)draw(sizes[round % 5]);
+            if (round % 50 == 0) size = most;
+            const uint8_t *from = bytes + draw(8);
+            int64_t cut = (int64_t)draw((uint64_t)size + 1);
+            uint32_t expected = plain(0, from, size);
+            CHECK(crc32c(0, from, size) == expected);
+            CHECK(crc32c(crc32c(0, from, cut), from + cut, size - cut) == expected);
+        }
+    }
+    CHECK(pfd_crc32c("123456789", 9) == 0xe3069283 && pfd_crc32c(NULL, 0) == 0);
+    CHECK(pfd_crc32c_mask(0) == 0xa282ead8 && pfd_crc32c_mask(0xe3069283) == 0xc78ab0e5);
+    free(bytes);
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 4000;
     for (int32_t level = 0; level <= pfd_simd_of_cpu(); level++) test_pairs(level, rounds);
     test_permutations();
     test_lists();
+    test_checksums();
     (void)printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

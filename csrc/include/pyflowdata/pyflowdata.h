@@ -4,6 +4,7 @@
  *   pfd_node_*    one use of an op: attrs and inputs checked, outputs inferred, nothing opened
  *   pfd_loader_*  open the nodes behind the wanted blobs, and take batches
  *   pfd_bench_*   measure ops
+ *   pfd_crc32c    the checksum of TFRecord files, for who writes them
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
  *              A node holds references to the nodes of its inputs, a loader to all its nodes.
@@ -362,6 +363,12 @@ pfd_status pfd_bench_loader(const pfd_blob *blobs, int64_t num_blobs,
                             const pfd_loader_options *loader_options,
                             const pfd_bench_options *options, double *records_per_second,
                             pfd_error *err);
+
+/* ---- Checksums --------------------------------------------------------------------------------
+ * CRC-32C (Castagnoli) of data[0, size), as it is: 0xe3069283 of "123456789".  TFRecord files hold
+ * it masked: ((crc >> 15 | crc << 17) + 0xa282ead8) modulo 2^32.  `data` may be NULL where size is
+ * 0. */
+uint32_t pfd_crc32c(const void *data, int64_t size);
 
 /* cdef-end */
 

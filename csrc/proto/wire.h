@@ -1,0 +1,102 @@
+/* proto/wire.h -- walking over bytes in the wire format of protocol buffers.
+ *
+ * A message is fields, each a tag (number and wire type) and a value, in any order and any number;
+ * the reader of a message passes over fields that it does not know.  A cursor stands on a message's
+ * bytes and moves over them; it looks at nothing outside them and allocates nothing.
+ *
+ *     pfd_wire_cursor c = {data, data + size};
+ *     while (c.at < c.end) {
+ *         uint32_t tag = pfd_wire_tag(&c);
+ *         if (tag == PFD_WIRE_TAG(1, PFD_WIRE_BYTES) && pfd_wire_bytes(&c, &inner)) ...
+ *         else if (!tag || !pfd_wire_skip(&c, tag)) the message is damaged at c.at
+ *     }
+ *
+ * ERRORS   A function that returns 0 found the bytes damaged, and left the cursor where the damage
+ *          begins: at the tag or value that is wrong, or that needs more bytes than there are.
+ */
+#ifndef PFD_PROTO_WIRE_H
+#define PFD_PROTO_WIRE_H
+#include <stdint.h>
+#include <string.h>
+
+#define PFD_WIRE_VARINT 0u
+#define PFD_WIRE_FIXED64 1u
+#define PFD_WIRE_BYTES 2u /* length, and so many bytes: strings, messages, packed numbers */
+#define PFD_WIRE_GROUP 3u
+#define PFD_WIRE_GROUP_END 4u
+#define PFD_WIRE_FIXED32 5u
+
+#define PFD_WIRE_TAG(field, type) ((uint32_t)(field) << 3 | (type))
+#define PFD_WIRE_FIELD(tag) ((tag) >> 3)
+#define PFD_WIRE_TYPE(tag) ((tag) & 7u)
+
+#define PFD_WIRE_MOST_GROUPS 100 /* inside each other; deeper ones are damage */
+
+typedef struct pfd_wire_cursor {
+    const uint8_t *at;
+    const uint8_t *end;
+} pfd_wire_cursor;
+
+/* The ways of the functions below that are taken rarely: a varint of two bytes and more, and a tag
+ * of three and more. */
+int32_t pfd_wire_long_varint(pfd_wire_cursor *c, uint64_t *value);
+uint32_t pfd_wire_long_tag(pfd_wire_cursor *c);
+
+/* A varint: at most ten bytes; bits above the 64th are dropped, as the protobuf library does.
+ * Signed numbers are the same bits: cast to int64_t. */
+static inline int32_t pfd_wire_varint(pfd_wire_cursor *c, uint64_t *value)
+{
+    if (c->at < c->end && *c->at < 0x80) {
+        *value = *c->at++;
+        return 1;
+    }
+    return pfd_wire_long_varint(c, value);
+}
+
+/* The next tag.  0: there is none, or its field number is 0 or above 2^29 - 1. */
+static inline uint32_t pfd_wire_tag(pfd_wire_cursor *c)
+{
+    if (c->at < c->end && *c->at < 0x80 && *c->at >= 8) return *c->at++;
+    return pfd_wire_long_tag(c);
+}
+
+/* The value of a field of type PFD_WIRE_BYTES: a cursor on its bytes; c stands behind them. */
+static inline int32_t pfd_wire_bytes(pfd_wire_cursor *c, pfd_wire_cursor *value)
+{
+    const uint8_t *begin = c->at;
+    uint64_t size;
+    if (!pfd_wire_varint(c, &size)) return 0;
+    if (size > (uint64_t)(c->end - c->at)) {
+        c->at = begin;
+        return 0;
+    }
+    value->at = c->at;
+    value->end = c->at += size;
+    return 1;
+}
+
+/* Little-endian numbers of fixed size. */
+static inline int32_t pfd_wire_fixed32(pfd_wire_cursor *c, uint32_t *value)
+{
+    if (c->end - c->at < 4) return 0;
+    *value = (uint32_t)c->at[0] | (uint32_t)c->at[1] << 8 | (uint32_t)c->at[2] << 16 |
+             (uint32_t)c->at[3] << 24;
+    c->at += 4;
+    return 1;
+}
+
+static inline int32_t pfd_wire_fixed64(pfd_wire_cursor *c, uint64_t *value)
+{
+    pfd_wire_cursor from = *c;
+    uint32_t low, high;
+    if (from.end - from.at < 8) return 0;
+    (void)pfd_wire_fixed32(&from, &low);
+    (void)pfd_wire_fixed32(&from, &high);
+    *value = (uint64_t)high << 32 | low;
+    *c = from;
+    return 1;
+}
+
+/* Passes over the value of a field, whatever its type, whose tag was read last. */
+int32_t pfd_wire_skip(pfd_wire_cursor *c, uint32_t tag);
+#endif
