@@ -121,6 +121,13 @@ class _Filler:
         slot.list, slot.list_size = elements, len(values)
 
 
+def _is_number(value: object) -> bool:
+    is_scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim)
+    kind = value.dtype.kind if isinstance(value, (np.generic, np.ndarray)) else ""
+    is_plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_plain or (is_scalar and kind in "iuf")
+
+
 def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
     """The values as numbers, texts and lists of their own, which later changes do not reach."""
     plain: dict[str, Plain] = {}
@@ -131,6 +138,8 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
         elif attr.type.word == "dtype":
             plain[name] = _dtype_name(attr, value)
         elif attr.type.element is str and isinstance(value, (str, os.PathLike)):
+            plain[name] = _list(attr, [value])
+        elif attr.type.element is float and _is_number(value):
             plain[name] = _list(attr, [value])
         else:
             plain[name] = _plain(attr, value)

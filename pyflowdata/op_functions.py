@@ -17,7 +17,11 @@ _MANY = inspect.Parameter.VAR_POSITIONAL
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _SCALARS: dict[str, object] = {"bool": bool, "int": int, "float": float, "str": str}
-_LISTS: dict[type, object] = {int: Sequence[int], float: Sequence[float], str: Sequence[str]}
+_LISTS: dict[type, object] = {
+    int: Sequence[int],
+    float: float | Sequence[float],  # a number stands for a list of one
+    str: Sequence[str],
+}
 _FOLDER = "data_dir"  # what every reader of files has
 _COLUMNS = 100
 _NAME_DOC = "Name of this node, unique in a loader; None for none."
@@ -108,6 +112,10 @@ def _input_doc(op: Op, port: Port) -> str:
     return f"{name} ({about}): {port.doc}"
 
 
+def _given(switch: Attr) -> str:
+    return f"{switch.name}=True" if switch.type.word == "bool" else switch.name
+
+
 def docstring(op: Op) -> str:
     """The op's doc, its inputs, attrs with defaults and limits, and outputs."""
     arguments = [_input_doc(op, port) for port in op.inputs]
@@ -116,7 +124,7 @@ def docstring(op: Op) -> str:
     outputs = []
     for port in op.outputs:
         switch = op.switch(port.name)
-        condition = f" (only with {switch.name}=True)" if switch else ""
+        condition = f" (only with {_given(switch)})" if switch else ""
         outputs.append(f"{port.name}{condition}: {port.doc}")
     if op.outputs_attr:
         outputs[0] = f"one for each of {op.outputs_attr}: {op.outputs[0].doc}"

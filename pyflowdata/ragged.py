@@ -145,6 +145,26 @@ class Ragged:
         """Bytes of the elements of all rows."""
         return self.values.nbytes
 
+    @property
+    def dense(self) -> _Array:
+        """The rows as one array of shape (rows, *shape of a row), where all have the same shape,
+        as those of PadBatch do: a view of `values`.
+
+        Raises:
+            ValueError: Two rows differ in shape; `to_padded()` makes a copy in which they do not.
+        """
+        shapes = self.shapes
+        if not len(shapes):
+            return self.values.reshape(0, *(size or 0 for size in self.row_shape))
+        differing = np.flatnonzero((shapes != shapes[0]).any(axis=1))
+        if differing.size:
+            row = int(differing[0])
+            raise ValueError(
+                f"row 0 has shape {tuple(shapes[0].tolist())} and row {row} has "
+                f"{tuple(shapes[row].tolist())}: they are no array; use .to_padded()"
+            )
+        return self.values.reshape(len(self), *shapes[0].tolist())
+
     def __repr__(self) -> str:
         return f"Ragged(shape={self.shape}, dtype={self.dtype}, nbytes={self.nbytes})"
 
@@ -194,5 +214,6 @@ class Ragged:
     def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise TypeError(
             "the rows of a Ragged differ in shape, so that it is no array; use .values with "
-            ".row_splits, .to_padded(), or one row after the other"
+            ".row_splits, .to_padded(), .dense where rows have one shape, or one row after the "
+            "other"
         )

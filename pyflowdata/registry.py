@@ -65,7 +65,7 @@ _TYPES: dict[int, AttrType] = {
     lib.PFD_ATTR_DTYPE: AttrType("dtype", "DTypeLike", None, str),
     lib.PFD_ATTR_SHAPE: AttrType("shape", "Sequence[int]", int, _ints),
     lib.PFD_ATTR_LIST_INT64: AttrType("list of int", "Sequence[int]", int, _ints),
-    lib.PFD_ATTR_LIST_FLOAT64: AttrType("list of float", "Sequence[float]", float, _floats),
+    lib.PFD_ATTR_LIST_FLOAT64: AttrType("list of float", "float | Sequence[float]", float, _floats),
     lib.PFD_ATTR_LIST_STRING: AttrType(
         "list of str", "str | PathLike[str] | Sequence[str | PathLike[str]]", str, _strings
     ),
@@ -136,8 +136,9 @@ class Op:
         return next((attr for attr in self.attrs if attr.name == name), None)
 
     def switch(self, output: str) -> Attr | None:
-        """The bool attr `with_<output>` that an output needs to be there, or None."""
-        return self.attr(f"with_{output}")
+        """The attr that an output needs to be there, or None: the bool `with_<output>`, or a list
+        that is called as the output and must not be empty."""
+        return self.attr(f"with_{output}") or self.attr(output)
 
 
 def _limit(value: float, is_int: bool) -> float | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tf_records
+import token_files
 from damage import Format
 
 import pyflowdata as flow
@@ -15,6 +18,16 @@ def mini(folder: Path) -> list[Path]:
     numbers = np.random.default_rng(1).normal(size=(20, 2)).round(3)
     path = folder / "part-0"
     path.write_text("".join(f"{a},{b}\n" for a, b in numbers.tolist()))
+    return [path]
+
+
+def tfrecord(folder: Path) -> list[Path]:
+    return [tf_records.write(folder / "a.tfrecord", [b"record" * i for i in range(20)])]
+
+
+def gzipped(folder: Path) -> list[Path]:
+    (path,) = mini(folder)
+    path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
     return [path]
 
 
@@ -40,8 +53,20 @@ def numbers(folder: Path) -> list[Path]:
 CSV_COLUMNS = ["key:int32", "value", "text:bytes", "flag:bool"]
 
 
-def tfrecord(folder: Path) -> list[Path]:
-    return [tf_records.write(folder / "a.tfrecord", [b"record" * i for i in range(20)])]
+def tokens(folder: Path) -> list[Path]:
+    return [token_files.write(folder / "tokens", token_files.documents(1, 20))]
+
+
+def token_index(folder: Path) -> list[Path]:
+    return [tokens(folder)[0].with_suffix(".idx")]
+
+
+def megatron(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]:
+    return flow.MegatronReader(files=files, **attrs)
+
+
+def windows(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]:
+    return flow.GPTReader(files=files, seq_length=8, **attrs)
 
 
 FORMATS = {
@@ -69,5 +94,19 @@ FORMATS = {
         tfrecord,
         lambda files, **attrs: flow.TFRecordReader(files=files, **attrs),
         has_checksums=True,
+    ),
+    "MiniReader gzip": Format(
+        gzipped,
+        lambda files, **attrs: flow.MiniReader(files=files, compression="gzip", **attrs),
+        has_checksums=True,
+    ),
+    "MegatronReader bin": Format(tokens, megatron),
+    "MegatronReader idx": Format(token_index, megatron),
+    "GPTReader bin": Format(tokens, windows),
+    "GPTReader idx": Format(token_index, windows),
+    "GPTReader flat": Format(
+        tokens,
+        lambda files, **attrs: windows(files, format="flat", file_dtype="uint16", **attrs),
+        may_be_cut=10_000,
     ),
 }

@@ -133,7 +133,7 @@ def test_a_misspelt_attr_is_not_reported_as_a_missing_one():
 
 def test_refusals_of_a_decoder():
     rec = flow.MiniReader("data", batch_size=4)
-    assert "(a string); it must be a number" in str(refused(flow.Affine, rec, scale="a"))
+    assert "(a string); it must be a list of floats" in str(refused(flow.Affine, rec, scale="a"))
     assert "it must be one of float32, float64" in str(refused(flow.Affine, rec, dtype="int8"))
     assert "did you mean 'float32'?" in str(refused(flow.Affine, rec, dtype="flaot32"))
 
@@ -183,6 +183,9 @@ STORED = {
     "floats=[1, 2]": "floats=1,2",
     "floats=(0.5, 2)": "floats=0.5,2",
     "floats=np.array([0.25])": "floats=0.25",
+    "floats=0.5": "floats=0.5",
+    "floats=3": "floats=3",
+    "floats=np.float32(0.25)": "floats=0.25",
     "strings=[]": "strings=",
     "strings=('x', '')": "strings=x,",
     "strings='x'": "strings=x",
@@ -234,7 +237,7 @@ REFUSED = {
     "ints=[True]": "attr 'ints' = [True]",
     "ints='12'": "attr 'ints' = '12' (a string); it must be a list of integers",
     "ints=[[1], [2]]": "attr 'ints' = [[1], [2]]",
-    "floats=0.5": "attr 'floats' = 0.5 (a float); it must be a list of floats: use [0.5]",
+    "floats=True": "attr 'floats' = True (a bool); it must be a list of floats",
     "floats=['a']": "attr 'floats' = ['a'] (a list of strings); it must be a list of floats",
     "strings=[1]": "attr 'strings' = [1] (a list of integers); it must be a list of strings",
     "digit=10": "attr 'digit' = 10; it must be in [0, 9]",

@@ -1,9 +1,11 @@
 """The built-in readers and decoders pass the kit that plugins are checked with."""
 
 import shutil
+import random
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pyflowdata as flow
@@ -12,6 +14,9 @@ from pyflowdata.registry import registered_ops
 
 DATA = str(Path(__file__).resolve().parent.parent / "data")
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
+TOKENS = str(Path(__file__).resolve().parent / "fixtures" / "megatron" / "uint16.bin")
+FOLDERS: dict[str, str] = {}  # see made()
+NPY_BYTES = 128 + 24
 
 
 def mini_rows():
@@ -30,6 +35,28 @@ def part_of(path):
 
 def tf_records(name):
     return flow.TFRecordReader(part_of(FIXTURES / "tensorflow" / name), batch_size=4)
+def text_lines():
+    """Ragged rows of an even number of bytes."""
+    return flow.TextLineReader(made("lines"), batch_size=4)
+
+
+def made(kind):
+    """A folder of files, made once."""
+    if not FOLDERS:
+        for name in ("lines", "classes", "arrays"):
+            FOLDERS[name] = tempfile.mkdtemp(prefix=f"pyflowdata-{name}-")
+        chance = random.Random(0)
+        lines = ["".join(chance.choices("abc", k=2 * chance.randrange(1, 25))) for _ in range(37)]
+        Path(FOLDERS["lines"], "part-0").write_text("\n".join(lines))
+        numbers = [str(chance.randrange(-(10**6), 10**6)) for _ in range(37)]
+        Path(FOLDERS["classes"], "part-0").write_text("\n".join(numbers))
+        for i in range(20):
+            array = np.arange(6, dtype=np.int32).reshape(2, 3) + i
+            np.save(Path(FOLDERS["arrays"], f"part-{i:02}"), array)
+            Path(FOLDERS["arrays"], f"part-{i:02}.npy").rename(
+                Path(FOLDERS["arrays"], f"part-{i:02}")
+            )
+    return FOLDERS[kind]
 
 
 # Op -> the blobs of one use of it, over a sample.
@@ -52,7 +79,23 @@ SAMPLES = {
 UNNOTICED = {
     "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
     "TFRecordReader": {"cut-unnoticed"},
+    "MegatronReader": lambda: flow.MegatronReader(files=TOKENS, batch_size=4),
+    "GPTReader": lambda: flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4),
 }
+    "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
+    "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
+    "Concat": lambda: flow.Concat(text_lines(), axis=-1),
+    "DecodeClass": lambda: flow.DecodeClass(flow.TextLineReader(made("classes"), batch_size=4)),
+    "DecodeNpy": lambda: flow.DecodeNpy(
+        flow.RawReader(made("arrays"), dtype="uint8", shape=[NPY_BYTES], batch_size=4),
+        dtype="int32", shape=[-1, 3],
+    ),
+    "DecodeRaw": lambda: flow.DecodeRaw(text_lines(), dtype="uint16", shape=[-1, 1]),
+    "OneHot": lambda: flow.OneHot(text_lines(), depth=256, dtype="int16"),
+    "Pad": lambda: flow.Pad(text_lines(), shape=[50], with_mask=True, with_length=True),
+    "PadBatch": lambda: flow.PadBatch(text_lines(), with_mask=True, with_length=True),
+    "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
+}  # fmt: skip
 
 
 def built_in():
@@ -72,3 +115,19 @@ def test_it_passes(name):
     expected = UNNOTICED.get(name, set())
     assert {finding.id for finding in report.findings} <= expected
     assert "loader" in report.groups and "records" in report.groups
+
+
+@pytest.mark.parametrize("attrs", [{"gaps": True}, {"dtype": "uint16"}, {"file_access": "read"}],
+                         ids=lambda attrs: next(iter(attrs)))
+def test_the_other_ways_of_a_token_reader_pass(attrs):
+    assert testing.check_reader(
+        flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4, **attrs)
+    ).passed
+
+
+def test_megatrons_order_passes_but_for_shuffling_it():
+    """The kit shuffles each reader at last, which this order refuses."""
+    blob = flow.GPTReader(files=TOKENS, seq_length=32, order="megatron", num_samples=90)
+    with pytest.raises(testing.CheckFailed, match="random order already") as caught:
+        testing.check_reader(blob)
+    assert [fault.id for fault in caught.value.report.faults] == ["loader-fails"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyflowdata as flow
 
-from bench import programs, wide_text
+from bench import programs, tokens, wide_text
 from bench.contender import Source, contender
 from bench.data import Text
 
@@ -95,4 +95,29 @@ class WideText:
 contender("W1c", name="default", text="CSVReader, defaults.")(WideText)
 contender("W1c", name="1-thread", text="CSVReader, num_threads=1.")(
     functools.partial(WideText, num_threads=1)
+)
+
+
+class Windows:
+    """Batches of windows of tokens, in another random order each epoch."""
+
+    def __init__(self, source: Source, **options: Any) -> None:
+        windows = flow.GPTReader(
+            files=source.files,
+            seq_length=tokens.SEQ_LENGTH,
+            file_dtype="uint16",
+            batch_size=source.batch_size,
+            random_shuffle=True,
+            shuffle_after_epoch=True,
+            seed=7,
+        )
+        self._loader = flow.DataLoader(windows, **options)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(tokens.columns, self._loader)
+
+
+contender("W5", name="windows", text="GPTReader, defaults.")(Windows)
+contender("W5", name="windows-1-thread", text="num_threads=1.")(
+    functools.partial(Windows, num_threads=1)
 )

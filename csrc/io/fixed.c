@@ -2,6 +2,7 @@
 #include "io/fixed.h"
 
 #include "core/error.h"
+#include "io/compression.h"
 #include "io/index_image.h"
 #include "io/input_files.h"
 #include "io/record_index.h"
@@ -13,9 +14,9 @@
 enum { most_read_bytes = 1024 * 1024 };
 
 typedef struct fixed {
-    int64_t header_bytes, record_bytes, num_files, num_records;
+    int64_t record_bytes, num_files, num_records;
     const pfd_file *const *files; /* borrowed */
-    pfd_index_file *places;       /* owned; num_files + 1 */
+    pfd_index_file *places;       /* owned; num_files + 1; first_place: offset in the file */
 } fixed;
 
 static int64_t num_records(void *source)
@@ -41,7 +42,7 @@ static pfd_status read_run(const fixed *self, int64_t file, int64_t position, in
 {
     const pfd_file *from = self->files[file];
     int64_t number = position - self->places[file].first_record;
-    int64_t offset = self->header_bytes + number * self->record_bytes;
+    int64_t offset = self->places[file].first_place + number * self->record_bytes;
     const uint8_t *data;
     PFD_TRY(pfd_file_read(from, offset, n * self->record_bytes, scratch, &data, err));
     for (int64_t i = 0; i < n; i++) {
@@ -89,8 +90,8 @@ static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *
     for (int64_t i = 0; i < n; i++) {
         int64_t file = pfd_index_file_of(self->places, self->num_files, ordinals[i]);
         int64_t number = ordinals[i] - self->places[file].first_record;
-        out[i] = (pfd_place){.offset = self->header_bytes + number * self->record_bytes,
-                             .file = self->files[file]->index};
+        int64_t offset = self->places[file].first_place + number * self->record_bytes;
+        out[i] = (pfd_place){.offset = offset, .file = self->files[file]->index};
     }
 }
 
@@ -139,33 +140,52 @@ static pfd_status fail_size(const pfd_file *file, const pfd_fixed_layout *layout
                        rest, layout->record_bytes);
 }
 
-static pfd_status count_all(fixed *self, const pfd_fixed_layout *layout, pfd_error *err)
+/* Their records are found by arithmetic only. */
+static pfd_status check_plain(const pfd_file *const *files, int64_t n, pfd_error *err)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int32_t compression = pfd_file_compression(files[i]);
+        if (compression <= PFD_COMPRESSION_NONE) continue;
+        return pfd_fail_at(err, files[i], -1, PFD_UNSUPPORTED,
+                           "the file is compressed by %s; records of one size are read in any "
+                           "order, which compressed files do not allow: decompress it first, or "
+                           "use compression='none' if these are its records",
+                           pfd_compression_name(compression));
+    }
+    return PFD_OK;
+}
+
+/* `each`: 1 where every file has a layout of its own, 0 where one is for all. */
+static pfd_status count_all(fixed *self, const pfd_fixed_layout *layouts, int64_t each,
+                            pfd_error *err)
 {
     for (int64_t i = 0; i < self->num_files; i++) {
+        const pfd_fixed_layout *layout = &layouts[i * each];
+        PFD_TRY(check_layout(layout, err));
         int64_t records = count_records(self->files[i], layout);
         if (records < 0) return fail_size(self->files[i], layout, err);
+        self->places[i].first_place = layout->header_bytes;
         self->places[i + 1].first_record = self->num_records += records;
     }
     return PFD_OK;
 }
 
-pfd_status pfd_fixed_open(const pfd_open_args *args, const pfd_fixed_layout *layout,
-                          pfd_source *out, pfd_error *err)
+static pfd_status open_fixed(const pfd_file *const *files, const pfd_fixed_layout *layouts,
+                             int64_t each, int64_t n, pfd_source *out, pfd_error *err)
 {
-    PFD_TRY(check_layout(layout, err));
+    PFD_TRY(check_plain(files, n, err));
     fixed *self = calloc(1, sizeof *self);
-    pfd_index_file *places = calloc((size_t)args->num_files + 1, sizeof *places);
+    pfd_index_file *places = calloc((size_t)n + 1, sizeof *places);
     if (!self || !places) {
         free(self);
         free(places);
-        return pfd_fail_memory(err, args->num_files, "a source of records of one size");
+        return pfd_fail_memory(err, n, "a source of records of one size");
     }
-    *self = (fixed){.header_bytes = layout->header_bytes,
-                    .record_bytes = layout->record_bytes,
-                    .num_files = args->num_files,
-                    .files = args->files,
+    *self = (fixed){.record_bytes = layouts->record_bytes,
+                    .num_files = n,
+                    .files = files,
                     .places = places};
-    pfd_status status = count_all(self, layout, err);
+    pfd_status status = count_all(self, layouts, each, err);
     if (status != PFD_OK) {
         close_fixed(self);
         return status;
@@ -173,4 +193,17 @@ pfd_status pfd_fixed_open(const pfd_open_args *args, const pfd_fixed_layout *lay
     out->methods = &methods;
     out->self = self;
     return PFD_OK;
+}
+
+pfd_status pfd_fixed_open(const pfd_open_args *args, const pfd_fixed_layout *layout,
+                          pfd_source *out, pfd_error *err)
+{
+    PFD_TRY(check_layout(layout, err)); /* also where there is no file */
+    return open_fixed(args->files, layout, 0, args->num_files, out, err);
+}
+
+pfd_status pfd_fixed_open_each(const pfd_file *const *files, const pfd_fixed_layout *layouts,
+                               int64_t n, pfd_source *out, pfd_error *err)
+{
+    return open_fixed(files, layouts, 1, n, out, err);
 }

@@ -1,7 +1,7 @@
 /* io/fixed.h -- files of records of one size as a random-access source; host->open_fixed().
  *
  * Where a record lies is arithmetic: there is no index.
- * OWNERSHIP  Files are borrowed until close; the layout is copied.
+ * OWNERSHIP  Files and their array are borrowed until close; layouts are copied.
  * THREADS    As of a pfd_source in op.h.
  */
 #ifndef PFD_IO_FIXED_H
@@ -10,4 +10,8 @@
 
 pfd_status pfd_fixed_open(const pfd_open_args *args, const pfd_fixed_layout *layout,
                           pfd_source *out, pfd_error *err);
+
+/* The same over n >= 1 files with a layout for each; record_bytes is the same in all. */
+pfd_status pfd_fixed_open_each(const pfd_file *const *files, const pfd_fixed_layout *layouts,
+                               int64_t n, pfd_source *out, pfd_error *err);
 #endif

@@ -15,6 +15,7 @@ typedef struct pfd_file_attrs {
     const char *part_name_prefix;
     int32_t part_name_suffix_length;
     int32_t file_access;   /* PFD_FILE_ACCESS_* of io/input_files.h */
+    int32_t compression;   /* PFD_COMPRESSION_* of io/compression.h */
     const char *index_dir; /* as in io/index_cache.h */
 } pfd_file_attrs;
 

@@ -5,6 +5,7 @@
 #include "dataset/dataset.h"
 #include "kit/guard.h"
 #include "kit/kit.h"
+#include "op/reader_attrs.h"
 #include "op/node_files.h"
 
 #include <inttypes.h>
@@ -24,7 +25,9 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
 {
     pfd_kit_scratch scratch;
     if (!pfd_kit_scratch_open(&scratch)) return pfd_fail_memory(err, 0, "a scratch");
+    const pfd_reader_attrs *reader_attrs = pfd_attrs_struct(source->node->reader_attrs);
     pfd_open_args args = {.struct_size = sizeof args,
+                          .access = pfd_reader_attrs_access(reader_attrs),
                           .host = source->is_checked ? pfd_kit_host() : pfd_host_table(),
                           .attrs = pfd_attrs_struct(source->node->attrs),
                           .files = source->list,

@@ -10,7 +10,28 @@
     X(affine)                                                                                      \
     X(tf_record_reader)                                                                            \
     X(example_decoder)                                                                             \
-    X(sequence_example_decoder)
+    X(sequence_example_decoder)                                                                    \
+    X(cast)                                                                                        \
+    X(concat)                                                                                      \
+    X(decode_class)                                                                                \
+    X(decode_npy)                                                                                  \
+    X(decode_raw)                                                                                  \
+    X(one_hot)                                                                                     \
+    X(pad)                                                                                         \
+    X(pad_batch)                                                                                   \
+    X(slice)                                                                                       \
+    X(raw_reader)                                                                                  \
+    X(npy_reader)                                                                                  \
+    X(ofrecord_reader)                                                                             \
+    X(ofrecord_raw_decoder)                                                                        \
+    X(ofrecord_bytes_decoder)                                                                      \
+    X(idx_reader)                                                                                  \
+    X(cifar_reader)                                                                                \
+    X(onerec_reader)                                                                               \
+    X(onerec_decoder)                                                                              \
+    X(tar_reader)                                                                                  \
+    X(megatron_reader)                                                                             \
+    X(gpt_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

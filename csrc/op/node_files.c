@@ -44,7 +44,8 @@ pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_
     pfd_path_list list = {0};
     pfd_status status = pfd_node_find_files(node, &list, err);
     if (status == PFD_OK)
-        status = pfd_input_files_open(list.paths, list.size, attrs->file_access, out, err);
+        status = pfd_input_files_open(list.paths, list.size, attrs->file_access,
+                                      attrs->compression, out, err);
     pfd_path_list_free(&list);
     return status;
 }

@@ -21,3 +21,12 @@ const char *pfd_format_row_type(const pfd_row_type *type, char *out, size_t capa
     if (used < capacity) (void)snprintf(out + used, capacity - used, type->ndim == 1 ? ",)" : ")");
     return out;
 }
+
+pfd_status pfd_refuse_rows(const pfd_infer_args *args, int32_t input, const char *name,
+                           const char *expected, pfd_error *err)
+{
+    char found[256];
+    return args->host->fail(err, PFD_INVALID_ARGUMENT, "the rows of input '%s' are %s; %s", name,
+                            pfd_format_row_type(&args->inputs[input], found, sizeof found),
+                            expected);
+}

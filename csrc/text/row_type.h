@@ -5,4 +5,8 @@
 
 /* "float64 (2,)"; `out` holds `capacity` >= 256 bytes; returns out. */
 const char *pfd_format_row_type(const pfd_row_type *type, char *out, size_t capacity);
+
+/* Fails with "the rows of input 'in' are <type>; <expected>". */
+pfd_status pfd_refuse_rows(const pfd_infer_args *args, int32_t input, const char *name,
+                           const char *expected, pfd_error *err);
 #endif

@@ -1,0 +1,342 @@
+/* Conversions: a loop for each pair of dtypes, and a look beforehand at what would not fit. */
+#include "core/convert.h"
+
+#include "core/float16.h"
+#include "pyflowdata/pyflowdata.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") /* these loops are there to be vectorised */
+#endif
+
+#define BLOCK 512 /* elements at once, where there is something in between */
+
+/* ---- Kernels --------------------------------------------------------------------------------- */
+
+#define C_int8 int8_t
+#define C_uint8 uint8_t
+#define C_int16 int16_t
+#define C_uint16 uint16_t
+#define C_int32 int32_t
+#define C_uint32 uint32_t
+#define C_int64 int64_t
+#define C_uint64 uint64_t
+#define C_float32 float
+#define C_float64 double
+
+#define INTEGERS(X)                                                                                \
+    X(int8, PFD_INT8)                                                                              \
+    X(uint8, PFD_UINT8)                                                                            \
+    X(int16, PFD_INT16)                                                                            \
+    X(uint16, PFD_UINT16)                                                                          \
+    X(int32, PFD_INT32)                                                                            \
+    X(uint32, PFD_UINT32)                                                                          \
+    X(int64, PFD_INT64)                                                                            \
+    X(uint64, PFD_UINT64)
+#define FLOATS(X) X(float32, PFD_FLOAT32) X(float64, PFD_FLOAT64)
+
+#define KERNEL(from, to)                                                                           \
+    static void from##_to_##to(const void *in, void *out, int64_t n)                               \
+    {                                                                                              \
+        const C_##from *restrict a = in;                                                           \
+        C_##to *restrict b = out;                                                                  \
+        for (int64_t i = 0; i < n; i++) b[i] = (C_##to)a[i];                                       \
+    }
+
+#define KERNELS(from, number)                                                                      \
+    KERNEL(from, int8)                                                                             \
+    KERNEL(from, uint8)                                                                            \
+    KERNEL(from, int16)                                                                            \
+    KERNEL(from, uint16)                                                                           \
+    KERNEL(from, int32)                                                                            \
+    KERNEL(from, uint32)                                                                           \
+    KERNEL(from, int64)                                                                            \
+    KERNEL(from, uint64)                                                                           \
+    KERNEL(from, float32)                                                                          \
+    KERNEL(from, float64)                                                                          \
+    static void from##_to_bool(const void *in, void *out, int64_t n)                               \
+    {                                                                                              \
+        const C_##from *restrict a = in;                                                           \
+        uint8_t *restrict b = out;                                                                 \
+        for (int64_t i = 0; i < n; i++) b[i] = a[i] != 0;                                          \
+    }
+
+INTEGERS(KERNELS)
+FLOATS(KERNELS)
+
+#define KERNEL_ROW(from, number)                                                                   \
+    [number] = {[PFD_BOOL] = from##_to_bool,       [PFD_INT8] = from##_to_int8,                    \
+                [PFD_UINT8] = from##_to_uint8,     [PFD_INT16] = from##_to_int16,                  \
+                [PFD_UINT16] = from##_to_uint16,   [PFD_INT32] = from##_to_int32,                  \
+                [PFD_UINT32] = from##_to_uint32,   [PFD_INT64] = from##_to_int64,                  \
+                [PFD_UINT64] = from##_to_uint64,   [PFD_FLOAT32] = from##_to_float32,              \
+                [PFD_FLOAT64] = from##_to_float64},
+
+typedef void kernel(const void *in, void *out, int64_t n);
+static kernel *const kernels[PFD_FLOAT64 + 1][PFD_FLOAT64 + 1] = {
+    INTEGERS(KERNEL_ROW) FLOATS(KERNEL_ROW)};
+
+/* ---- What fits ------------------------------------------------------------------------------- */
+
+/* Integers fit from `low` to `high`, floats strictly between `below` and `above`. */
+typedef struct limits {
+    int64_t low;
+    uint64_t high;
+    double below, above;
+    const char *words;
+} limits;
+
+static const limits limits_of[] = {
+    [PFD_BOOL] = {INT64_MIN, UINT64_MAX, 0, 0, "true and false"},
+    [PFD_INT8] = {INT8_MIN, INT8_MAX, -129, 128, "-128 to 127"},
+    [PFD_UINT8] = {0, UINT8_MAX, -1, 256, "0 to 255"},
+    [PFD_INT16] = {INT16_MIN, INT16_MAX, -32769, 32768, "-32768 to 32767"},
+    [PFD_UINT16] = {0, UINT16_MAX, -1, 65536, "0 to 65535"},
+    [PFD_INT32] = {INT32_MIN, INT32_MAX, -2147483649.0, 2147483648.0, "-2147483648 to 2147483647"},
+    [PFD_UINT32] = {0, UINT32_MAX, -1, 4294967296.0, "0 to 4294967295"},
+    [PFD_INT64] = {INT64_MIN, INT64_MAX, -0x1.0000000000001p63, 0x1p63,
+                   "-9223372036854775808 to 9223372036854775807"},
+    [PFD_UINT64] = {0, UINT64_MAX, -1, 0x1p64, "0 to 18446744073709551615"},
+    [PFD_FLOAT16] = {-65519, 65519, -65520, 65520, "-65504 to 65504"},
+    [PFD_FLOAT32] = {INT64_MIN, UINT64_MAX, -0x1.ffffffp127, 0x1.ffffffp127,
+                     "about -3.4e38 to 3.4e38"},
+    [PFD_FLOAT64] = {INT64_MIN, UINT64_MAX, 0, 0, "all that float64 is"},
+};
+
+static int32_t is_float(int32_t dtype)
+{
+    return dtype >= PFD_FLOAT16;
+}
+
+static int32_t always_fits(int32_t from, int32_t to)
+{
+    if (from == to || to == PFD_BOOL || to == PFD_FLOAT64) return 1;
+    if (is_float(from)) return to == PFD_FLOAT32 && from == PFD_FLOAT16;
+    return limits_of[from].low >= limits_of[to].low && limits_of[from].high <= limits_of[to].high;
+}
+
+/* Whether the kernels do all there is to do, as float dtypes take infinity where integers and
+ * floats wrap, and integers their low bits. */
+static int32_t needs_no_look(int32_t from, int32_t to, int32_t overflow)
+{
+    return always_fits(from, to) ||
+           (overflow == PFD_OVERFLOW_WRAP && (!is_float(from) || is_float(to)));
+}
+
+/* The first element outside of the limits; n: none.  First whether there is one at all. */
+#define MISFIT_INTEGER(from, number)                                                               \
+    static int64_t misfit_##from(const void *in, int64_t n, const limits *to)                      \
+    {                                                                                              \
+        const C_##from *a = in;                                                                    \
+        const limits *own = &limits_of[number];                                                    \
+        C_##from low = (C_##from)(own->low > to->low ? own->low : to->low);                        \
+        C_##from high = (C_##from)(own->high < to->high ? own->high : to->high);                   \
+        int64_t i = 0;                                                                             \
+        uint32_t found = 0;                                                                        \
+        for (int64_t k = 0; k < n; k++) found |= (uint32_t)((a[k] < low) | (a[k] > high));         \
+        if (!found) return n;                                                                      \
+        while (a[i] >= low && a[i] <= high) i++;                                                   \
+        return i;                                                                                  \
+    }
+INTEGERS(MISFIT_INTEGER)
+
+static inline int32_t fits(double value, const limits *to, int32_t to_float)
+{
+    return (value > to->below && value < to->above) || (to_float && !isfinite(value));
+}
+
+#define MISFIT_FLOAT(from, number)                                                                 \
+    static int64_t misfit_##from(const void *in, int64_t n, const limits *to, int32_t to_float)    \
+    {                                                                                              \
+        const C_##from *a = in;                                                                    \
+        int64_t i = 0;                                                                             \
+        uint32_t found = 0;                                                                        \
+        for (int64_t k = 0; k < n; k++)                                                            \
+            found |= (uint32_t)!((double)a[k] > to->below) | (uint32_t)!((double)a[k] < to->above);\
+        if (!found) return n;                                                                      \
+        while (i < n && fits((double)a[i], to, to_float)) i++;                                     \
+        return i;                                                                                  \
+    }
+FLOATS(MISFIT_FLOAT)
+
+static int64_t first_misfit(int32_t from, const void *in, int32_t to, int64_t n)
+{
+    const limits *bounds = &limits_of[to];
+    switch (from) {
+    case PFD_INT8: return misfit_int8(in, n, bounds);
+    case PFD_UINT8: return misfit_uint8(in, n, bounds);
+    case PFD_INT16: return misfit_int16(in, n, bounds);
+    case PFD_UINT16: return misfit_uint16(in, n, bounds);
+    case PFD_INT32: return misfit_int32(in, n, bounds);
+    case PFD_UINT32: return misfit_uint32(in, n, bounds);
+    case PFD_INT64: return misfit_int64(in, n, bounds);
+    case PFD_UINT64: return misfit_uint64(in, n, bounds);
+    case PFD_FLOAT32: return misfit_float32(in, n, bounds, is_float(to));
+    default: return misfit_float64(in, n, bounds, is_float(to));
+    }
+}
+
+/* ---- What does not fit ----------------------------------------------------------------------- */
+
+/* The bits of an integer as the low ones of 64. */
+static uint64_t resolved_to_integer(double value, int32_t to, int32_t overflow)
+{
+    const limits *bounds = &limits_of[to];
+    if (isnan(value)) return 0;
+    if (value > bounds->below && value < bounds->above)
+        return value >= 0x1p63 ? (uint64_t)value : (uint64_t)(int64_t)value;
+    if (overflow == PFD_OVERFLOW_SATURATE) return value < 0 ? (uint64_t)bounds->low : bounds->high;
+    if (isinf(value)) return 0;
+    double rest = fmod(trunc(value), 0x1p64); /* exact */
+    return rest < 0 ? 0 - (uint64_t)-rest : (uint64_t)rest;
+}
+
+static double resolved_to_float(double value, int32_t to)
+{
+    double most = to == PFD_FLOAT16 ? 65504 : 0x1.fffffep127;
+    if (fits(value, &limits_of[to], 1)) return value;
+    return value < 0 ? -most : most;
+}
+
+static uint64_t clipped(uint64_t bits, int32_t from, const limits *to)
+{
+    int32_t is_signed = limits_of[from].low < 0;
+    if (is_signed && (int64_t)bits < 0)
+        return (int64_t)bits < to->low ? (uint64_t)to->low : bits;
+    return bits > to->high ? to->high : bits;
+}
+
+static void convert_fitting(int32_t from, const void *in, int32_t to, void *out, int64_t n);
+
+/* A block in which something does not fit, for wrap and saturate, where a look was needed. */
+static void convert_resolved(int32_t from, const void *in, int32_t to, void *out, int64_t n,
+                             int32_t overflow)
+{
+    union {
+        uint64_t bits[BLOCK];
+        double values[BLOCK];
+    } wide, changed;
+    if (!is_float(from)) {
+        kernels[from][PFD_INT64](in, wide.bits, n); /* negative ones with all their bits */
+        for (int64_t i = 0; i < n; i++)
+            changed.bits[i] = clipped(wide.bits[i], from, &limits_of[to]);
+        int32_t is_signed = limits_of[from].low < 0;
+        convert_fitting(is_signed ? PFD_INT64 : PFD_UINT64, changed.bits, to, out, n);
+    } else if (is_float(to)) {
+        convert_fitting(from, in, PFD_FLOAT64, wide.values, n);
+        for (int64_t i = 0; i < n; i++) changed.values[i] = resolved_to_float(wide.values[i], to);
+        convert_fitting(PFD_FLOAT64, changed.values, to, out, n);
+    } else {
+        convert_fitting(from, in, PFD_FLOAT64, wide.values, n);
+        for (int64_t i = 0; i < n; i++)
+            changed.bits[i] = resolved_to_integer(wide.values[i], to, overflow);
+        kernels[PFD_UINT64][to](changed.bits, out, n);
+    }
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+/* At most BLOCK elements, from another dtype than float16. */
+static void convert_fitting(int32_t from, const void *in, int32_t to, void *out, int64_t n)
+{
+    float narrow[BLOCK];
+    if (from == to) {
+        memcpy(out, in, (size_t)(n * pfd_dtype_size(to)));
+    } else if (to != PFD_FLOAT16) {
+        kernels[from][to](in, out, n);
+    } else if (from == PFD_FLOAT64) {
+        pfd_float16_from_float64(in, out, n);
+    } else if (from == PFD_FLOAT32) {
+        pfd_float16_from_float32(in, out, n);
+    } else { /* integers below 65520 are floats exactly, and those above are infinite either way */
+        kernels[from][PFD_FLOAT32](in, narrow, n);
+        pfd_float16_from_float32(narrow, out, n);
+    }
+}
+
+static int64_t convert_block(int32_t from, const void *in, int32_t to, void *out, int64_t n,
+                             int32_t overflow)
+{
+    float wide[BLOCK];
+    if (from == PFD_FLOAT16) {
+        pfd_float16_to_float32(in, wide, n);
+        in = wide;
+        from = PFD_FLOAT32;
+    }
+    int64_t fitting = needs_no_look(from, to, overflow) ? n : first_misfit(from, in, to, n);
+    if (fitting == n || overflow == PFD_OVERFLOW_RAISE)
+        convert_fitting(from, in, to, out, fitting);
+    else
+        convert_resolved(from, in, to, out, n, overflow);
+    return overflow == PFD_OVERFLOW_RAISE ? fitting : n;
+}
+
+int64_t pfd_convert(int32_t from, const void *in, int32_t to, void *out, int64_t n,
+                    int32_t overflow)
+{
+    const uint8_t *data = in;
+    uint8_t *converted = out;
+    if (from == to && to != PFD_BOOL) {
+        if (n > 0) memcpy(out, in, (size_t)(n * pfd_dtype_size(to)));
+        return n;
+    }
+    if (from == PFD_FLOAT16 && to == PFD_FLOAT32) {
+        pfd_float16_to_float32(in, out, n);
+        return n;
+    }
+    if (from == PFD_BOOL) from = PFD_UINT8;
+    if (from != PFD_FLOAT16 && to != PFD_FLOAT16 && needs_no_look(from, to, overflow)) {
+        if (from == to)
+            memcpy(out, in, (size_t)(n * pfd_dtype_size(to)));
+        else
+            kernels[from][to](in, out, n);
+        return n;
+    }
+    int64_t from_bytes = pfd_dtype_size(from), to_bytes = pfd_dtype_size(to);
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        int64_t count = n - i < BLOCK ? n - i : BLOCK;
+        int64_t done = convert_block(from, data + i * from_bytes, to, converted + i * to_bytes,
+                                     count, overflow);
+        if (done < count) return i + done;
+    }
+    return n;
+}
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+int32_t pfd_is_exact(double value, int32_t dtype)
+{
+    _Alignas(8) uint8_t element[8];
+    double back;
+    if (pfd_convert(PFD_FLOAT64, &value, dtype, element, 1, PFD_OVERFLOW_RAISE) != 1) return 0;
+    (void)pfd_convert(dtype, element, PFD_FLOAT64, &back, 1, PFD_OVERFLOW_WRAP);
+    return back == value || (isnan(back) && isnan(value));
+}
+
+const char *pfd_format_element(int32_t dtype, const void *element, char *out, int64_t capacity)
+{
+    double number = 0;
+    int64_t integer = 0;
+    if (dtype == PFD_BOOL) {
+        (void)snprintf(out, (size_t)capacity, *(const uint8_t *)element ? "true" : "false");
+    } else if (is_float(dtype)) {
+        (void)pfd_convert(dtype, element, PFD_FLOAT64, &number, 1, PFD_OVERFLOW_WRAP);
+        (void)snprintf(out, (size_t)capacity, "%.17g", number);
+    } else {
+        (void)pfd_convert(dtype, element, PFD_INT64, &integer, 1, PFD_OVERFLOW_WRAP);
+        if (dtype == PFD_UINT64)
+            (void)snprintf(out, (size_t)capacity, "%" PRIu64, (uint64_t)integer);
+        else
+            (void)snprintf(out, (size_t)capacity, "%" PRId64, integer);
+    }
+    return out;
+}
+
+const char *pfd_dtype_limits(int32_t dtype)
+{
+    return limits_of[dtype].words;
+}

@@ -1,0 +1,113 @@
+/* Numbers of 16 bits: five of exponent, ten of fraction. */
+#include "core/float16.h"
+
+#include "core/simd.h"
+
+#include <string.h>
+
+static inline uint32_t bits_of(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static inline float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline float widened(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16, rest = (uint32_t)(half & 0x7fff) << 13;
+    uint32_t exponent = rest & 0x0f800000;
+    if (exponent == 0x0f800000) { /* infinity or NaN, a NaN made quiet */
+        uint32_t quiet = rest & 0x007fffff ? 0x00400000 : 0;
+        return float_of(sign | 0x7f800000 | (rest & 0x007fffff) | quiet);
+    }
+    rest += (uint32_t)(127 - 15) << 23;
+    if (exponent > 0) return float_of(sign | rest);
+    /* Subnormal: the float with one bit more in front, less that bit. */
+    float value = float_of(rest + (1u << 23)) - float_of(113u << 23);
+    return float_of(sign | bits_of(value));
+}
+
+static inline uint16_t narrowed(float value)
+{
+    uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+    if (rest >= 0x47800000) { /* from 65536 on, infinity and NaN */
+        uint32_t nan = rest > 0x7f800000 ? 0x0200 | (rest >> 13 & 0x03ff) : 0;
+        return (uint16_t)(sign | 0x7c00 | nan);
+    }
+    if (rest < 0x38800000) { /* subnormal: adding 0.5 puts its bits at the end, rounded */
+        return (uint16_t)(sign | (bits_of(float_of(rest) + 0.5f) - 0x3f000000));
+    }
+    rest += 0x0fff + (rest >> 13 & 1);
+    return (uint16_t)(sign | (rest - ((uint32_t)(127 - 15) << 23)) >> 13);
+}
+
+/* A double as a float that, where it is not exact, ends in a bit of 1: rounded again to fewer
+ * bits, it gives what the double itself would. */
+static inline float rounded_to_odd(double value)
+{
+    float nearest = (float)value;
+    uint32_t bits = bits_of(nearest);
+    double back = (double)nearest;
+    if (back == value || value != value || (bits & 1)) return nearest;
+    if ((bits & 0x7fffffff) == 0x7f800000) return nearest; /* infinity, for float16 too */
+    int32_t is_above = value > 0 ? back > value : back < value; /* in magnitude */
+    return float_of(is_above ? bits - 1 : bits + 1);
+}
+
+void pfd_float16_from_float64(const double *in, uint16_t *out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) out[i] = narrowed(rounded_to_odd(in[i]));
+}
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+__attribute__((target("avx2,f16c"))) static int64_t widen_avx2(const uint16_t *in, float *out,
+                                                               int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(in + i))));
+    return i;
+}
+
+__attribute__((target("avx2,f16c"))) static int64_t narrow_avx2(const float *in, uint16_t *out,
+                                                                int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((void *)(out + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+    return i;
+}
+
+static int32_t has_f16c(void)
+{
+    return pfd_simd_level() >= PFD_SIMD_AVX2 && __builtin_cpu_supports("f16c");
+}
+#endif
+
+void pfd_float16_to_float32(const uint16_t *in, float *out, int64_t n)
+{
+    int64_t i = 0;
+#if defined(__x86_64__)
+    if (has_f16c()) i = widen_avx2(in, out, n);
+#endif
+    for (; i < n; i++) out[i] = widened(in[i]);
+}
+
+void pfd_float16_from_float32(const float *in, uint16_t *out, int64_t n)
+{
+    int64_t i = 0;
+#if defined(__x86_64__)
+    if (has_f16c()) i = narrow_avx2(in, out, n);
+#endif
+    for (; i < n; i++) out[i] = narrowed(in[i]);
+}

@@ -1,0 +1,30 @@
+/* core/rows.h -- rows of a blob one at a time, dense and ragged ones alike. */
+#ifndef PFD_CORE_ROWS_H
+#define PFD_CORE_ROWS_H
+#include "pyflowdata/op.h"
+
+/* One row.  `shape` has all its dimensions. */
+typedef struct pfd_row {
+    const uint8_t *data;
+    int64_t num_elements;
+    int64_t shape[PFD_MAX_DIMS];
+} pfd_row;
+
+/* Row i of a range. */
+void pfd_row_at(const pfd_tensor *tensor, int64_t i, pfd_row *out);
+
+/* Elements of a row of a type without varying dimensions. */
+int64_t pfd_row_elements(const pfd_row_type *type);
+
+int32_t pfd_is_ragged(const pfd_row_type *type);
+
+/* Where row i of an output is written, which has this shape (of which dense rows need nothing):
+ * in the tensor, or in the scratch.  NULL: out of memory, and *err says so. */
+void *pfd_row_to_write(const pfd_compute_args *args, int32_t output, int64_t i,
+                       const int64_t *shape, pfd_error *err);
+
+/* Points ragged row i of an output at what is there already, which outlives the call.  0: out of
+ * memory, and *err says so. */
+int32_t pfd_row_points_at(const pfd_compute_args *args, int32_t output, int64_t i,
+                          const void *data, const int64_t *shape, pfd_error *err);
+#endif

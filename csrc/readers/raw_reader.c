@@ -1,0 +1,73 @@
+/* RawReader: flat binary files of rows of one size. */
+#include "core/stored_rows.h"
+#include "pyflowdata/op.h"
+
+typedef struct raw_reader_attrs {
+    pfd_list_int64 shape;
+    int32_t dtype, byte_order;
+    int64_t header_bytes, footer_bytes;
+} raw_reader_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const raw_reader_attrs *attrs = args->attrs;
+    return pfd_stored_row_type(attrs->dtype, attrs->shape, &args->outputs[0], err);
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    const raw_reader_attrs *attrs = args->attrs;
+    pfd_row_type row;
+    pfd_status status = pfd_stored_row_type(attrs->dtype, attrs->shape, &row, err);
+    if (status != PFD_OK) return status;
+    pfd_fixed_layout layout = {PFD_SIZE(pfd_fixed_layout), attrs->header_bytes,
+                               pfd_stored_row_bytes(&row), attrs->footer_bytes};
+    return args->host->open_fixed(args, &layout, out, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const raw_reader_attrs *attrs = args->attrs;
+    int32_t swap = pfd_order_is_foreign(attrs->byte_order);
+    return pfd_copy_stored_rows(args, 0, swap, args->outputs[0], err);
+}
+
+#define MOST_BYTES 9.007199254740992e15 /* 2^53 */
+#define ROW(field, type, default_value, max, choices, doc)                                         \
+    PFD_ATTR_ROW(raw_reader_attrs, field, type, default_value, 0, max, choices, doc)
+
+static const pfd_attr attr_table[] = {
+    ROW(shape, PFD_ATTR_SHAPE, NULL, 0, NULL,
+        "Shape of one row, \"3,32,32\" for example; empty for one number a record."),
+    ROW(dtype, PFD_ATTR_DTYPE, "uint8", 0, NULL, "The dtype of the numbers, as they are stored."),
+    ROW(byte_order, PFD_ATTR_CHOICE, "little", 0, "little|big",
+        "Which byte of a number is stored first: little, the lowest, as x86 and ARM machines write "
+        "them; big, the highest."),
+    ROW(header_bytes, PFD_ATTR_INT64, "0", MOST_BYTES, NULL,
+        "Bytes at the beginning of each file that belong to no record."),
+    ROW(footer_bytes, PFD_ATTR_INT64, "0", MOST_BYTES, NULL,
+        "Bytes at the end of each file that belong to no record."),
+};
+
+static const pfd_port outputs[] = {
+    {"out", "The rows, of the dtype and shape that the attrs say."},
+};
+
+const pfd_op pfd_op_raw_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "RawReader",
+    .aliases = "FixedLengthRecordReader",
+    .doc = "Reads flat binary files of rows of one dtype and shape, back to back. "
+           "What numpy.ndarray.tofile() writes is such a file. The rows must fill each file but "
+           "for its header and footer; where they do not, opening fails and names the place. "
+           "Access is by arithmetic: there is no index.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(raw_reader_attrs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+};
