@@ -50,6 +50,12 @@ def numbers(folder: Path) -> list[Path]:
     return [path]
 
 
+def zipped_numbers(folder: Path) -> list[Path]:
+    (path,) = numbers(folder)
+    path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    return [path]
+
+
 CSV_COLUMNS = ["key:int32", "value", "text:bytes", "flag:bool"]
 
 
@@ -81,6 +87,13 @@ FORMATS = {
             files=files, columns=CSV_COLUMNS, multiline=True, **attrs
         ),
         may_be_cut=400,
+    ),
+    "CSVReader gzip": Format(
+        zipped_numbers,
+        lambda files, **attrs: flow.CSVReader(
+            files=files, columns=["a:int32", "d"], compression="gzip", **attrs
+        ),
+        has_checksums=True,
     ),
     "CSVReader lines": Format(
         numbers,

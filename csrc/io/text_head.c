@@ -9,13 +9,24 @@
 
 enum { first_window = 4096 };
 
+pfd_status pfd_text_file(const pfd_file *file, pfd_stream_window *window, const pfd_file **out,
+                         pfd_error *err)
+{
+    *out = file;
+    if (pfd_file_compression(file) <= PFD_COMPRESSION_NONE) return PFD_OK;
+    *out = &window->file.file;
+    return pfd_stream_window_open(window, file, err);
+}
+
 pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t offset,
                          pfd_scratch *scratch, pfd_text_look_fn look, void *ctx, pfd_error *err)
 {
-    int64_t left = file->size - offset;
-    for (int64_t window = pfd_file_data(file) ? left : first_window;; window *= 4) {
-        int64_t size = window < left ? window : left;
+    for (int64_t window = pfd_file_data(file) ? file->size - offset : first_window;; window *= 4) {
+        int32_t ends;
         const uint8_t *text;
+        /* Where a compressed file ends is known, and becomes its size, once it has been seen. */
+        PFD_TRY(pfd_file_ends_at(file, offset + window, scratch, &ends, err));
+        int64_t left = file->size - offset, size = window < left ? window : left;
         PFD_TRY(host->read(file, offset, size, scratch, &text, err));
         pfd_status status = look(ctx, text, size, size == left, err);
         if (status != PFD_END || size == left) return status;

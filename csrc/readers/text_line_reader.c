@@ -1,4 +1,5 @@
 /* TextLineReader: lines of text files as bytes. */
+#include "io/file_stream.h"
 #include "io/text_head.h"
 #include "io/text_source.h"
 #include "pyflowdata/op.h"
@@ -17,9 +18,10 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Lines that may be blank: each is a frame ------------------------------------------------ */
+/* ---- Where blank lines are kept, and behind headers of compressed files: a line is a frame --- */
 typedef struct line {
     int64_t size, next; /* from the line's beginning */
+    int32_t is_blank;
 } line;
 
 static pfd_status look_for_end(void *ctx, const uint8_t *text, int64_t size, int32_t is_end,
@@ -32,6 +34,9 @@ static pfd_status look_for_end(void *ctx, const uint8_t *text, int64_t size, int
     self->size = newline ? newline - text : size;
     self->next = newline ? self->size + 1 : size;
     self->size -= self->size > 0 && text[self->size - 1] == '\r';
+    self->is_blank = 1;
+    for (int64_t i = 0; i < self->size && self->is_blank; i++)
+        self->is_blank = text[i] == ' ' || text[i] == '\t' || text[i] == '\r';
     return PFD_OK;
 }
 
@@ -53,6 +58,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     pfd_status status = pfd_text_look(args->host, args->file, args->offset, args->scratch,
                                       look_for_end, &found, err);
     if (status != PFD_OK) return status;
+    out->is_record = attrs->keep_blank_lines || !found.is_blank;
     out->data = args->offset;
     out->size = found.size;
     out->next = args->offset + found.next;
@@ -83,11 +89,12 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     const text_line_attrs *attrs = args->attrs;
     pfd_text_source_args text = {.open = args};
     pfd_source inner = {.struct_size = sizeof inner};
-    pfd_status status = attrs->keep_blank_lines
-                            ? args->host->open_frames(args, &framing, &inner, err)
-                            : args->host->open_lines(args, &inner, err);
+    int32_t is_stream = pfd_files_are_stream(args);
+    int32_t is_framed = attrs->keep_blank_lines || (is_stream && attrs->skip_header_lines > 0);
+    pfd_status status = is_framed ? args->host->open_frames(args, &framing, &inner, err)
+                                  : args->host->open_lines(args, &inner, err);
     if (status != PFD_OK) return status;
-    if (!attrs->keep_blank_lines) status = find_heads(args, &text.heads, err);
+    if (!is_framed && !is_stream) status = find_heads(args, &text.heads, err);
     if (status != PFD_OK) {
         inner.methods->close(inner.self);
         return status;

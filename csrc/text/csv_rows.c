@@ -315,6 +315,9 @@ pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *a
     for (int64_t i = 0; i < args->num_rows; i++) {
         const pfd_record *record = &args->records[i];
         r.layout = table->layouts[record->file];
+        if (!r.layout)
+            return args->host->fail_row(err, i, -1, PFD_IO,
+                                        "the file changed while open: it had no row at open");
         r.text = record->data;
         r.size = record->size;
         r.number = i;
