@@ -12,10 +12,9 @@ from .attr_values import Plain
 from .errors import InvalidArgumentError
 from .graph import Blob, Node
 from .plugins import load_library
-from .registry import Op, find_op
+from .registry import HOST_OUTPUTS, Op, find_op
 
 _BUILT_IN = "built in"
-_HOST_OUTPUTS = ("mask", "id")  # which every reader can have besides its own
 
 
 def _listed(files: Any) -> list[str]:
@@ -123,7 +122,7 @@ def parse_attr(op: Op, name: str, said: str) -> Any:
 
 def output_of(node: Node, name: str) -> Blob:
     """The output with this name; "" for the only one."""
-    own = [blob for blob in node.outputs if node.op.outputs[blob.index].name not in _HOST_OUTPUTS]
+    own = [blob for blob in node.outputs if node.op.outputs[blob.index].name not in HOST_OUTPUTS]
     if not name and len(own) == 1:
         return own[0]
     for blob in node.outputs:

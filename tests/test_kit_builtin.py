@@ -1,7 +1,7 @@
 """The built-in readers and decoders pass the kit that plugins are checked with."""
 
-import shutil
 import random
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from pyflowdata.registry import registered_ops
 DATA = str(Path(__file__).resolve().parent.parent / "data")
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 TOKENS = str(Path(__file__).resolve().parent / "fixtures" / "megatron" / "uint16.bin")
-FOLDERS: dict[str, str] = {}  # see made()
+MADE: dict[str, str] = {}  # see made()
 NPY_BYTES = 128 + 24
 
 
@@ -35,6 +35,8 @@ def part_of(path):
 
 def tf_records(name):
     return flow.TFRecordReader(part_of(FIXTURES / "tensorflow" / name), batch_size=4)
+
+
 def text_lines():
     """Ragged rows of an even number of bytes."""
     return flow.TextLineReader(made("lines"), batch_size=4)
@@ -42,21 +44,21 @@ def text_lines():
 
 def made(kind):
     """A folder of files, made once."""
-    if not FOLDERS:
+    if not MADE:
         for name in ("lines", "classes", "arrays"):
-            FOLDERS[name] = tempfile.mkdtemp(prefix=f"pyflowdata-{name}-")
+            MADE[name] = tempfile.mkdtemp(prefix=f"pyflowdata-{name}-")
         chance = random.Random(0)
         lines = ["".join(chance.choices("abc", k=2 * chance.randrange(1, 25))) for _ in range(37)]
-        Path(FOLDERS["lines"], "part-0").write_text("\n".join(lines))
+        Path(MADE["lines"], "part-0").write_text("\n".join(lines))
         numbers = [str(chance.randrange(-(10**6), 10**6)) for _ in range(37)]
-        Path(FOLDERS["classes"], "part-0").write_text("\n".join(numbers))
+        Path(MADE["classes"], "part-0").write_text("\n".join(numbers))
         for i in range(20):
             array = np.arange(6, dtype=np.int32).reshape(2, 3) + i
-            np.save(Path(FOLDERS["arrays"], f"part-{i:02}"), array)
-            Path(FOLDERS["arrays"], f"part-{i:02}.npy").rename(
-                Path(FOLDERS["arrays"], f"part-{i:02}")
+            np.save(Path(MADE["arrays"], f"part-{i:02}"), array)
+            Path(MADE["arrays"], f"part-{i:02}.npy").rename(
+                Path(MADE["arrays"], f"part-{i:02}")
             )
-    return FOLDERS[kind]
+    return MADE[kind]
 
 
 # Op -> the blobs of one use of it, over a sample.
@@ -65,7 +67,6 @@ SAMPLES = {
     "CSVReader": lambda: flow.CSVReader(DATA, columns=["xy=0..1", "x=0:bytes"], batch_size=4),
     "TextLineReader": lambda: flow.TextLineReader(DATA, batch_size=4),
     "MiniDecoder": lambda: flow.MiniDecoder(mini_rows()),
-    "Affine": lambda: flow.Affine(mini_rows(), scale=2.0, shift=-1.0, dtype="float32"),
     "TFRecordReader": lambda: tf_records("examples.tfrecord"),
     "ExampleDecoder": lambda: flow.ExampleDecoder(
         tf_records("examples.tfrecord"), features=["x:float32[4]", "ids:int64[?]", "name:bytes"]
@@ -73,15 +74,8 @@ SAMPLES = {
     "SequenceExampleDecoder": lambda: flow.SequenceExampleDecoder(
         tf_records("sequences.tfrecord"), features=["f=feature_lists/frames:float32[?,3]"]
     ),
-}
-# What cannot be noticed: text has no checksums, another digit is another number; files of frames
-# may end behind any of them.
-UNNOTICED = {
-    "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
-    "TFRecordReader": {"cut-unnoticed"},
     "MegatronReader": lambda: flow.MegatronReader(files=TOKENS, batch_size=4),
     "GPTReader": lambda: flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4),
-}
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),
@@ -96,6 +90,15 @@ UNNOTICED = {
     "PadBatch": lambda: flow.PadBatch(text_lines(), with_mask=True, with_length=True),
     "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
 }  # fmt: skip
+
+# What cannot be noticed: text has no checksums, another digit is another number; files of frames
+# may end behind any of them.
+UNNOTICED = {
+    "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
+    "CSVReader": {"damage-unnoticed", "cut-unnoticed"},
+    "TextLineReader": {"damage-unnoticed", "cut-unnoticed"},
+    "TFRecordReader": {"cut-unnoticed"},
+}
 
 
 def built_in():
