@@ -1,4 +1,4 @@
-/* Numbers of up to 32 bytes by vectors of 16: the point is taken out, the digits are joined, and one
+/* Numbers of up to 32 bytes by vectors of 16: the point is taken out, the digits are joined, and an
  * exact division follows.  All others take the way of pfd_parse_double(). */
 #include "text/csv_doubles.h"
 
