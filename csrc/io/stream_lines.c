@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { bytes_at_once = 256 * 1024 };
+enum { bytes_at_once = 256 * 1024, bytes_kept = 4 * 1024 * 1024 };
 
 struct pfd_stream_lines {
     pthread_mutex_t lock; /* for all below */
@@ -37,11 +37,18 @@ void pfd_stream_lines_free(pfd_stream_lines *lines)
     free(lines);
 }
 
-/* Goes back to the beginning where the place sought lies before the one at hand. */
+/* Goes back where the place sought lies before the one at hand: a little way in what was kept, as
+ * errors of neighbouring records come in any order, or to the beginning. */
 static int32_t begin(pfd_stream_lines *lines, int64_t file, int64_t offset)
 {
     pfd_error err;
     if (lines->file == file && lines->offset <= offset) return 1;
+    if (lines->file == file && lines->window.begin <= offset) {
+        lines->newlines -= lines->scan->count(pfd_stream_window_at(&lines->window, offset),
+                                              lines->offset - offset);
+        lines->offset = offset;
+        return 1;
+    }
     lines->file = -1;
     lines->offset = lines->newlines = 0;
     if (pfd_stream_window_open(&lines->window, lines->files[file], &err) != PFD_OK) return 0;
@@ -56,7 +63,8 @@ static int64_t count_to(pfd_stream_lines *lines, int64_t offset)
     while (lines->offset < offset) {
         int64_t left = offset - lines->offset;
         int64_t end = lines->offset + (left < bytes_at_once ? left : bytes_at_once);
-        if (pfd_stream_window_pass(window, lines->offset, NULL, &err) != PFD_OK ||
+        int64_t kept = lines->offset - bytes_kept;
+        if ((kept > 0 && pfd_stream_window_pass(window, kept, NULL, &err) != PFD_OK) ||
             pfd_stream_window_fill(window, end, NULL, &err) != PFD_OK || window->end < end) {
             lines->file = -1;
             return -1;

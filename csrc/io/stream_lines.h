@@ -1,7 +1,7 @@
 /* io/stream_lines.h -- on which line a byte of a compressed file is; for errors.
  *
  * The file is decompressed up to there; a byte behind the one asked for before costs the way from
- * that one on.
+ * that one on, one a few megabytes before it nothing.
  *
  * OWNERSHIP  Files are borrowed until free.
  * THREADS    of() may be called from any thread; it holds a lock meanwhile.
