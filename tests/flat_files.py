@@ -19,4 +19,5 @@ def idx(array: np.ndarray) -> bytes:
 def cifar(images: np.ndarray, *labels: np.ndarray) -> bytes:
     """A CIFAR file: images of shape (n, 3, 32, 32) behind their labels, all uint8."""
     columns = [column[:, None] for column in labels]
-    return np.concatenate([*columns, images.reshape(len(images), -1)], 1).tobytes()
+    rows = np.concatenate([*columns, images.reshape(len(images), -1)], 1)
+    return rows.astype(np.uint8).tobytes()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import tf_records
 import token_files
 from damage import Format
+from flat_files import cifar, idx
 
 import pyflowdata as flow
 
@@ -28,6 +31,20 @@ def tfrecord(folder: Path) -> list[Path]:
 def gzipped(folder: Path) -> list[Path]:
     (path,) = mini(folder)
     path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    return [path]
+
+
+def shard(folder: Path) -> list[Path]:
+    """Of WebDataset, with long names, and without the zeros that fill up its last block."""
+    path = folder / "shard.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as tar:
+        for i in range(4):
+            for ending, content in (("txt", b"text" * i), ("cls", b"%d" % i)):
+                info = tarfile.TarInfo(f"{i}/{'long' * 30 * (i == 1)}name.{ending}")
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        end = tar.offset
+    path.write_bytes(path.read_bytes()[: end + 2 * tarfile.BLOCKSIZE])
     return [path]
 
 
@@ -54,6 +71,62 @@ def zipped_numbers(folder: Path) -> list[Path]:
     (path,) = numbers(folder)
     path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
     return [path]
+
+
+FIXTURES = Path(__file__).resolve().parent / "fixtures"
+NUMBERS = np.random.default_rng(2).integers(0, 100, (20, 3, 4))
+
+
+def copy_of(path: str, folder: Path) -> list[Path]:
+    (folder / "part-0").write_bytes((FIXTURES / path).read_bytes())
+    return [folder / "part-0"]
+
+
+def raw(folder: Path) -> list[Path]:
+    (folder / "rows.bin").write_bytes(b"head" + NUMBERS.astype(">i2").tobytes())
+    return [folder / "rows.bin"]
+
+
+def mnist(folder: Path) -> list[Path]:
+    (folder / "images").write_bytes(idx(NUMBERS.astype(np.uint8)))
+    (folder / "labels").write_bytes(idx(np.arange(20, dtype=np.int32)))
+    return [folder / "images", folder / "labels"]
+
+
+def mnist_gzip(folder: Path) -> list[Path]:
+    paths = mnist(folder)
+    for path in paths:
+        path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    return paths
+
+
+def read_mnist(files, **attrs):
+    return flow.IDXReader(files=files[0], labels=files[1], shape=(3, 4), label_dtype="int32",
+                          **attrs)
+
+
+def cifar_100(folder: Path) -> list[Path]:
+    images = np.random.default_rng(3).integers(0, 256, (3, 3, 32, 32), np.uint8)
+    (folder / "train.bin").write_bytes(cifar(images, np.arange(3), np.arange(3) * 30))
+    return [folder / "train.bin"]
+
+
+def read_ofrecord(files, **attrs):
+    record, ids = flow.OFRecordReader(files=files, **attrs)
+    return (
+        flow.OFRecordRawDecoder(record, blob_name="float", shape=(3,), dtype="float32"),
+        flow.OFRecordRawDecoder(record, blob_name="int64", shape=(4,), dtype="int64"),
+        flow.OFRecordBytesDecoder(record, blob_name="image"),
+        ids,
+    )
+
+
+ONEREC = ["dense:float32[2,3]", "ids:int64[?]", "matrix:int16[?,?]", "text:bytes", "odd:int32=-1"]
+
+
+def read_onerec(files, **attrs):
+    record, ids = flow.OneRecReader(files=files, **attrs)
+    return *flow.OneRecDecoder(record, features=ONEREC), ids
 
 
 CSV_COLUMNS = ["key:int32", "value", "text:bytes", "flag:bool"]
@@ -111,6 +184,45 @@ FORMATS = {
     "MiniReader gzip": Format(
         gzipped,
         lambda files, **attrs: flow.MiniReader(files=files, compression="gzip", **attrs),
+        has_checksums=True,
+    ),
+    "TarReader": Format(
+        shard,
+        lambda files, **attrs: flow.TarReader(
+            files=files, fields=["key=__key__", "txt", "cls"], **attrs
+        ),
+    ),
+    "RawReader": Format(
+        raw,
+        lambda files, **attrs: flow.RawReader(
+            files=files, shape=(3, 4), dtype="int16", byte_order="big", header_bytes=4, **attrs
+        ),
+    ),
+    "NpyReader": Format(
+        lambda folder: copy_of("numpy/float32-version-2.npy", folder),
+        lambda files, **attrs: flow.NpyReader(
+            files=files, dtype="float32", shape=(2, 3), **attrs
+        ),
+    ),
+    "IDXReader": Format(mnist, read_mnist),
+    "IDXReader labels": Format(
+        lambda folder: mnist(folder)[::-1],
+        lambda files, **attrs: read_mnist(files[::-1], **attrs),
+    ),
+    "IDXReader gzip": Format(
+        mnist_gzip,
+        lambda files, **attrs: read_mnist(files, compression="gzip", **attrs),
+        has_checksums=True,
+    ),
+    "CIFARReader": Format(
+        cifar_100, lambda files, **attrs: flow.CIFARReader(files=files, version=100, **attrs)
+    ),
+    "OFRecordReader": Format(
+        lambda folder: copy_of("protobuf/packed.ofrecord", folder), read_ofrecord
+    ),
+    "OneRecReader": Format(
+        lambda folder: copy_of("flatbuffers/features.onerec", folder),
+        read_onerec,
         has_checksums=True,
     ),
     "MegatronReader bin": Format(tokens, megatron),

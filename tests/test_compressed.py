@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import zstandard
+from damage import read_rows
+from format_samples import FORMATS
 
 import pyflowdata as flow
 
@@ -382,3 +384,61 @@ def test_records_of_one_size_are_refused(tmp_path: Path) -> None:
     files = write(tmp_path, gzip.compress(bytes(64)))
     with pytest.raises(flow.UnsupportedError, match="compressed by gzip"):
         flow.DataLoader(flow.FixedReader(files=files)).close()
+
+
+# ---- Every reader of text and of frames ----------------------------------------------------------
+
+
+STREAMED = {"MiniReader", "CSVReader", "TextLineReader", "TFRecordReader", "OFRecordReader",
+            "OneRecReader", "TarReader"}  # fmt: skip
+
+
+@pytest.mark.parametrize("packer", PACKED)
+@pytest.mark.parametrize(
+    "name", [name for name in FORMATS if name.split()[0] in STREAMED and "gzip" not in name]
+)
+def test_readers_read_the_same(tmp_path: Path, name: str, packer: str) -> None:
+    form = FORMATS[name]
+    paths = form.make(tmp_path)
+    plain, _ = read_rows(form, paths)
+    for path in paths:
+        path.write_bytes(PACKED[packer](path.read_bytes()))
+    assert read_rows(form, paths) == (plain, 0)
+
+
+def bytes_of(blob: flow.Blob | tuple[flow.Blob, ...]) -> list[bytes]:
+    assert isinstance(blob, flow.Blob)
+    with flow.DataLoader(blob) as loader:
+        return [row.tobytes() for batch in loader for row in batch]
+
+
+@pytest.mark.parametrize("attrs", [
+    {}, {"skip_header_lines": 2}, {"keep_blank_lines": True},
+    {"skip_header_lines": 3, "keep_blank_lines": True},
+], ids=str)  # fmt: skip
+def test_heads_of_text(tmp_path: Path, attrs: dict[str, int]) -> None:
+    text = b"\xef\xbb\xbfname\n \t\nunit\n" + b"".join(b"%d\n \r\n" % i for i in range(9000))
+    plain, packed = write(tmp_path, text, gzip.compress(text))
+    expected = bytes_of(flow.TextLineReader(files=plain, batch_size=50, **attrs))
+    assert bytes_of(flow.TextLineReader(files=packed, batch_size=50, **attrs)) == expected
+    assert len(expected) >= 9000
+
+
+def test_heads_of_tables(tmp_path: Path) -> None:
+    files = write(tmp_path, gzip.compress(b"\n# by hand\na,b\n" + lines(0, 50)),
+                  b"\n# by hand\na,b\n" + lines(50, 60),
+                  zstd(b"\n# by hand\nb,a\n" + b"".join(b"%d,%d\n" % (10 * i, i)
+                                                      for i in range(60, 90))))  # fmt: skip
+    blob = flow.CSVReader(files=files, columns=["x=a|b:float64"], skip_header_lines=2, batch_size=7)
+    with flow.DataLoader(blob) as loader:
+        np.testing.assert_array_equal(np.concatenate([*loader]), rows(90))
+    unclosed = gzip.compress(b'a,"b\n' + lines(0, 100_000))
+    with pytest.raises(flow.CorruptDataError, match="not closed before the file ends"):
+        bytes_of(flow.CSVReader(files=write(tmp_path, unclosed), columns=["a:bytes"],
+                                multiline=True))  # fmt: skip
+
+
+def test_flat_tokens_are_refused(tmp_path: Path) -> None:
+    files = write(tmp_path, gzip.compress(bytes(range(200))))
+    with pytest.raises(flow.UnsupportedError, match="compressed by gzip"):
+        bytes_of(flow.GPTReader(files=files, seq_length=4, format="flat", file_dtype="uint8"))

@@ -223,7 +223,7 @@ def test_another_number_of_values(one, values, kind):
     [
         ("a:float32", ints(1), "'a' holds an int64_list, and the field 'a:float32' reads a float"),
         ("a:int64", floats(1), "'a' holds a float_list, and the field 'a:int64' reads an int64"),
-        ("a:int64[?]", strings(b"x"), "holds a bytes_list.*'decode_raw' reads the bytes as numbers"),
+        ("a:int64[?]", strings(b"x"), "holds a bytes_list.*'decode_raw' reads the bytes"),
         ("a:bytes", ints(1), "holds an int64_list, and the field 'a:bytes' reads a bytes_list"),
         ("a:bytes", strings(b"x", b"y"), "'a' has 2 byte strings; the field 'a:bytes' takes one"),
         ("a:bytes", strings(), "'a' has 0 byte strings"),
@@ -342,6 +342,6 @@ def test_flipped_bits_and_bytes(tmp_path):
 
 
 def test_an_entry_is_no_map(one):
-    with pytest.raises(flow.CorruptDataError, match="is no tf.train.Example: what begins at byte 3"):
+    with pytest.raises(flow.CorruptDataError, match="no tf.train.Example: what begins at byte 3"):
         one("a:int64", field(1, b"\x0a\x50abc"))
     assert entry("a", b"") == b"\x0a\x05\x0a\x01a\x12\x00"

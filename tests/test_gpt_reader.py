@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,29 @@ def test_what_is_wrong_with_flat_files(tmp_path: Path) -> None:
         read(path, 4, file_dtype="uint8", order="megatron")
     with pytest.raises(flow.InvalidArgumentError, match="101 tokens together.* = 102"):
         read(path, 101, file_dtype="uint8")
+
+
+def test_compressed_files(tmp_path: Path) -> None:
+    """Tokens that look compressed, and what is compressed."""
+    docs = [[np.array([0x8B1F, 8, *range(300)], np.uint16)]]
+    path = token_files.write(tmp_path / "a", docs)
+    content, index = path.read_bytes(), path.with_suffix(".idx").read_bytes()
+    expected = windows(tokens_of(docs), 16)
+    assert np.array_equal(read(path, 16), expected)
+    flat = {"file_dtype": "uint16", "format": "flat"}
+    assert np.array_equal(read(path, 16, compression="none", **flat), expected)
+    path.write_bytes(gzip.compress(content))
+    with pytest.raises(flow.UnsupportedError, match="compressed by gzip.*compression='none'"):
+        read(path, 16, **flat)
+    with pytest.raises(flow.CorruptDataError):
+        read(path, 16)
+    path.write_bytes(content)
+    path.with_suffix(".idx").write_bytes(gzip.compress(index))
+    with pytest.raises(flow.UnsupportedError, match="compressed by gzip.*decompress it first"):
+        read(path, 16)
+    path.with_suffix(".idx").write_bytes(index)
+    with pytest.raises(flow.UnsupportedError, match="compressed by zstd"):
+        read(path, 16, compression="zstd")
 
 
 def test_files_of_two_dtypes(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The built-in readers and decoders pass the kit that plugins are checked with."""
 
+import gzip
 import random
 import shutil
 import tempfile
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flat_files import cifar, idx
 
 import pyflowdata as flow
 from pyflowdata import testing
@@ -31,6 +33,26 @@ def part_of(path):
     FOLDERS.append(tempfile.TemporaryDirectory())
     shutil.copy(path, Path(FOLDERS[-1].name, "part-0"))
     return FOLDERS[-1].name
+
+
+def folder_of(**contents):
+    """A folder with files of these names, "_" for "-"."""
+    FOLDERS.append(tempfile.TemporaryDirectory())
+    for name, content in contents.items():
+        Path(FOLDERS[-1].name, name.replace("_", "-")).write_bytes(content)
+    return FOLDERS[-1].name
+
+
+NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
+IMAGES = np.arange(20 * 3 * 32 * 32).reshape(20, 3, 32, 32).astype(np.uint8)
+
+
+def of_records():
+    return flow.OFRecordReader(part_of(FIXTURES / "protobuf" / "packed.ofrecord"), batch_size=4)
+
+
+def one_records():
+    return flow.OneRecReader(part_of(FIXTURES / "flatbuffers" / "features.onerec"), batch_size=4)
 
 
 def tf_records(name):
@@ -67,12 +89,41 @@ SAMPLES = {
     "CSVReader": lambda: flow.CSVReader(DATA, columns=["xy=0..1", "x=0:bytes"], batch_size=4),
     "TextLineReader": lambda: flow.TextLineReader(DATA, batch_size=4),
     "MiniDecoder": lambda: flow.MiniDecoder(mini_rows()),
+    "RawReader": lambda: flow.RawReader(
+        folder_of(part_0=NUMBERS.tobytes()), shape=(3, 4), dtype="int32", byte_order="big",
+        batch_size=4,
+    ),
+    "NpyReader": lambda: flow.NpyReader(
+        part_of(FIXTURES / "numpy" / "float32-version-1.npy"), dtype="float32", shape=(2, 3),
+        batch_size=4,
+    ),
+    "IDXReader": lambda: flow.IDXReader(
+        folder_of(part_0=idx(NUMBERS.astype(np.int16))), dtype="int16", shape=(3, 4), batch_size=4
+    ),
+    "CIFARReader": lambda: flow.CIFARReader(
+        folder_of(part_0=cifar(IMAGES, np.arange(20) % 10)), layout="HWC", batch_size=4
+    )[0],
+    "OFRecordReader": of_records,
+    "OFRecordRawDecoder": lambda: flow.OFRecordRawDecoder(
+        of_records(), blob_name="int32", shape=(4,), dtype="float64"
+    ),
+    "OFRecordBytesDecoder": lambda: flow.OFRecordBytesDecoder(of_records(), blob_name="image"),
+    "OneRecReader": one_records,
+    "OneRecDecoder": lambda: flow.OneRecDecoder(
+        one_records(),
+        features=["dense:float32[2,3]", "ids:int64[?]", "matrix:int16[?,?]", "image:bytes",
+                  "odd:int32=-1"],
+    ),
     "TFRecordReader": lambda: tf_records("examples.tfrecord"),
     "ExampleDecoder": lambda: flow.ExampleDecoder(
         tf_records("examples.tfrecord"), features=["x:float32[4]", "ids:int64[?]", "name:bytes"]
     ),
     "SequenceExampleDecoder": lambda: flow.SequenceExampleDecoder(
         tf_records("sequences.tfrecord"), features=["f=feature_lists/frames:float32[?,3]"]
+    ),
+    "TarReader": lambda: flow.TarReader(
+        part_of(FIXTURES / "webdataset" / "written.tar"), batch_size=2,
+        fields=["cls", "image=img.jpg|png", "key=__key__"],
     ),
     "MegatronReader": lambda: flow.MegatronReader(files=TOKENS, batch_size=4),
     "GPTReader": lambda: flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4),
@@ -98,6 +149,13 @@ UNNOTICED = {
     "CSVReader": {"damage-unnoticed", "cut-unnoticed"},
     "TextLineReader": {"damage-unnoticed", "cut-unnoticed"},
     "TFRecordReader": {"cut-unnoticed"},
+    "TarReader": {"damage-unnoticed", "cut-unnoticed"},
+    "OneRecReader": {"cut-unnoticed"},
+    "RawReader": {"damage-unnoticed", "cut-unnoticed"},
+    "NpyReader": {"damage-unnoticed"},
+    "IDXReader": {"damage-unnoticed"},
+    "CIFARReader": {"damage-unnoticed", "cut-unnoticed"},
+    "OFRecordReader": {"damage-unnoticed", "cut-unnoticed"},
 }
 
 
@@ -134,3 +192,16 @@ def test_megatrons_order_passes_but_for_shuffling_it():
     with pytest.raises(testing.CheckFailed, match="random order already") as caught:
         testing.check_reader(blob)
     assert [fault.id for fault in caught.value.report.faults] == ["loader-fails"]
+
+
+@pytest.mark.parametrize("name", ["MiniReader", "TarReader"])
+def test_compressed_files_pass(name, tmp_path):
+    """Lines and frames as streams; checksums tell of every change, but not that nothing is left."""
+    shard = (FIXTURES / "webdataset" / "written.tar").read_bytes()
+    content = shard if name == "TarReader" else b"".join(b"%d,%d\n" % (i, i) for i in range(60))
+    (tmp_path / "part-0").write_bytes(gzip.compress(content, mtime=0))
+    attrs = {"fields": ["cls", "npy"]} if name == "TarReader" else {}
+    report = testing.check_reader(getattr(flow, name)(str(tmp_path), batch_size=4, **attrs))
+    assert [finding.id for finding in report.findings] == ["cut-unnoticed"]
+    text = " ".join(report.findings[0].text.split())
+    assert text.startswith("1 of ") and "cut to 0 of" in text

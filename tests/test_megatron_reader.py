@@ -29,7 +29,7 @@ def assert_rows(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
 
 # ---- Files of Megatron-LM ------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["uint16", "int32", "modes"])
-@pytest.mark.parametrize("suffix", [".bin", ".idx", ".*"])
+@pytest.mark.parametrize("suffix", [".bin", ".idx", ".*", ""])
 def test_documents(name: str, suffix: str) -> None:
     expected = [join(document) for document in token_files.fixture(name)]
     assert_rows(read(f"{FIXTURES}/{name}{suffix}"), expected)
@@ -235,6 +235,23 @@ def test_a_bin_of_another_length(tmp_path: Path) -> None:
         read(path)
 
 
+def test_what_both_names_begin_with(tmp_path: Path) -> None:
+    docs = documents(1, 4), documents(2, 3)
+    stems = [tmp_path / "a.x", tmp_path / "b"]
+    for stem, each in zip(stems, docs, strict=True):
+        path = token_files.write(tmp_path / "c", each)
+        path.rename(f"{stem}.bin")
+        path.with_suffix(".idx").rename(f"{stem}.idx")
+    expected = [join(document) for each in docs for document in each]
+    assert_rows(read(stems), expected)
+    assert_rows(read([stems[0], f"{stems[1]}.bin"]), expected)
+    with pytest.raises(flow.FileError, match="a: attr 'files': the file is not there"):
+        read([tmp_path / "a", stems[1]])
+    (tmp_path / "b.bin").unlink()
+    with pytest.raises(flow.InvalidArgumentError, match="the .bin of this .idx is not"):
+        read(stems)
+
+
 def test_halves_that_are_missing(tmp_path: Path) -> None:
     path = token_files.write(tmp_path / "a", four_sequences())
     with pytest.raises(flow.InvalidArgumentError, match="named twice"):
@@ -267,7 +284,7 @@ def test_damaged_indexes(tmp_path: Path, write: Callable[..., Path], gaps: bool)
 
 
 def test_changed_lengths_and_pointers_are_noticed(tmp_path: Path) -> None:
-    """An .idx has no checksum; yet a changed bit of an entry never changes which tokens there are."""
+    """An .idx has no checksum; yet no changed bit of an entry changes the tokens."""
     path = token_files.write(tmp_path / "a", documents(6, 5, most=9))
     index = path.with_suffix(".idx")
     content = index.read_bytes()

@@ -97,7 +97,7 @@ def test_lists_and_context_in_pieces(one):
     parts = [
         sequence_example({"a": ints(1)}, {"f": STEPS}),
         sequence_example({"a": ints(2)}, {"f": STEPS[:1]}),
-        field(2, field(1, field(1, b"g") + field(2, field(1, ints(1))) + field(2, field(1, ints(2))))),
+        field(2, field(1, field(1, b"g") + b"".join(field(2, field(1, ints(i))) for i in (1, 2)))),
     ]
     fields = ["a:int64", "f=feature_lists/f:float64[?,2]", "g=feature_lists/g:int8[?]"]
     found = one(fields, b"".join(parts))

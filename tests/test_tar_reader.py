@@ -120,8 +120,9 @@ def test_large_sizes_and_what_pax_says(tmp_path: Path) -> None:
 
 
 def test_fields(tmp_path: Path) -> None:
-    path = pack(tmp_path / "a.tar", {"a.jpg": b"J", "a.PNG": b"P", "b.png": b"Q", "b.txt": b"",
-                                     "._b.jpg": b"apple", "c.jpeg": b"K", "c.txt": b"T"})  # fmt: skip
+    members = {"a.jpg": b"J", "a.PNG": b"P", "b.png": b"Q", "b.txt": b"", "._b.jpg": b"apple",
+               "c.jpeg": b"K", "c.txt": b"T"}  # fmt: skip
+    path = pack(tmp_path / "a.tar", members)
     fields = ["image=jpeg|png|JPG:bytes", "txt:bytes=", "other=zip:bytes=none"]
     assert read(path, fields) == [(b"P", b"", b"none"), (b"Q", b"", b"none"), (b"K", b"T", b"none")]
     blobs = flow.TarReader(files=path, fields=fields)

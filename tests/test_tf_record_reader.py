@@ -7,6 +7,7 @@ import io
 import random
 import struct
 import tarfile
+import zlib
 
 import numpy as np
 import pytest
@@ -92,7 +93,8 @@ def test_a_file_cut_anywhere_is_an_error(tmp_path, path):
         before = max(i for i, end in enumerate(ends) if end < size)
         assert caught.value.file == str(cut)
         assert caught.value.byte == ends[before]
-        assert f"({before} records of the file are before it)" in str(caught.value)
+        before_it = f"({before} records of the file are before it)"
+        assert (before_it in str(caught.value)) == (before > 0)
         missing = ends[before] + 12 - size if size < ends[before] + 12 else ends[before + 1] - size
         assert f"{missing} " in caught.value.message
 
@@ -204,10 +206,62 @@ def test_bytes_of_no_known_format(tmp_path):
     assert caught.value.byte == 19
 
 
-def test_gzip_is_read_or_named(tmp_path, path):
-    file = tmp_path / "a.gz"
-    file.write_bytes(gzip.compress(path.read_bytes()))
-    try:
-        assert read(file)[0] == RECORDS
-    except flow.CorruptDataError as error:
-        assert "it looks like gzip" in str(error)
+# ---- Compressed files ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["gz", "zlib"])
+def test_compressed_files_of_tensorflow(kind):
+    file = FIXTURES / f"examples.tfrecord.{kind}"
+    expected = unframed((FIXTURES / "examples.tfrecord").read_bytes())
+    assert read(file)[0] == expected
+    shuffled = read(file, shuffle="buffer", shuffle_buffer_size=8, seed=1)[0]
+    assert sorted(shuffled) == sorted(expected) and shuffled != expected
+    seems = {"gz": "gzip"}.get(kind, kind)
+    with pytest.raises(flow.CorruptDataError, match=f"it looks like {seems}"):
+        read(file, compression="none")
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zlib.compress])
+def test_damage_behind_compression(tmp_path, compress):
+    file, ends = tmp_path / "compressed", frame_ends(RECORDS)
+    good = b"".join(map(framed, RECORDS))
+    for size in range(1, len(good), 7):
+        file.write_bytes(compress(good[:size]))
+        if size in ends:
+            continue
+        with pytest.raises(flow.CorruptDataError, match="missing") as caught:
+            read(file, on_error="skip")
+        begin = max(end for end in ends if end < size)
+        assert caught.value.byte in (begin, begin + 12)
+    damaged = bytearray(good)
+    damaged[ends[2] + 20] ^= 8
+    file.write_bytes(compress(bytes(damaged)))
+    kept, skipped = read(file, on_error="skip")
+    assert kept == RECORDS[:2] + RECORDS[3:]
+    assert [(e.ordinal, e.byte) for e in skipped] == [(2, ends[2] + 12)]
+    damaged[ends[2] + 2] ^= 8
+    file.write_bytes(compress(bytes(damaged)))
+    with pytest.raises(flow.CorruptDataError, match="length of the record.*is damaged") as caught:
+        read(file, on_error="skip")
+    assert caught.value.byte == ends[2]
+    file.write_bytes(compress(b"some text\n" * 5))
+    with pytest.raises(flow.CorruptDataError, match="it looks like text"):
+        read(file)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zlib.compress])
+def test_compressed_bytes_that_are_cut_or_flipped(tmp_path, compress):
+    """Nothing else than the records, or an error."""
+    data, file = compress(b"".join(map(framed, RECORDS))), tmp_path / "compressed"
+    for size in range(1, len(data), 3):
+        file.write_bytes(data[:size])
+        with pytest.raises(flow.CorruptDataError):
+            read(file)
+    for bit in random.Random(9).sample(range(8 * len(data)), 150):
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << bit % 8
+        file.write_bytes(damaged)
+        try:
+            assert read(file)[0] == RECORDS  # the bit stood for nothing
+        except flow.CorruptDataError:
+            pass

@@ -30,6 +30,20 @@ for mode, text in TEXT.items() if programs.exists("limits") else ():
         )
 
 
+def examples(source: Source, threads: int) -> list[str]:
+    return [programs.path("examples"), str(threads), str(source.batch_size), *source.files]
+
+
+for threads in sorted({1, programs.cores()}) if programs.exists("examples") else ():
+    contender(
+        "W2a",
+        "W2b",
+        name=f"examples-{threads}",
+        program=True,
+        text="both checksums, protocol buffers of known order, copies; file order",
+    )(functools.partial(examples, threads=threads))
+
+
 def windows(source: Source, threads: int) -> list[str]:
     options = [str(threads), str(source.batch_size), str(tokens.SEQ_LENGTH)]
     return [programs.path("windows"), *options, *source.files]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyflowdata as flow
 
-from bench import programs, tokens, wide_text
+from bench import examples, programs, tokens, wide_text
 from bench.contender import Source, contender
 from bench.data import Text
 
@@ -96,6 +96,33 @@ contender("W1c", name="default", text="CSVReader, defaults.")(WideText)
 contender("W1c", name="1-thread", text="CSVReader, num_threads=1.")(
     functools.partial(WideText, num_threads=1)
 )
+
+
+class Examples:
+    """Batches of values and labels; shuffled over all records, in another order each epoch."""
+
+    def __init__(self, source: Source, *, shuffle: bool = False, **options: Any) -> None:
+        records = flow.TFRecordReader(
+            files=source.files,
+            batch_size=source.batch_size,
+            random_shuffle=shuffle,
+            shuffle_after_epoch=True,
+            seed=7,
+        )
+        x, y = flow.ExampleDecoder(records, features=["x:float32[64]", "y:int64"])
+        self._loader = flow.DataLoader(x, y, **options)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (examples.columns(x, y) for x, y in self._loader)
+
+
+for workload, shuffle in (("W2a", False), ("W2b", True)):
+    contender(workload, name="examples", text="TFRecordReader, ExampleDecoder, defaults.")(
+        functools.partial(Examples, shuffle=shuffle)
+    )
+    contender(workload, name="examples-1-thread", text="num_threads=1.")(
+        functools.partial(Examples, shuffle=shuffle, num_threads=1)
+    )
 
 
 class Windows:

@@ -51,7 +51,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         pfd_wire_cursor message = {row->data, (const uint8_t *)row->data + row->num_elements};
         status = find_features(&call, map, message);
         for (int64_t k = 0; k < args->num_outputs && status == PFD_OK; k++)
-            status = pfd_feature_row_write(&call, &specs[k], map->found[k], attrs.on_mismatch,
+            status = pfd_feature_row_write(&call, &specs[k], &map->found[k], attrs.on_mismatch,
                                            args->outputs[k]);
     }
     return status;

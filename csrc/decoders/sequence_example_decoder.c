@@ -56,7 +56,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         status = find_features(&call, context, lists, message);
         for (int64_t k = 0; k < args->num_outputs && status == PFD_OK; k++) {
             const pfd_feature_map *map = specs[k].is_steps ? lists : context;
-            status = pfd_feature_row_write(&call, &specs[k], map->found[k], attrs.on_mismatch,
+            status = pfd_feature_row_write(&call, &specs[k], &map->found[k], attrs.on_mismatch,
                                            args->outputs[k]);
         }
     }

@@ -7,6 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- What zlib looks like -------------------------------------------------------------------- */
+
+/* Whether such bytes could be a text: no control characters, and UTF-8 as far as it is looked at.
+ */
+static int32_t is_text(const uint8_t *data, int64_t size)
+{
+    int32_t following = 0;
+    for (int64_t i = 0; i < size; i++) {
+        int32_t is_following = (data[i] & 0xc0) == 0x80;
+        if (is_following != (following > 0)) return 0;
+        if (is_following) following--;
+        else if (data[i] >= 0xf8) return 0;
+        else if (data[i] >= 0xc0) following = data[i] >= 0xf0 ? 3 : data[i] >= 0xe0 ? 2 : 1;
+        else if (data[i] == 127) return 0;
+        else if (data[i] < 32 && !memchr("\t\n\v\f\r\033", data[i], 6)) return 0;
+    }
+    return 1;
+}
+
+/* Deflate, a window that exists, no preset dictionary, and the check of these two bytes. */
+static int32_t has_zlib_header(const uint8_t *data, int64_t size)
+{
+    return size >= 2 && (data[0] & 15) == 8 && data[0] >> 4 <= 7 && !(data[1] & 32) &&
+           (data[0] * 256 + data[1]) % 31 == 0;
+}
+
 /* ---- zlib ------------------------------------------------------------------------------------ */
 #ifdef PFD_HAVE_ZLIB
 #define ZLIB_CONST
@@ -68,29 +94,11 @@ static int32_t restart_gzip(void *state)
     return inflateReset(state) == Z_OK;
 }
 
-/* Whether such bytes could be a text: no control characters, and UTF-8 as far as it is looked at.
- */
-static int32_t is_text(const uint8_t *data, int64_t size)
-{
-    int32_t following = 0;
-    for (int64_t i = 0; i < size; i++) {
-        int32_t is_following = (data[i] & 0xc0) == 0x80;
-        if (is_following != (following > 0)) return 0;
-        if (is_following) following--;
-        else if (data[i] >= 0xf8) return 0;
-        else if (data[i] >= 0xc0) following = data[i] >= 0xf0 ? 3 : data[i] >= 0xe0 ? 2 : 1;
-        else if (data[i] == 127 || (data[i] < 32 && !memchr("\t\n\v\f\r\033", data[i], 6))) return 0;
-    }
-    return 1;
-}
-
 /* The first bytes are not enough: they are "x^" in the worst case.  What follows has to inflate. */
 int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
 {
     uint8_t room[4096];
-    if (size < 2 || (data[0] & 15) != 8 || data[0] >> 4 > 7 || (data[1] & 32) ||
-        (data[0] * 256 + data[1]) % 31 != 0)
-        return 0;
+    if (!has_zlib_header(data, size)) return 0;
     void *state = open_zlib();
     if (!state) return 0;
     pfd_codec_io io = {.in = data, .in_size = size};
@@ -116,11 +124,12 @@ int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_
 #define step_inflate NULL
 #define restart_gzip NULL
 
-/* Nothing can be tried, and most such files are others: the attr can say that it is one. */
+/* Nothing can be tried: a first block of neither of the two usual kinds tells other data. */
 int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
 {
-    (void)data, (void)size, (void)is_whole;
-    return 0;
+    (void)is_whole;
+    if (!has_zlib_header(data, size) || size < 3 || is_text(data, size)) return 0;
+    return (data[2] & 6) == 2 || (data[2] & 6) == 4;
 }
 #endif
 

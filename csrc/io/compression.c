@@ -77,6 +77,17 @@ pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, in
     return PFD_OK;
 }
 
+pfd_status pfd_compression_refuse(const pfd_file *file, pfd_error *err)
+{
+    int32_t compression = pfd_file_compression(file);
+    if (compression <= PFD_COMPRESSION_NONE) return PFD_OK;
+    return pfd_fail_at(err, file, -1, PFD_UNSUPPORTED,
+                       "the file is compressed by %s; its records are read in any order, which "
+                       "compressed files do not allow: decompress it first, or use "
+                       "compression='none' if these are its records",
+                       pfd_compression_name(compression));
+}
+
 /* ---- Its bytes ------------------------------------------------------------------------------- */
 pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_inflater **out,
                              pfd_error *err)

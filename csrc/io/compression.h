@@ -29,6 +29,9 @@ const char *pfd_compression_name(int32_t compression);
 pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, int32_t *found,
                                   pfd_error *err);
 
+/* For those who need the bytes of a file in any order: PFD_UNSUPPORTED where it is compressed. */
+pfd_status pfd_compression_refuse(const pfd_file *file, pfd_error *err);
+
 /* The decompressed bytes of a file from its beginning on.  NONE gives the file's own. */
 typedef struct pfd_inflater pfd_inflater;
 
@@ -38,7 +41,7 @@ pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_infl
 void pfd_inflater_close(pfd_inflater *inflater); /* accepts NULL */
 
 /* 1 to `room` following bytes; *size is 0 only at the end of the file, whose checksums are right
- * then.  After a failure the same failure comes again.  `cancel`, which may be NULL, is looked at. */
+ * then.  After a failure the same one comes again.  `cancel`, which may be NULL, is looked at. */
 pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *cancel, uint8_t *out,
                              int64_t room, int64_t *size, pfd_error *err);
 

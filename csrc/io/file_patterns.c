@@ -14,7 +14,7 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static pfd_status fail_missing(const char *attr, const char *pattern, pfd_error *err)
+pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_error *err)
 {
     if (strstr(pattern, "://"))
         return pfd_fail(err, PFD_UNSUPPORTED,
@@ -45,7 +45,7 @@ static pfd_status add_matches(const char *attr, const char *pattern, pfd_path_li
     }
     globfree(&found);
     if (status != PFD_OK) return status;
-    if (out->size == before) return fail_missing(attr, pattern, err);
+    if (out->size == before) return pfd_fail_missing_path(attr, pattern, err);
     qsort(out->paths + before, (size_t)(out->size - before), sizeof *out->paths, by_bytes);
     return PFD_OK;
 }
@@ -69,7 +69,7 @@ static pfd_status check_each_once(const char *attr, const pfd_path_list *list, p
 }
 
 pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patterns,
-                                  pfd_path_list *out, pfd_error *err)
+                                  int32_t keep_missing, pfd_path_list *out, pfd_error *err)
 {
     for (int64_t i = 0; i < patterns->size; i++) {
         const char *pattern = patterns->data[i];
@@ -77,7 +77,8 @@ pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patte
         if (!pattern[0])
             return pfd_fail(err, PFD_INVALID_ARGUMENT,
                             "attr '%s': an element is empty; it must be a path or a pattern", attr);
-        if (stat(pattern, &st) == 0)
+        int32_t is_kept = keep_missing && !strpbrk(pattern, "*?[") && !strstr(pattern, "://");
+        if (is_kept || stat(pattern, &st) == 0)
             PFD_TRY(pfd_path_list_take(out, strdup(pattern), err));
         else
             PFD_TRY(add_matches(attr, pattern, out, err));

@@ -140,22 +140,6 @@ static pfd_status fail_size(const pfd_file *file, const pfd_fixed_layout *layout
                        rest, layout->record_bytes);
 }
 
-/* Their records are found by arithmetic only. */
-static pfd_status check_plain(const pfd_file *const *files, int64_t n, pfd_error *err)
-{
-    for (int64_t i = 0; i < n; i++) {
-        int32_t compression = pfd_file_compression(files[i]);
-        if (compression <= PFD_COMPRESSION_NONE) continue;
-        return pfd_fail_at(err, files[i], -1, PFD_UNSUPPORTED,
-                           "the file is compressed by %s; records of one size are read in any "
-                           "order, which compressed files do not allow: decompress it first, or "
-                           "use compression='none' if these are its records",
-                           pfd_compression_name(compression));
-    }
-    return PFD_OK;
-}
-
-/* `each`: 1 where every file has a layout of its own, 0 where one is for all. */
 static pfd_status count_all(fixed *self, const pfd_fixed_layout *layouts, int64_t each,
                             pfd_error *err)
 {
@@ -173,7 +157,7 @@ static pfd_status count_all(fixed *self, const pfd_fixed_layout *layouts, int64_
 static pfd_status open_fixed(const pfd_file *const *files, const pfd_fixed_layout *layouts,
                              int64_t each, int64_t n, pfd_source *out, pfd_error *err)
 {
-    PFD_TRY(check_plain(files, n, err));
+    for (int64_t i = 0; i < n; i++) PFD_TRY(pfd_compression_refuse(files[i], err));
     fixed *self = calloc(1, sizeof *self);
     pfd_index_file *places = calloc((size_t)n + 1, sizeof *places);
     if (!self || !places) {

@@ -19,7 +19,9 @@
 enum {
     list_width = 2,         /* strides of frames are listed in four bytes */
     bytes_per_stride = 16,  /* or more, as for lines */
-    frames_per_scratch = 64 /* whose headers may lie in a scratch together */
+    frames_per_scratch = 64, /* whose headers may lie in a scratch together */
+    fetched_bytes = 512,     /* of a record: behind them the processor sees what comes */
+    fetched_ahead = 8192     /* of records in file order */
 };
 
 typedef struct frames {
@@ -44,7 +46,7 @@ typedef struct frame_scan {
 static pfd_status number_failure(int64_t number, pfd_status status, pfd_error *err)
 {
     size_t used = strlen(err->message);
-    if (status == PFD_CORRUPT_DATA)
+    if (status == PFD_CORRUPT_DATA && number > 0)
         (void)snprintf(err->message + used, sizeof err->message - used,
                        " (%" PRId64 " records of the file are before it)", number);
     return status;
@@ -198,6 +200,14 @@ static pfd_status read_record(const frames *self, pfd_record_start *from, int64_
 
 enum { starts_at_once = 64 };
 
+/* A record's bytes will be wanted soon, or those so far behind it. */
+static inline void fetch(const pfd_record *record, uintptr_t ahead)
+{
+    int64_t most = record->size < fetched_bytes ? record->size : fetched_bytes;
+    for (int64_t i = 0; i < most; i += 64)
+        __builtin_prefetch((const void *)((uintptr_t)record->data + ahead + (uintptr_t)i), 0, 2);
+}
+
 /* A record behind the one before needs no look-up, if it is in the same file. */
 static int follows(const frames *self, const pfd_record_start *from, const int64_t *positions,
                    int64_t i)
@@ -206,11 +216,20 @@ static int follows(const frames *self, const pfd_record_start *from, const int64
            positions[i] < self->image->files[from->file + 1].first_record;
 }
 
+/* Those are walked to, and looked up only in the next file. */
+static int32_t are_in_order(const int64_t *positions, int64_t n)
+{
+    int64_t i = 1;
+    while (i < n && positions[i] == positions[i - 1] + 1) i++;
+    return i == n && n > 1;
+}
+
 static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
 {
     const frames *self = source;
     pfd_record_start starts[starts_at_once], from = {0};
+    int32_t in_order = 0;
     for (int64_t i = 0; i < n; i++) {
         if (positions[i] >= 0 && positions[i] < self->index.num_records) continue;
         return pfd_fail_row(err, i, -1, PFD_INTERNAL,
@@ -219,14 +238,19 @@ static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scra
     }
     for (int64_t i = 0; i < n; i++) {
         int64_t some = n - i < starts_at_once ? n - i : starts_at_once;
-        if (i % starts_at_once == 0)
-            pfd_record_index_find_all(&self->index, positions + i, some, starts);
-        if (!follows(self, &from, positions, i)) from = starts[i % starts_at_once];
+        if (i % starts_at_once == 0) {
+            in_order = are_in_order(positions + i, some);
+            if (!in_order) pfd_record_index_find_all(&self->index, positions + i, some, starts);
+        }
+        if (!follows(self, &from, positions, i))
+            from = in_order ? pfd_record_index_find(&self->index, positions[i])
+                            : starts[i % starts_at_once];
         pfd_status status = read_record(self, &from, positions[i], scratch, &out[i], err);
         if (status != PFD_OK) {
             err->row = i;
             return status;
         }
+        fetch(&out[i], in_order ? fetched_ahead : 0);
     }
     return pfd_index_image_check(self->image, err);
 }

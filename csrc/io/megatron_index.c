@@ -37,7 +37,7 @@ static pfd_status bytes_at(const pfd_megatron_index *index, int64_t offset, int6
     return PFD_OK;
 }
 
-/* ---- Checking ---------------------------------------------------------------------------------- */
+/* ---- Checking -------------------------------------------------------------------------------- */
 typedef struct checker {
     pfd_megatron_index *index;
     const pfd_scratch *cancel;
@@ -219,7 +219,7 @@ void pfd_megatron_index_close(pfd_megatron_index *index)
     index->tokens_before = NULL;
 }
 
-/* ---- Loading ----------------------------------------------------------------------------------- */
+/* ---- Loading --------------------------------------------------------------------------------- */
 
 /* The file may have changed since it was checked. */
 static pfd_status fail_changed(const pfd_megatron_index *index, int64_t i, pfd_error *err)

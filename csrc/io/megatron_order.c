@@ -11,6 +11,9 @@
 
 enum { cancel_every = 1 << 20 };
 
+/* An index that is larger is a mistake in num_samples. */
+static const int64_t MOST_INDEX_BYTES = INT64_C(1) << 40;
+
 /* What an order is made of, besides the request. */
 typedef struct plan {
     const pfd_token_files *files;
@@ -29,7 +32,18 @@ static pfd_status check_cancelled(const plan *p, int64_t step, pfd_error *err)
     return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
 }
 
-/* ---- What there is to choose from -------------------------------------------------------------- */
+static void *alloc_index(int64_t n, int64_t each, const char *what, pfd_error *err)
+{
+    void *index = n <= MOST_INDEX_BYTES / each ? malloc((size_t)(n * each)) : NULL;
+    if (!index)
+        (void)pfd_fail(err, PFD_OUT_OF_MEMORY,
+                       "no memory for the index of %s: %" PRId64 " times %" PRId64 " bytes; ask for "
+                       "fewer samples with num_samples",
+                       what, n, each);
+    return index;
+}
+
+/* ---- What there is to choose from ------------------------------------------------------------ */
 static pfd_status fail_split(const pfd_megatron_request *request, const char *what, pfd_error *err)
 {
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
@@ -49,7 +63,8 @@ static pfd_status choose_part(plan *p, pfd_error *err)
     p->end = p->files->num_sequences;
     if (split->size == 0 && request->split_index == 0) return PFD_OK;
     if (split->size > 3) return fail_split(request, "these are too many parts", err);
-    if (request->split_index >= split->size) return fail_split(request, "there is no such part", err);
+    if (request->split_index >= split->size)
+        return fail_split(request, "there is no such part", err);
     for (int64_t i = 0; i < split->size; i++) {
         if (!(split->data[i] >= 0 && split->data[i] < HUGE_VAL))
             return fail_split(request, "one of them is no weight", err);
@@ -123,20 +138,19 @@ static pfd_status choose_epochs(plan *p, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- The three indexes ------------------------------------------------------------------------- */
+/* ---- The three indexes ----------------------------------------------------------------------- */
 static pfd_status make_sequences(const plan *p, pfd_mt19937 *random, pfd_megatron_order *out,
                                  pfd_error *err)
 {
-    int64_t each = p->end - p->begin, bytes;
+    int64_t each = p->end - p->begin;
     if (p->files->num_sequences > INT32_MAX)
         return pfd_fail(err, PFD_UNSUPPORTED,
                         "there are %" PRId64 " sequences; Megatron's order knows up to 2^31 - 1",
                         p->files->num_sequences);
-    if (__builtin_mul_overflow(each, p->num_epochs, &out->num_sequences) ||
-        __builtin_mul_overflow(out->num_sequences, 4, &bytes))
-        return pfd_fail_memory(err, INT64_MAX, "the index of documents");
-    out->sequences = malloc((size_t)bytes);
-    if (!out->sequences) return pfd_fail_memory(err, bytes, "the index of documents");
+    if (__builtin_mul_overflow(each, p->num_epochs, &out->num_sequences))
+        out->num_sequences = INT64_MAX;
+    out->sequences = alloc_index(out->num_sequences, 4, "documents", err);
+    if (!out->sequences) return err->status;
     for (int64_t i = 0; i < out->num_sequences; i++)
         out->sequences[i] = (uint32_t)(p->begin + i % each);
     int64_t first = p->last_apart ? out->num_sequences - each : out->num_sequences;
@@ -171,12 +185,10 @@ static pfd_status walk(const plan *p, pfd_megatron_order *out, pfd_error *err)
 static pfd_status make_samples(const plan *p, pfd_megatron_order *out, pfd_error *err)
 {
     out->num_samples = (p->num_epochs * p->epoch_tokens - 1) / p->request->seq_length;
-    int64_t bytes;
-    if (__builtin_mul_overflow(out->num_samples + 1, 16, &bytes))
-        return pfd_fail_memory(err, INT64_MAX, "the index of samples");
-    out->begins = malloc((size_t)(out->num_samples + 1) * sizeof *out->begins);
-    out->offsets = malloc((size_t)(out->num_samples + 1) * sizeof *out->offsets);
-    if (!out->begins || !out->offsets) return pfd_fail_memory(err, bytes, "the index of samples");
+    out->begins = alloc_index(out->num_samples + 1, sizeof *out->begins, "samples", err);
+    if (!out->begins) return err->status;
+    out->offsets = alloc_index(out->num_samples + 1, sizeof *out->offsets, "samples", err);
+    if (!out->offsets) return err->status;
     return walk(p, out, err);
 }
 
@@ -185,15 +197,15 @@ static pfd_status make_shuffle(const plan *p, pfd_mt19937 *random, pfd_megatron_
 {
     int64_t n = out->num_samples, first = p->last_apart ? p->before_last : n;
     if (n >= (int64_t)UINT32_MAX - 1) {
-        out->wide_shuffle = malloc((size_t)n * sizeof *out->wide_shuffle);
-        if (!out->wide_shuffle) return pfd_fail_memory(err, n * 8, "the order of samples");
+        out->wide_shuffle = alloc_index(n, sizeof *out->wide_shuffle, "their order", err);
+        if (!out->wide_shuffle) return err->status;
         for (int64_t i = 0; i < n; i++) out->wide_shuffle[i] = i;
         pfd_mt19937_shuffle64(random, out->wide_shuffle, first);
         pfd_mt19937_shuffle64(random, out->wide_shuffle + first, n - first);
         return PFD_OK;
     }
-    out->shuffle = malloc((size_t)n * sizeof *out->shuffle);
-    if (!out->shuffle) return pfd_fail_memory(err, n * 4, "the order of samples");
+    out->shuffle = alloc_index(n, sizeof *out->shuffle, "their order", err);
+    if (!out->shuffle) return err->status;
     for (int64_t i = 0; i < n; i++) out->shuffle[i] = (uint32_t)i;
     pfd_mt19937_shuffle32(random, out->shuffle, first);
     pfd_mt19937_shuffle32(random, out->shuffle + first, n - first);

@@ -21,12 +21,13 @@ typedef struct pfd_megatron_request {
 } pfd_megatron_request;
 
 typedef struct pfd_megatron_order {
-    int64_t num_samples, num_sequences; /* of the sequences, with their repeats */
-    uint32_t *sequences;                /* their numbers in all files */
-    int64_t *begins;                    /* of a sample: the place in `sequences` of its first token */
-    int32_t *offsets;                   /* and the tokens before that in the sequence */
-    uint32_t *shuffle;                  /* the number of the sample that comes i-th */
-    int64_t *wide_shuffle;              /* in place of `shuffle` where 32 bits are too few */
+    int64_t num_samples;
+    int64_t num_sequences; /* of the sequences, with their repeats */
+    uint32_t *sequences;   /* their numbers in all files */
+    int64_t *begins;       /* of a sample: the place in `sequences` of its first token */
+    int32_t *offsets;      /* and the tokens before that in the sequence */
+    uint32_t *shuffle;     /* the number of the sample that comes i-th */
+    int64_t *wide_shuffle; /* in place of `shuffle` where 32 bits are too few */
 } pfd_megatron_order;
 
 pfd_status pfd_megatron_order_open(const pfd_token_files *files,

@@ -149,11 +149,12 @@ static pfd_status fail_not_a_folder(const char *path, pfd_error *err)
                          path);
 }
 
-pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, pfd_path_list *out, pfd_error *err)
+pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, int32_t keep_missing,
+                               pfd_path_list *out, pfd_error *err)
 {
     pfd_path_stem stem;
     struct stat st;
-    if (attrs->files.size > 0) return pfd_file_patterns_find("files", &attrs->files, out, err);
+    if (attrs->files.size > 0) return pfd_file_patterns_find("files", &attrs->files, keep_missing, out, err);
     PFD_TRY(pfd_path_stem_make(attrs, &stem, err));
     pfd_status status = PFD_OK;
     if (stat(stem.folder, &st) != 0) status = pfd_fail_folder(stem.folder, errno, err);

@@ -3,6 +3,8 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "io/compression.h"
+#include "io/input_files.h"
 #include "text/widen.h"
 
 #include <inttypes.h>
@@ -11,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- Names ------------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 static int32_t ends_with(const char *path, const char *suffix)
 {
     size_t size = strlen(path), tail = strlen(suffix);
@@ -34,32 +36,41 @@ static const pfd_file *find_partner(const pfd_open_args *args, const pfd_file *f
     return NULL;
 }
 
-static pfd_status add_partner(const pfd_companion_args *args, const char *path, const char *suffix,
-                              int32_t must_be, pfd_error *err)
+/* Adds the path whose first `size` characters are those of `path`, with an ending. */
+static pfd_status add(const pfd_companion_args *args, const char *path, size_t size,
+                      const char *suffix, int32_t must_be, pfd_error *err)
 {
-    char *partner = strdup(path);
-    if (!partner) return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
-    memcpy(partner + strlen(path) - 4, suffix, 4);
-    int32_t add = must_be || access(partner, F_OK) == 0;
-    for (int64_t i = 0; i < args->num_paths && add; i++) add = strcmp(args->paths[i], partner) != 0;
-    pfd_status status = add ? args->add(args->list, partner, err) : PFD_OK;
+    char *partner = malloc(size + strlen(suffix) + 1);
+    if (!partner) return pfd_fail_memory(err, (int64_t)size, "a path");
+    memcpy(partner, path, size);
+    strcpy(partner + size, suffix);
+    int32_t adds = must_be || access(partner, F_OK) == 0;
+    for (int64_t i = 0; i < args->num_paths && adds; i++)
+        adds = strcmp(args->paths[i], partner) != 0;
+    pfd_status status = adds ? args->add(args->list, partner, err) : PFD_OK;
     free(partner);
     return status;
 }
 
 pfd_status pfd_token_companions(const pfd_companion_args *args, int32_t format, pfd_error *err)
 {
+    int32_t has_index = format != PFD_TOKENS_FLAT, needs_index = format == PFD_TOKENS_MEGATRON;
     for (int64_t i = 0; i < args->num_paths; i++) {
         const char *path = args->paths[i];
-        if (format == PFD_TOKENS_FLAT) continue;
-        if (ends_with(path, ".idx")) PFD_TRY(add_partner(args, path, ".bin", 1, err));
-        if (ends_with(path, ".bin"))
-            PFD_TRY(add_partner(args, path, ".idx", format == PFD_TOKENS_MEGATRON, err));
+        size_t size = strlen(path);
+        if (ends_with(path, ".bin")) {
+            if (has_index) PFD_TRY(add(args, path, size - 4, ".idx", needs_index, err));
+        } else if (ends_with(path, ".idx")) {
+            if (has_index) PFD_TRY(add(args, path, size - 4, ".bin", 1, err));
+        } else if (access(path, F_OK) != 0) { /* what the names of a pair begin with */
+            PFD_TRY(add(args, path, size, ".bin", 0, err));
+            if (has_index) PFD_TRY(add(args, path, size, ".idx", 0, err));
+        }
     }
     return PFD_OK;
 }
 
-/* ---- Opening ----------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 static pfd_status fail_unpaired(const pfd_file *file, int32_t is_index, pfd_error *err)
 {
     if (is_index)
@@ -71,9 +82,23 @@ static pfd_status fail_unpaired(const pfd_file *file, int32_t is_index, pfd_erro
                        "'uint16'");
 }
 
+/* The .bin beside an .idx is not asked: tokens may look like the beginning of a compressed file, and
+ * the .idx tells how many there are. */
+static pfd_status check_plain(const pfd_file *file, pfd_error *err)
+{
+    int32_t compression = pfd_file_compression(file);
+    if (compression <= PFD_COMPRESSION_NONE) return PFD_OK;
+    return pfd_fail_at(err, file, 0, PFD_UNSUPPORTED,
+                       "the file is compressed by %s; tokens are read in any order, which "
+                       "compressed files do not allow: decompress it first, or use "
+                       "compression='none' if these are its tokens",
+                       pfd_compression_name(compression));
+}
+
 static pfd_status open_pair(const pfd_open_args *args, const pfd_token_options *options,
                             const pfd_file *idx, pfd_token_file *out, pfd_error *err)
 {
+    PFD_TRY(check_plain(idx, err));
     PFD_TRY(pfd_megatron_index_open(idx, out->bin, options->gaps, args->scratch, &out->index, err));
     out->dtype = out->index.dtype;
     if (options->header_bytes > 0)
@@ -92,7 +117,9 @@ static pfd_status open_pair(const pfd_open_args *args, const pfd_token_options *
 
 static pfd_status open_flat(const pfd_token_options *options, pfd_token_file *out, pfd_error *err)
 {
+    PFD_TRY(pfd_compression_refuse(out->bin, err));
     const pfd_file *bin = out->bin;
+    PFD_TRY(check_plain(bin, err));
     out->dtype = options->file_dtype;
     out->header_bytes = options->header_bytes;
     int64_t each = pfd_dtype_size(out->dtype), bytes = bin->size - out->header_bytes;
@@ -219,7 +246,7 @@ void pfd_token_files_close(pfd_token_files *files)
     *files = (pfd_token_files){0};
 }
 
-/* ---- Finding ----------------------------------------------------------------------------------- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 
 /* The last file whose `first` is not above the number: empty files before it are passed over. */
 #define FILE_OF(name, first)                                                                       \

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct windows {
     const pfd_host *host;
@@ -14,9 +15,8 @@ typedef struct windows {
     pfd_megatron_order order; /* owned; without samples: our own order */
     int64_t num_windows;
     int64_t seq_length;
-    int64_t element_bytes;    /* of a token of a record */
-    int32_t is_converted;     /* a record is never a view of the file */
-    pfd_widen_fn widen;       /* from the files' dtype to that of a record */
+    int64_t element_bytes;    /* of a token in a file */
+    pfd_widen_fn widen;       /* from the files' dtype to that of a row */
 } windows;
 
 /* The next token of a window. */
@@ -31,7 +31,7 @@ static int64_t num_windows(void *source)
     return ((const windows *)source)->num_windows;
 }
 
-/* ---- Finding ----------------------------------------------------------------------------------- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 static cursor begin_window(const windows *self, int64_t i)
 {
     const pfd_megatron_order *order = &self->order;
@@ -75,7 +75,7 @@ static void advance(const windows *self, cursor *at, int64_t num_tokens)
     *(self->order.sequences ? &at->offset : &at->place) += num_tokens;
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 static pfd_status read_piece(const windows *self, const pfd_token_file *file,
                              const pfd_token_range *piece, pfd_scratch *scratch,
                              const uint8_t **data, pfd_error *err)
@@ -98,7 +98,7 @@ static pfd_status join(const windows *self, cursor at, const pfd_token_file *fil
         const uint8_t *data;
         if (piece.num_tokens > left) piece.num_tokens = left;
         PFD_TRY(read_piece(self, file, &piece, scratch, &data, err));
-        self->widen(data, to, piece.num_tokens);
+        memcpy(to, data, (size_t)(piece.num_tokens * self->element_bytes));
         left -= piece.num_tokens;
         if (left == 0) return PFD_OK;
         to += piece.num_tokens * self->element_bytes;
@@ -118,7 +118,7 @@ static pfd_status read_window(const windows *self, int64_t i, pfd_scratch *scrat
                         .offset = piece.offset,
                         .ordinal = i,
                         .file = file->bin->index};
-    if (piece.num_tokens <= self->seq_length || self->is_converted)
+    if (piece.num_tokens <= self->seq_length)
         return join(self, at, file, piece, scratch, out, err);
     piece.num_tokens = self->seq_length + 1;
     PFD_TRY(read_piece(self, file, &piece, scratch, &out->data, err));
@@ -160,6 +160,15 @@ static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *
     }
 }
 
+int32_t pfd_token_window_write(const void *source, const pfd_record *record, uint8_t *row)
+{
+    const windows *self = source;
+    int64_t num_tokens = self->seq_length + 1;
+    if (record->size != num_tokens * self->element_bytes) return 0;
+    self->widen(record->data, row, num_tokens);
+    return 1;
+}
+
 static void close_windows(void *source)
 {
     windows *self = source;
@@ -176,24 +185,7 @@ static const pfd_source_methods methods = {
     .places = places,
 };
 
-/* ---- Opening ----------------------------------------------------------------------------------- */
-
-/* By its size alone a token is one of these: signed small ones are widened beforehand. */
-static int32_t stored_dtype(int32_t file_dtype)
-{
-    return file_dtype == PFD_INT8 || file_dtype == PFD_INT16 ? PFD_INT32 : file_dtype;
-}
-
-int32_t pfd_token_window_dtype(int64_t bytes, int64_t num_tokens, int32_t file_dtype)
-{
-    static const int32_t by_size[] = {
-        [1] = PFD_UINT8, [2] = PFD_UINT16, [4] = PFD_INT32, [8] = PFD_INT64};
-    int64_t each = bytes / num_tokens;
-    if (bytes % num_tokens != 0 || each < 1 || each > 8) return 0;
-    if (!file_dtype) return by_size[each];
-    int32_t dtype = stored_dtype(file_dtype);
-    return pfd_dtype_size(dtype) == each ? dtype : 0;
-}
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static pfd_status fail_too_short(const windows *self, pfd_error *err)
 {
@@ -222,10 +214,9 @@ static pfd_status open_all(windows *self, const pfd_open_args *args,
                            pfd_error *err)
 {
     PFD_TRY(pfd_token_files_open(args, options, &self->files, err));
-    int32_t dtype = self->files.files[0].dtype, stored = stored_dtype(dtype);
-    self->is_converted = stored != dtype;
-    self->element_bytes = pfd_dtype_size(stored);
-    self->widen = pfd_widen_best(dtype, stored);
+    int32_t dtype = self->files.files[0].dtype;
+    self->element_bytes = pfd_dtype_size(dtype);
+    self->widen = pfd_widen_best(dtype, options->row_dtype);
     if (self->files.num_tokens == 0) return PFD_OK; /* without a record, which the host reports */
     if (self->files.num_tokens <= self->seq_length) return fail_too_short(self, err);
     self->num_windows = (self->files.num_tokens - 1) / self->seq_length;

@@ -22,13 +22,13 @@
     X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \
-    X(ofrecord_reader)                                                                             \
-    X(ofrecord_raw_decoder)                                                                        \
-    X(ofrecord_bytes_decoder)                                                                      \
+    X(of_record_reader)                                                                            \
+    X(of_record_raw_decoder)                                                                       \
+    X(of_record_bytes_decoder)                                                                     \
     X(idx_reader)                                                                                  \
     X(cifar_reader)                                                                                \
-    X(onerec_reader)                                                                               \
-    X(onerec_decoder)                                                                              \
+    X(one_rec_reader)                                                                              \
+    X(one_rec_decoder)                                                                             \
     X(tar_reader)                                                                                  \
     X(megatron_reader)                                                                             \
     X(gpt_reader)

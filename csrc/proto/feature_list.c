@@ -8,8 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const uint32_t list_value = PFD_WIRE_TAG(1, PFD_WIRE_BYTES); /* packed, or a byte string */
-
 /* ---- Failures -------------------------------------------------------------------------------- */
 
 /* How far a place is behind the beginning of some bytes, up to their end; -1: it is not in them. */
@@ -113,22 +111,15 @@ static pfd_status merge_list(const pfd_feature_call *call, pfd_wire_cursor featu
     return pfd_feature_gather(call, from, PFD_WIRE_TAG(out->kind, PFD_WIRE_BYTES), &out->values);
 }
 
-pfd_status pfd_feature_list_find(const pfd_feature_call *call, pfd_wire_cursor feature,
-                                 pfd_feature_list *out)
+pfd_status pfd_feature_list_merge(const pfd_feature_call *call, pfd_wire_cursor feature,
+                                  pfd_feature_list *out)
 {
-    /* As TensorFlow writes it: one list, its values packed or one byte string. */
-    pfd_wire_cursor c = feature, content;
-    uint32_t tag = pfd_wire_tag(&c), kind = PFD_WIRE_FIELD(tag);
-    int32_t is_list = PFD_WIRE_TYPE(tag) == PFD_WIRE_BYTES && tag && kind <= PFD_FEATURE_INT64;
-    if (is_list && pfd_wire_bytes(&c, &out->values) && c.at == c.end) {
-        out->kind = (int32_t)kind;
-    } else {
-        pfd_status status = merge_list(call, feature, out);
-        if (status != PFD_OK) return status;
-    }
-    c = out->values;
-    out->is_plain = pfd_wire_tag(&c) == list_value && pfd_wire_bytes(&c, &content) && c.at == c.end;
-    if (out->is_plain) out->values = content;
+    uint32_t tag = 0;
+    pfd_status status = merge_list(call, feature, out);
+    if (status != PFD_OK) return status;
+    const uint8_t *values = pfd_feature_only_content(out->values.at, out->values.end, &tag);
+    out->is_plain = values && tag == PFD_FEATURE_VALUE;
+    if (out->is_plain) out->values.at = values;
     return PFD_OK;
 }
 
@@ -157,7 +148,7 @@ static int32_t next_run(list_walk *walk, pfd_wire_cursor *run)
 {
     while (walk->fields.at < walk->fields.end) {
         uint32_t tag = pfd_wire_tag(&walk->fields);
-        if (tag == list_value) {
+        if (tag == PFD_FEATURE_VALUE) {
             if (!pfd_wire_bytes(&walk->fields, run)) return 0;
             if (run->at < run->end) return 1;
             continue;
@@ -187,7 +178,7 @@ static pfd_status count_strings(const pfd_feature_call *call, pfd_wire_cursor c,
     while (c.at < c.end) {
         uint32_t tag = pfd_wire_tag(&c);
         if (!tag || !pfd_wire_skip(&c, tag)) return pfd_feature_damaged(call, c.at);
-        *n += tag == list_value;
+        *n += tag == PFD_FEATURE_VALUE;
     }
     return PFD_OK;
 }
@@ -218,8 +209,8 @@ pfd_status pfd_feature_list_string(const pfd_feature_call *call, const pfd_featu
     if (list->is_plain) return PFD_OK;
     while (c.at < c.end) {
         uint32_t tag = pfd_wire_tag(&c);
-        if (tag == list_value ? !pfd_wire_bytes(&c, out) : !tag || !pfd_wire_skip(&c, tag)) break;
-        if (tag == list_value) return PFD_OK;
+        if (tag == PFD_FEATURE_VALUE ? !pfd_wire_bytes(&c, out) : !tag || !pfd_wire_skip(&c, tag)) break;
+        if (tag == PFD_FEATURE_VALUE) return PFD_OK;
     }
     return pfd_feature_damaged(call, c.at);
 }
@@ -283,6 +274,17 @@ static int32_t store_ints(const int64_t *in, int64_t n, int32_t dtype, uint8_t *
     case PFD_UINT64: STORE(uint64_t, 0, INT64_MAX)
     default: memcpy(out, in, (size_t)n * sizeof *in); return 1;
     }
+}
+
+int32_t pfd_feature_list_one(const pfd_feature_list *list, int32_t dtype, void *out)
+{
+    pfd_wire_cursor c = list->values;
+    uint64_t number = 0;
+    if (!list->is_plain || !pfd_wire_varint(&c, &number) || c.at < c.end) return 0;
+    int64_t value = (int64_t)number;
+    if (dtype != PFD_INT64) return store_ints(&value, 1, dtype, out);
+    memcpy(out, &value, sizeof value);
+    return 1;
 }
 
 static pfd_status fail_range(const pfd_feature_call *call, const int64_t *in, int64_t n,

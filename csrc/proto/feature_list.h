@@ -19,6 +19,8 @@
 #define PFD_FEATURE_FLOAT 2
 #define PFD_FEATURE_INT64 3
 
+#define PFD_FEATURE_VALUE PFD_WIRE_TAG(1, PFD_WIRE_BYTES) /* of a list: packed, or a byte string */
+
 /* One row of an op's compute(). */
 typedef struct pfd_feature_call {
     const pfd_compute_args *args;
@@ -45,13 +47,56 @@ pfd_status pfd_feature_damaged(const pfd_feature_call *call, const uint8_t *at);
 pfd_status pfd_feature_gather(const pfd_feature_call *call, pfd_wire_cursor message, uint32_t tag,
                               pfd_wire_cursor *out);
 
-/* Finds the list that a Feature's bytes hold. */
-pfd_status pfd_feature_list_find(const pfd_feature_call *call, pfd_wire_cursor feature,
-                                 pfd_feature_list *out);
+/* Where the content of a message's only field begins, which is of type PFD_WIRE_BYTES and ends with
+ * the message; NULL where the message is not so simple. */
+static inline const uint8_t *pfd_feature_only_content(const uint8_t *at, const uint8_t *end, uint32_t *tag)
+{
+    uint64_t size;
+    if (end - at < 3 || at[0] >= 0x80 || PFD_WIRE_TYPE(at[0]) != PFD_WIRE_BYTES) return NULL;
+    *tag = at[0];
+    if (at[1] < 0x80) {
+        size = at[1];
+        at += 2;
+    } else if (at[2] < 0x80) {
+        size = (uint64_t)at[1] - 0x80 + ((uint64_t)at[2] << 7);
+        at += 3;
+    } else {
+        at = pfd_wire_long_varint(at + 1, end, &size);
+        if (!at) return NULL;
+    }
+    return size == (uint64_t)(end - at) ? at : NULL;
+}
+
+/* What pfd_feature_list_find() does with a Feature in any other form. */
+pfd_status pfd_feature_list_merge(const pfd_feature_call *call, pfd_wire_cursor feature,
+                                  pfd_feature_list *out);
+
+/* Finds the list that a Feature's bytes hold.  TensorFlow writes one list, and its values packed or
+ * one byte string. */
+static inline pfd_status pfd_feature_list_find(const pfd_feature_call *call,
+                                               const pfd_wire_cursor *feature,
+                                               pfd_feature_list *out)
+{
+    uint32_t tag = 0, value_tag = 0;
+    const uint8_t *end = feature->end;
+    const uint8_t *list = pfd_feature_only_content(feature->at, end, &tag);
+    if (!list || tag > PFD_WIRE_TAG(PFD_FEATURE_INT64, PFD_WIRE_BYTES) || tag < 8)
+        return pfd_feature_list_merge(call, *feature, out);
+    const uint8_t *values = pfd_feature_only_content(list, end, &value_tag);
+    out->kind = (int32_t)PFD_WIRE_FIELD(tag);
+    out->is_plain = values && value_tag == PFD_FEATURE_VALUE;
+    out->values.at = out->is_plain ? values : list;
+    out->values.end = end;
+    return PFD_OK;
+}
 
 /* How many values a list has. */
 pfd_status pfd_feature_list_count(const pfd_feature_call *call, const pfd_feature_list *list,
                                   int64_t *n);
+
+/* The quick way for the usual list: 1, and its only number is in *out, as dtype; else 0, and the
+ * list has to be read as any other. */
+int32_t pfd_feature_list_one(const pfd_feature_list *list, int32_t dtype, void *out);
 
 /* The first byte string of a list that has one. */
 pfd_status pfd_feature_list_string(const pfd_feature_call *call, const pfd_feature_list *list,

@@ -60,8 +60,8 @@ static pfd_status fail_count(const pfd_feature_call *call, const pfd_feature_spe
 /* Whether `found` values may stand for `expected` ones. */
 static int32_t is_tolerated(int32_t on_mismatch, int64_t found, int64_t expected)
 {
-    if (found == expected || on_mismatch == PFD_MISMATCH_FIT) return 1;
-    return found < expected ? on_mismatch == PFD_MISMATCH_PAD : on_mismatch == PFD_MISMATCH_TRUNCATE;
+    int32_t needed = found < expected ? PFD_MISMATCH_PAD : PFD_MISMATCH_TRUNCATE;
+    return found == expected || on_mismatch == PFD_MISMATCH_FIT || on_mismatch == needed;
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ static pfd_status write_missing(const pfd_feature_call *call, const pfd_feature_
 }
 
 static pfd_status find_list(const pfd_feature_call *call, const pfd_feature_spec *spec,
-                            pfd_wire_cursor feature, pfd_feature_list *list)
+                            const pfd_wire_cursor *feature, pfd_feature_list *list)
 {
     pfd_status status = pfd_feature_list_find(call, feature, list);
     if (status != PFD_OK || list->kind == spec->kind || list->kind == PFD_FEATURE_NONE)
@@ -223,7 +223,7 @@ static pfd_status write_each(const pfd_feature_call *call, const pfd_feature_spe
             continue;
         }
         (void)pfd_wire_bytes(&c, &feature);
-        pfd_status status = find_list(call, spec, feature, &list);
+        pfd_status status = find_list(call, spec, &feature, &list);
         if (status == PFD_OK && list.kind == PFD_FEATURE_NONE)
             status = fail_count(call, spec, feature.at, 0, spec->count, "values in a step");
         else if (status == PFD_OK)
@@ -258,11 +258,12 @@ static pfd_status write_steps(const pfd_feature_call *call, const pfd_feature_sp
 }
 
 pfd_status pfd_feature_row_write(const pfd_feature_call *call, const pfd_feature_spec *spec,
-                                 pfd_wire_cursor feature, int32_t on_mismatch, pfd_tensor *out)
+                                 const pfd_wire_cursor *feature, int32_t on_mismatch,
+                                 pfd_tensor *out)
 {
     pfd_feature_list list;
-    if (!feature.at) return write_missing(call, spec, out);
-    if (spec->is_steps) return write_steps(call, spec, feature, on_mismatch, out);
+    if (!feature->at) return write_missing(call, spec, out);
+    if (spec->is_steps) return write_steps(call, spec, *feature, on_mismatch, out);
     pfd_status status = find_list(call, spec, feature, &list);
     if (status != PFD_OK) return status;
     if (list.kind == PFD_FEATURE_NONE) return write_missing(call, spec, out);
@@ -274,5 +275,8 @@ pfd_status pfd_feature_row_write(const pfd_feature_call *call, const pfd_feature
         memcpy(to, list.values.at, (size_t)out->row_bytes);
         return PFD_OK;
     }
+    if (spec->kind == PFD_FEATURE_INT64 && spec->count == 1 &&
+        pfd_feature_list_one(&list, spec->field.type.dtype, to))
+        return PFD_OK;
     return write_fixed(call, spec, &list, on_mismatch, to);
 }

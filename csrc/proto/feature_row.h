@@ -6,5 +6,6 @@
 /* Writes the row of the call.  `feature` is the bytes of the Feature, or of the FeatureList where
  * the spec is one of steps; its `at` is NULL where there is none. */
 pfd_status pfd_feature_row_write(const pfd_feature_call *call, const pfd_feature_spec *spec,
-                                 pfd_wire_cursor feature, int32_t on_mismatch, pfd_tensor *out);
+                                 const pfd_wire_cursor *feature, int32_t on_mismatch,
+                                 pfd_tensor *out);
 #endif

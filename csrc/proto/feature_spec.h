@@ -1,6 +1,6 @@
 /* proto/feature_spec.h -- what an output of a decoder of tf.train.Features is made of.
  *
- * A field (text/field_spec.h) with a type.  Its dtype says which list is read: floats an float_list,
+ * A field (text/field_spec.h) with a type.  Its dtype says which list is read: floats a float_list,
  * bool and integers an int64_list, "bytes" a bytes_list of one value; and a raw field a bytes_list
  * of one value whose bytes are numbers of the dtype, little-endian.
  */
@@ -29,7 +29,7 @@ typedef struct pfd_feature_spec {
     int32_t is_bytes;     /* the row is a byte string */
     int32_t is_steps;     /* of a list of steps: the first dimension counts them */
     int32_t is_ragged;
-    int64_t count;         /* values of a row, or of one step, or of the fixed dimensions together */
+    int64_t count;         /* values of a row or of a step; of the fixed dimensions together */
     int64_t element_bytes; /* of a value */
     const uint8_t *fill;   /* `count` values, the default's or zeros; NULL where it is ragged */
 } pfd_feature_spec;

@@ -1,7 +1,6 @@
 /* GPTReader: windows of seq_length + 1 tokens, to train language models on. */
 #include "pyflowdata/op.h"
 #include "io/token_windows.h"
-#include "text/widen.h"
 
 #include <inttypes.h>
 
@@ -72,30 +71,16 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     return pfd_token_companions(args, attrs->format, err);
 }
 
-static pfd_status fail_record(const pfd_compute_args *args, int64_t row, pfd_error *err)
-{
-    const gpt_reader *attrs = args->attrs;
-    return args->host->fail_row(err, row, 0, PFD_CORRUPT_DATA,
-                                "a window of %" PRId64 " bytes is not one of %" PRId64 " tokens",
-                                args->records[row].size, attrs->seq_length + 1);
-}
-
-/* Straight from where the tokens lie in the file into the row. */
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    const gpt_reader *attrs = args->attrs;
     const pfd_tensor *out = args->outputs[0];
-    int64_t num_tokens = attrs->seq_length + 1, bytes = -1;
-    pfd_widen_fn widen = NULL;
     for (int64_t i = 0; i < args->num_rows; i++) {
         const pfd_record *record = &args->records[i];
-        if (record->size != bytes) {
-            int32_t from = file_dtypes[attrs->file_dtype];
-            bytes = record->size;
-            widen = pfd_widen_best(pfd_token_window_dtype(bytes, num_tokens, from), attrs->dtype);
-        }
-        if (!widen) return fail_record(args, i, err);
-        widen(record->data, out->data + i * out->row_bytes, num_tokens);
+        if (!pfd_token_window_write(args->source, record, out->data + i * out->row_bytes))
+            return args->host->fail_row(err, i, 0, PFD_CORRUPT_DATA,
+                                        "a window of %" PRId64 " bytes is not one of %" PRId64
+                                        " tokens",
+                                        record->size, out->type.shape[0]);
     }
     return PFD_OK;
 }

@@ -45,7 +45,7 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     const idx_reader_attrs *attrs = args->attrs;
     pfd_path_list found = {0};
     if (attrs->labels.size == 0) return PFD_OK;
-    pfd_status status = pfd_file_patterns_find("labels", &attrs->labels, &found, err);
+    pfd_status status = pfd_file_patterns_find("labels", &attrs->labels, 0, &found, err);
     if (status == PFD_OK && found.size != args->num_paths)
         status = pfd_fail(err, PFD_INVALID_ARGUMENT,
                           "attr 'labels' names %" PRId64 " files, and there are %" PRId64
@@ -77,7 +77,7 @@ static pfd_status check_header(const array *a, const pfd_file *file, const pfd_i
     if (row->dtype != a->row.dtype || row->ndim != a->row.ndim ||
         memcmp(row->shape, a->row.shape, dims) != 0) {
         char found[256], expected[256];
-        return pfd_fail_at(err, file, 0, PFD_INVALID_ARGUMENT,
+        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
                            "the rows of this file are %s; by the attrs %s and %s they are %s",
                            pfd_format_row_type(row, found, sizeof found), a->dtype_attr,
                            a->shape_attr,

@@ -1,5 +1,5 @@
 /* MegatronReader: the documents of .bin and .idx files, as Megatron-LM writes them. */
-#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
 #include "io/token_documents.h"
 
 #include <inttypes.h>
@@ -9,19 +9,6 @@ enum { UNIT_DOCUMENT, UNIT_SEQUENCE };
 typedef struct megatron_reader {
     int32_t dtype, unit, gaps;
 } megatron_reader;
-
-static int64_t dtype_bytes(int32_t dtype)
-{
-    switch (dtype) {
-    case PFD_INT8:
-    case PFD_UINT8: return 1;
-    case PFD_INT16:
-    case PFD_UINT16: return 2;
-    case PFD_INT32:
-    case PFD_UINT32: return 4;
-    default: return 8;
-    }
-}
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
@@ -48,7 +35,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     (void)err;
     const pfd_tensor *out = args->outputs[0];
-    int64_t bytes = dtype_bytes(out->type.dtype);
+    int64_t bytes = pfd_dtype_size(out->type.dtype);
     for (int64_t i = 0; i < args->num_rows; i++) {
         const pfd_record *record = &args->records[i];
         if (record->size % bytes != 0)

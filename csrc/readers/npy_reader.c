@@ -49,10 +49,10 @@ static pfd_status check_row(const npy_reader_attrs *attrs, const pfd_row_type *e
                             const pfd_file *file, const pfd_npy_header *header, pfd_error *err)
 {
     if (header->ndim == 0)
-        return pfd_fail_at(err, file, 0, PFD_UNSUPPORTED,
+        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
                            "the array has no axis: it is a single number, not rows");
     if (header->is_fortran)
-        return pfd_fail_at(err, file, 0, PFD_UNSUPPORTED,
+        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
                            "the array is stored in Fortran order, its rows are strewn over the "
                            "file; save numpy.ascontiguousarray(a)");
     pfd_row_type found = {.dtype = header->dtype, .ndim = header->ndim - 1};
@@ -63,7 +63,7 @@ static pfd_status check_row(const npy_reader_attrs *attrs, const pfd_row_type *e
         (header->byte_order == attrs->byte_order || pfd_dtype_size(found.dtype) == 1))
         return PFD_OK;
     char one[256], other[256];
-    return pfd_fail_at(err, file, 0, PFD_INVALID_ARGUMENT,
+    return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
                        "the rows of this array are %s%s; by the attrs dtype, shape and byte_order "
                        "they are %s%s",
                        pfd_format_row_type(&found, one, sizeof one),

@@ -31,8 +31,8 @@ static const signature signatures[] = {
 /* RFC 1950: a method, a window, and a check of the two; not the length of a record. */
 static int is_zlib(const uint8_t *data, int64_t size)
 {
-    return size >= 8 && memcmp(data + 4, "\0\0\0", 4) != 0 && (data[0] & 15) == 8 && data[0] >> 4 <= 7 &&
-           (data[0] * 256 + data[1]) % 31 == 0;
+    return size >= 8 && memcmp(data + 4, "\0\0\0", 4) != 0 && (data[0] & 15) == 8 &&
+           data[0] >> 4 <= 7 && (data[0] * 256 + data[1]) % 31 == 0;
 }
 
 /* A length below 2^32, then a protobuf message with one entry of a map that ends inside it. */

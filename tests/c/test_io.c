@@ -377,7 +377,7 @@ static pfd_status find(int32_t num, const char *prefix, int32_t length, pfd_path
                             .part_name_suffix_length = length,
                             .index_dir = ""};
     pfd_status status = pfd_file_attrs_check(&attrs, err);
-    return status == PFD_OK ? pfd_part_files_find(&attrs, out, err) : status;
+    return status == PFD_OK ? pfd_part_files_find(&attrs, 0, out, err) : status;
 }
 
 static void test_names(void)

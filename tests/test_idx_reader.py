@@ -11,6 +11,7 @@ import pytest
 from flat_files import CODES, idx
 
 import pyflowdata as flow
+from pyflowdata import testing
 
 RANDOM = np.random.default_rng(7)
 IMAGES = RANDOM.integers(0, 256, (50, 28, 28), np.uint8)
@@ -146,7 +147,7 @@ def test_damaged_files(
     path = tmp_path / "images"
     path.write_bytes(change(idx(IMAGES)))
     error = fails(tmp_path, files=path)
-    assert isinstance(error, flow.CorruptDataError | flow.UnsupportedError)
+    assert isinstance(error, flow.CorruptDataError)
     assert error.file == str(path) and says in str(error)
     if byte is not None:
         assert error.byte == byte
@@ -169,3 +170,14 @@ def test_a_state_continues_in_both_arrays(mnist: Path) -> None:
     (mnist / "train-labels-idx1-ubyte").write_bytes(idx(LABELS[:40][::-1]))
     with make() as loader, pytest.raises(flow.Error, match="files"):
         loader.load_state_dict(state)
+
+
+def test_the_kit_on_images_and_labels(tmp_path: Path) -> None:
+    """It damages copies of the labels, which are not those that are read."""
+    (tmp_path / "part-0").write_bytes(idx(IMAGES[:20, :3, :4]))
+    (tmp_path / "labels").write_bytes(idx(np.arange(20, dtype=np.int32)))
+    images, _ = flow.IDXReader(tmp_path, labels=tmp_path / "labels", shape=(3, 4),
+                               label_dtype="int32", batch_size=4)  # fmt: skip
+    report = testing.check_reader(images, ignore=("tail-ignored",))
+    assert report.passed
+    assert {finding.id for finding in report.findings} <= {"damage-unnoticed", "cut-unnoticed"}

@@ -1,18 +1,18 @@
 /* OFRecordBytesDecoder: one feature of bytes, as it is. */
 #include "core/error.h"
-#include "proto/ofrecord_row.h"
+#include "proto/of_record_row.h"
 #include "pyflowdata/op.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-typedef struct ofrecord_bytes_decoder_attrs {
+typedef struct of_record_bytes_decoder_attrs {
     const char *blob_name;
-} ofrecord_bytes_decoder_attrs;
+} of_record_bytes_decoder_attrs;
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
-    const ofrecord_bytes_decoder_attrs *attrs = args->attrs;
+    const of_record_bytes_decoder_attrs *attrs = args->attrs;
     args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
     return pfd_of_check_input(&args->inputs[0], attrs->blob_name, err);
 }
@@ -34,7 +34,7 @@ static pfd_status decode_row(const pfd_of_row *row, pfd_ragged_row *out, pfd_err
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    const ofrecord_bytes_decoder_attrs *attrs = args->attrs;
+    const of_record_bytes_decoder_attrs *attrs = args->attrs;
     int64_t name_size = (int64_t)strlen(attrs->blob_name);
     for (int64_t i = 0; i < args->num_rows; i++) {
         pfd_of_row row = {args, i, attrs->blob_name, name_size};
@@ -44,7 +44,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_ATTR_ROW(ofrecord_bytes_decoder_attrs, blob_name, PFD_ATTR_STRING, NULL, 0, 0, NULL,
+    PFD_ATTR_ROW(of_record_bytes_decoder_attrs, blob_name, PFD_ATTR_STRING, NULL, 0, 0, NULL,
                  "Name of the feature in the record."),
 };
 
@@ -56,7 +56,7 @@ static const pfd_port outputs[] = {
     {"out", "The bytes of each record's feature, uint8 of shape (batch, None)."},
 };
 
-const pfd_op pfd_op_ofrecord_bytes_decoder = {
+const pfd_op pfd_op_of_record_bytes_decoder = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "OFRecordBytesDecoder",
@@ -65,7 +65,7 @@ const pfd_op pfd_op_ofrecord_bytes_decoder = {
            "is delivered.",
     .attrs = attr_table,
     .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(ofrecord_bytes_decoder_attrs),
+    .attrs_struct_size = sizeof(of_record_bytes_decoder_attrs),
     .inputs = inputs,
     .num_inputs = PFD_COUNT(inputs),
     .outputs = outputs,

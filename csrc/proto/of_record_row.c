@@ -1,5 +1,5 @@
 /* A decoder's row of an OFRecord, and its failures. */
-#include "proto/ofrecord_row.h"
+#include "proto/of_record_row.h"
 
 #include "core/error.h"
 #include "text/row_type.h"

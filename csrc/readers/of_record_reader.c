@@ -96,7 +96,7 @@ static const pfd_port outputs[] = {
     {"out", "The bytes of each message, uint8 of shape (batch, None), for the OFRecord decoders."},
 };
 
-const pfd_op pfd_op_ofrecord_reader = {
+const pfd_op pfd_op_of_record_reader = {
     PFD_OP_SIZES,
     .flags = PFD_READS_FILES,
     .name = "OFRecordReader",

@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "core/number_cast.h"
 #include "core/stored_rows.h"
-#include "proto/onerec.h"
+#include "proto/one_rec.h"
 #include "pyflowdata/pyflowdata.h"
 #include "text/field_spec.h"
 #include "text/quote.h"
@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct onerec_decoder_attrs {
+typedef struct one_rec_decoder_attrs {
     pfd_list_string features;
-} onerec_decoder_attrs;
+} one_rec_decoder_attrs;
 
 /* A feature that is asked for. */
 typedef struct wanted {
@@ -93,7 +93,7 @@ static pfd_status read_wanted(const pfd_host *host, const char *element, wanted 
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
-    const onerec_decoder_attrs *attrs = args->attrs;
+    const one_rec_decoder_attrs *attrs = args->attrs;
     const pfd_row_type *in = &args->inputs[0];
     char found[256];
     if (in->dtype != PFD_UINT8 || in->ndim != 1)
@@ -277,7 +277,7 @@ static pfd_status open_message(const pfd_compute_args *args, int64_t row, messag
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    const onerec_decoder_attrs *attrs = args->attrs;
+    const one_rec_decoder_attrs *attrs = args->attrs;
     int64_t n = attrs->features.size, bytes = n * (int64_t)sizeof(wanted);
     wanted *wants = args->host->alloc(args->scratch, bytes);
     if (!wants) return pfd_fail_memory(err, bytes, "the features");
@@ -293,7 +293,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_ATTR_ROW(onerec_decoder_attrs, features, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
+    PFD_ATTR_ROW(one_rec_decoder_attrs, features, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                  "The features, each [NAME=]KEY:TYPE[=DEFAULT]: \"label:int64\", "
                  "\"x:float32[64]\", \"ids:int64[?]\", \"image=img:bytes\", \"w:float32=1\"."),
 };
@@ -306,7 +306,7 @@ static const pfd_port outputs[] = {
     {"out", "The features in the order of the attr features, each of its type."},
 };
 
-const pfd_op pfd_op_onerec_decoder = {
+const pfd_op pfd_op_one_rec_decoder = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "OneRecDecoder",
@@ -317,7 +317,7 @@ const pfd_op pfd_op_onerec_decoder = {
            "of varying size.",
     .attrs = attr_table,
     .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(onerec_decoder_attrs),
+    .attrs_struct_size = sizeof(one_rec_decoder_attrs),
     .inputs = inputs,
     .num_inputs = PFD_COUNT(inputs),
     .outputs = outputs,

@@ -1,4 +1,4 @@
-/* proto/ofrecord.h -- one feature of an OFRecord, OneFlow's message of named lists.
+/* proto/of_record.h -- one feature of an OFRecord, OneFlow's message of named lists.
  *
  * OFRecord is a map from names to features, and a feature is one list: of bytes, floats, doubles or
  * integers.  The rules are those of the protobuf library: of entries with one name the last counts,
@@ -7,8 +7,8 @@
  * OWNERSHIP  Cursors point into the record.
  * THREADS    Pure functions.
  */
-#ifndef PFD_PROTO_OFRECORD_H
-#define PFD_PROTO_OFRECORD_H
+#ifndef PFD_PROTO_OF_RECORD_H
+#define PFD_PROTO_OF_RECORD_H
 #include "proto/wire.h"
 
 /* What a feature's list is of: its field number in the message Feature. */

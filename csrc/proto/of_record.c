@@ -1,5 +1,5 @@
 /* One feature of an OFRecord: found by its name, its list read. */
-#include "proto/ofrecord.h"
+#include "proto/of_record.h"
 
 #include "text/quote.h"
 

@@ -2,21 +2,21 @@
 #include "core/error.h"
 #include "core/number_cast.h"
 #include "core/stored_rows.h"
-#include "proto/ofrecord_row.h"
+#include "proto/of_record_row.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-typedef struct ofrecord_raw_decoder_attrs {
+typedef struct of_record_raw_decoder_attrs {
     const char *blob_name;
     pfd_list_int64 shape;
     int32_t dtype, dim1_varying_length, truncate, auto_zero_padding;
-} ofrecord_raw_decoder_attrs;
+} of_record_raw_decoder_attrs;
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
-    const ofrecord_raw_decoder_attrs *attrs = args->attrs;
+    const of_record_raw_decoder_attrs *attrs = args->attrs;
     if (attrs->dim1_varying_length && attrs->shape.size == 0)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "attr 'dim1_varying_length' = true, and attr 'shape' has no dimension that "
@@ -27,7 +27,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 
 /* What all rows of a call have in common. */
 typedef struct decoder {
-    const ofrecord_raw_decoder_attrs *attrs;
+    const of_record_raw_decoder_attrs *attrs;
     int64_t most;       /* numbers in a row of the output */
     int64_t item_bytes; /* of the output */
     void *numbers;      /* room for a row of any list */
@@ -36,7 +36,7 @@ typedef struct decoder {
 static pfd_status fail_count(const decoder *self, const pfd_of_row *row, int64_t count,
                              pfd_error *err)
 {
-    const ofrecord_raw_decoder_attrs *attrs = self->attrs;
+    const of_record_raw_decoder_attrs *attrs = self->attrs;
     int64_t per_row = attrs->shape.size > 0 ? self->most / attrs->shape.data[0] : 1;
     if (!attrs->dim1_varying_length)
         return pfd_of_row_fail(row, NULL, err,
@@ -53,7 +53,7 @@ static pfd_status fail_count(const decoder *self, const pfd_of_row *row, int64_t
 /* Whether a row may have another number of values than its shape. */
 static int32_t is_right_count(const decoder *self, int64_t count)
 {
-    const ofrecord_raw_decoder_attrs *attrs = self->attrs;
+    const of_record_raw_decoder_attrs *attrs = self->attrs;
     if (count == self->most || attrs->truncate || attrs->auto_zero_padding) return 1;
     return attrs->dim1_varying_length && count < self->most &&
            count % (self->most / attrs->shape.data[0]) == 0;
@@ -118,7 +118,7 @@ static pfd_status decode_row(const decoder *self, const pfd_of_row *row, uint8_t
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    const ofrecord_raw_decoder_attrs *attrs = args->attrs;
+    const of_record_raw_decoder_attrs *attrs = args->attrs;
     pfd_tensor *out = args->outputs[0];
     decoder self = {.attrs = attrs, .item_bytes = pfd_dtype_size(attrs->dtype)};
     self.most = out->row_bytes / self.item_bytes;
@@ -134,7 +134,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 #define DTYPES "bool|int8|uint8|int16|uint16|int32|uint32|int64|uint64|float32|float64"
 #define ROW(field, type, default_value, choices, doc)                                              \
-    PFD_ATTR_ROW(ofrecord_raw_decoder_attrs, field, type, default_value, 0, 0, choices, doc)
+    PFD_ATTR_ROW(of_record_raw_decoder_attrs, field, type, default_value, 0, 0, choices, doc)
 
 static const pfd_attr attr_table[] = {
     ROW(blob_name, PFD_ATTR_STRING, NULL, NULL,
@@ -160,7 +160,7 @@ static const pfd_port outputs[] = {
     {"out", "The numbers of each record's feature, of the dtype and shape that the attrs say."},
 };
 
-const pfd_op pfd_op_ofrecord_raw_decoder = {
+const pfd_op pfd_op_of_record_raw_decoder = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "OFRecordRawDecoder",
@@ -170,7 +170,7 @@ const pfd_op pfd_op_ofrecord_raw_decoder = {
            "the point. Of a list each value is looked at, also those that are cut off.",
     .attrs = attr_table,
     .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(ofrecord_raw_decoder_attrs),
+    .attrs_struct_size = sizeof(of_record_raw_decoder_attrs),
     .inputs = inputs,
     .num_inputs = PFD_COUNT(inputs),
     .outputs = outputs,

@@ -10,9 +10,9 @@
 enum { hashed_bytes = 16, header_bytes = 24, digest_bytes = 8, alignment = 8 };
 static const char magic[] = "^ONEREC$";
 
-typedef struct onerec_reader_attrs {
+typedef struct one_rec_reader_attrs {
     int32_t check_digest;
-} onerec_reader_attrs;
+} one_rec_reader_attrs;
 
 static uint64_t read_digest(const uint8_t *at)
 {
@@ -106,7 +106,7 @@ static pfd_status read_payload(const pfd_record *record, int64_t row, int32_t ch
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    const onerec_reader_attrs *attrs = args->attrs;
+    const one_rec_reader_attrs *attrs = args->attrs;
     for (int64_t i = 0; i < args->num_rows; i++)
         PFD_TRY(read_payload(&args->records[i], i, attrs->check_digest, &args->outputs[0]->rows[i],
                              err));
@@ -114,7 +114,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_ATTR_ROW(onerec_reader_attrs, check_digest, PFD_ATTR_BOOL, "true", 0, 0, NULL,
+    PFD_ATTR_ROW(one_rec_reader_attrs, check_digest, PFD_ATTR_BOOL, "true", 0, 0, NULL,
                  "Whether the digest of each payload is checked, and not only that of each "
                  "header."),
 };
@@ -123,7 +123,7 @@ static const pfd_port outputs[] = {
     {"out", "The bytes of each payload, uint8 of shape (batch, None), for OneRecDecoder."},
 };
 
-const pfd_op pfd_op_onerec_reader = {
+const pfd_op pfd_op_one_rec_reader = {
     PFD_OP_SIZES,
     .flags = PFD_READS_FILES,
     .name = "OneRecReader",
@@ -133,7 +133,7 @@ const pfd_op pfd_op_onerec_reader = {
            "damaged header the file.",
     .attrs = attr_table,
     .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(onerec_reader_attrs),
+    .attrs_struct_size = sizeof(one_rec_reader_attrs),
     .outputs = outputs,
     .num_outputs = PFD_COUNT(outputs),
     .infer = infer,

@@ -1,4 +1,4 @@
-/* proto/onerec.h -- the features of a OneRec message, a FlatBuffer:
+/* proto/one_rec.h -- the features of a OneRec message, a FlatBuffer:
  *
  *     Example {features: [Feature]; ...}   Feature {name: string; tensor: Tensor}
  *     Tensor {shape: [int32]; data: union of lists}   each list {values: [...]}
@@ -6,8 +6,8 @@
  * THREADS  Pure functions.
  * ERRORS   -1: the message is damaged at buffer->damage.
  */
-#ifndef PFD_PROTO_ONEREC_H
-#define PFD_PROTO_ONEREC_H
+#ifndef PFD_PROTO_ONE_REC_H
+#define PFD_PROTO_ONE_REC_H
 #include "proto/flatbuffer.h"
 
 /* The members of the union. */

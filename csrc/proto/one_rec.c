@@ -1,5 +1,5 @@
 /* The features of a OneRec message. */
-#include "proto/onerec.h"
+#include "proto/one_rec.h"
 
 #include <string.h>
 

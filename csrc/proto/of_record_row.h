@@ -1,11 +1,11 @@
-/* proto/ofrecord_row.h -- a decoder's row: the record in its input, the feature that it is after,
+/* proto/of_record_row.h -- a decoder's row: the record in its input, the feature that it is after,
  * and failures that name both.
  *
  * ERRORS  PFD_CORRUPT_DATA with the row and, where it is known, the byte of its record.
  */
-#ifndef PFD_PROTO_OFRECORD_ROW_H
-#define PFD_PROTO_OFRECORD_ROW_H
-#include "proto/ofrecord.h"
+#ifndef PFD_PROTO_OF_RECORD_ROW_H
+#define PFD_PROTO_OF_RECORD_ROW_H
+#include "proto/of_record.h"
 #include "pyflowdata/op.h"
 
 typedef struct pfd_of_row {
