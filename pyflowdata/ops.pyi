@@ -10,6 +10,8 @@ from .graph import Blob
 
 __all__ = [
     "MiniReader",
+    "MindRecordReader",
+    "MDSReader",
     "TextLineReader",
     "CSVReader",
     "MiniDecoder",
@@ -246,6 +248,495 @@ def MiniReader(
 def MiniReader(
     data_dir: str | PathLike[str] = "",
     *,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def MindRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    whole_set: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]:
+    """Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0.
+
+    Name one shard of a set, or those to be read; the .db files beside them are not needed. Scalars
+    are exact, whatever was indexed; bytes come whole. Numbers and arrays need their type in the
+    field ('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are refused.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        columns (list of str, required): Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32',
+            'image' (bytes), 'x:float32[?,3]'.
+        whole_set (bool, default True): Whether a shard that is named alone stands for all shards of
+            its set, in the order of the set.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of columns: A field: numbers and arrays of the type that the shards have and
+            the field says, strings and bytes as ragged uint8.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def MindRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    whole_set: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MindRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    whole_set: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MindRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    whole_set: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MindRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    whole_set: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def MDSReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]:
+    """Reads the shards of Mosaic's streaming datasets (MDS).
+
+    Name index.json in `files`, and the shards that it lists are read from its folder, or name
+    shards without one. Numbers (int, int8 ... float64, str_int, str_float) and ndarrays need their
+    type in the field; bytes, str, json, jpeg, png and all others are ragged uint8, as they lie in
+    the shard. Pickles are not loaded. A plain shard is read at random; where one is compressed
+    (zstd, gz), the dataset is a stream that decompresses shard after shard.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        columns (list of str, required): Columns to read, each [NAME=]COLUMN[:TYPE]: 'label:int64',
+            'image' (bytes), 'x:float32[?,3]'.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of columns: A column: numbers as their column has them, arrays of the shape
+            that the field says, all else as ragged uint8.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def MDSReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MDSReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MDSReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MDSReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import tarfile
+import shutil
 from pathlib import Path
 from typing import Any
 
+import mds_files
+import mindrecord_files
 import numpy as np
 import tf_records
 import token_files
@@ -26,6 +30,43 @@ def mini(folder: Path) -> list[Path]:
 
 def tfrecord(folder: Path) -> list[Path]:
     return [tf_records.write(folder / "a.tfrecord", [b"record" * i for i in range(20)])]
+
+
+FIXTURES = Path(__file__).resolve().parent / "fixtures"
+MDS_COLUMNS = ["data", "label:int64", "text", "x:float32[2]"]
+
+
+def mds_shard(folder: Path) -> list[Path]:
+    """A shard, and the index that is named."""
+    index = mds_files.write(folder, mds_files.SMALL, [mds_files.small_samples()])
+    return [folder / "shard.00000.mds", index]
+
+
+def mds_index(folder: Path) -> list[Path]:
+    return mds_shard(folder)[::-1]
+
+
+def mds_alone(folder: Path) -> list[Path]:
+    return mds_shard(folder)[:1]
+
+
+def mds_zstd(folder: Path) -> list[Path]:
+    shutil.copytree(FIXTURES / "streaming" / "zstd", folder, dirs_exist_ok=True)
+    return [folder / "shard.00000.mds.zstd", folder / "index.json"]
+
+
+def read_mds(files: list[str], columns: list[str] = MDS_COLUMNS, **attrs: object) -> flow.Blob:
+    named = [file for file in files if file.endswith(".json")] or files
+    return flow.MDSReader(files=named, columns=columns, **attrs)
+
+
+def mindrecord(folder: Path, version: str = "3.0") -> list[Path]:
+    return [mindrecord_files.small_file(folder, version)]
+
+
+def read_mindrecord(files: list[str], **attrs: object) -> flow.Blob:
+    columns = ["label:int32", "score:float64", "data", "ids:int64[?]"]
+    return flow.MindRecordReader(files=files, columns=columns, **attrs)
 
 
 def gzipped(folder: Path) -> list[Path]:
@@ -149,6 +190,14 @@ def windows(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]
 
 
 FORMATS = {
+    "MDSReader": Format(mds_shard, read_mds),
+    "MDSReader index": Format(mds_index, read_mds),
+    "MDSReader alone": Format(mds_alone, read_mds),
+    "MDSReader zstd": Format(
+        mds_zstd, functools.partial(read_mds, columns=["a_int:int64", "b_bytes"])
+    ),
+    "MindRecordReader": Format(mindrecord, read_mindrecord),
+    "MindRecordReader 2.0": Format(functools.partial(mindrecord, version="2.0"), read_mindrecord),
     "TextLineReader": Format(
         text_lines,
         lambda files, **attrs: flow.TextLineReader(files=files, **attrs),

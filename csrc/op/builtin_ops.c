@@ -4,6 +4,8 @@
 
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
+    X(mindrecord_reader)                                                                           \
+    X(mds_reader)                                                                                  \
     X(text_line_reader)                                                                            \
     X(csv_reader)                                                                                  \
     X(mini_decoder)                                                                                \
