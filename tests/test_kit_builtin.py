@@ -50,6 +50,9 @@ SAMPLES = {
     "CSVReader": lambda: flow.CSVReader(DATA, columns=["xy=0..1", "x=0:bytes"], batch_size=4),
     "TextLineReader": lambda: flow.TextLineReader(DATA, batch_size=4),
     "MiniDecoder": lambda: flow.MiniDecoder(mini_rows()),
+    "GeneratorReader": lambda: flow.GeneratorReader(
+        range(300), fields=["x:int64"], batch_size=4, thread_safe=True
+    ),
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),

@@ -18,7 +18,8 @@
     X(pad_batch)                                                                                   \
     X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
-    X(npy_reader)
+    X(npy_reader)                                                                                  \
+    X(generator_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
