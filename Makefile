@@ -20,8 +20,26 @@ OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o)
 C_TESTS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/c/test_*.c)))
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+
+# Libraries for compressed files, used where pkg-config finds them.  It tells of this machine's: for
+# another one (CC=aarch64-linux-gnu-gcc) they are left out, unless PKG_CONFIG names its pkg-config.
+PKG_CONFIG ?= pkg-config
+IS_CROSS := $(if $(filter file default,$(origin PKG_CONFIG)),$(filter-out $(shell uname -m)-%, \
+              $(patsubst powerpc%,ppc%,$(shell $(CC) -dumpmachine 2>/dev/null))))
+find_libraries = $(strip $(if $(IS_CROSS),,$(foreach library,zlib libzstd, \
+                   $(shell $(PKG_CONFIG) --exists $(library) 2>/dev/null && echo $(library)))))
+FOUND    := $(find_libraries)
+ifneq ($(and $(filter test train,$(MAKECMDGOALS)),$(filter-out $(FOUND),zlib libzstd)),)
+INSTALL  := $(shell tools/install_libraries $(filter-out $(FOUND),zlib libzstd) >&2)
+FOUND    := $(find_libraries)
+endif
+ABSENT   := $(filter-out $(FOUND),zlib libzstd)
+CODECS   := $(if $(filter zlib,$(FOUND)),-DPFD_HAVE_ZLIB) \
+            $(if $(filter libzstd,$(FOUND)),-DPFD_HAVE_ZSTD) \
+            $(if $(FOUND),$(shell $(PKG_CONFIG) --cflags $(FOUND)))
+LIBS     := -lm -ldl $(if $(FOUND),$(shell $(PKG_CONFIG) --libs $(FOUND)))
 COMPILE   = $(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
-            -Icsrc -Icsrc/include $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
+            -Icsrc -Icsrc/include $(CODECS) $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
 
 # Says in short what it does.
 DO        = $(if $(V),,@echo '  $(1) $@' &&)
@@ -32,7 +50,8 @@ c-tests: $(C_TESTS)
 
 $(LIBRARY): $(OBJECTS) $(MAP)
 	$(call DO,link) $(COMPILE) -shared -Wl,--version-script=$(MAP) $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS) \
-	    -o $@ $(OBJECTS) -lm -ldl
+	    -o $@ $(OBJECTS) $(LIBS)
+	$(if $(ABSENT),@echo '  built without $(ABSENT): some compressed files will be refused')
 
 # Moved into place, so that a process which has the old library mapped keeps it.
 pyflowdata/libpyflowdata.so: $(LIBRARY)
@@ -43,7 +62,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(call DO,compile) $(COMPILE) -MMD -MP -c -o $@ $<
 
 $(C_TESTS): %: %.o $(OBJECTS)
-	$(call DO,link) $(COMPILE) $(LDFLAGS) -o $@ $^ -lm -ldl
+	$(call DO,link) $(COMPILE) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # Rewritten when compiler or flags are others than last time: then everything is compiled anew.
 $(BUILD)/flags: always
@@ -76,10 +95,11 @@ train: all .venv/train
 # Runs the C tests, then pytest; $(1): variables and a launcher in front, $(2): pytest arguments.
 RUN_C = for t in $(C_TESTS); do echo "$$t"; $(1) $$t || exit 1; done
 PYTEST = $(IN_VENV) -m pytest -q -rs
+PARALLEL = -n $(or $(JOBS),$(shell nproc 2>/dev/null),2) --maxprocesses 8 --dist worksteal
 
 test: all c-tests .venv/test
 	@$(call RUN_C,)
-	$(PYTEST) $(ARGS)
+	$(PYTEST) $(PARALLEL) $(ARGS)
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
 test-torch: all .venv/lightning .venv/accelerate
@@ -135,10 +155,10 @@ tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
 run-asan: all c-tests .venv/test
 	@$(call RUN_C,ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES))
-	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) -m 'not slow and not build' $(ARGS)
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow and not build' $(ARGS)
 run-tsan: all c-tests .venv/test
 	@$(call RUN_C,$(FIXED_ADDRESSES))
-	$(call SANITIZED,libtsan.so) -m threads $(ARGS)
+	$(call SANITIZED,libtsan.so) $(PARALLEL) -m threads $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
 bench: all .venv/train

@@ -56,6 +56,7 @@ RATE = _median("MB/s", rate)
 RANGE = Column("min..max", _range)
 MICROSECONDS = _median("us/batch", lambda m: 1e6 * m["seconds"] / m["batches"])
 CPU_MICROSECONDS = _median("CPU us/batch", lambda m: 1e6 * m["cpu"] / m["batches"])
+WINDOWS = _median("k windows/s", lambda m: 16e-3 * m["batches"] / m["seconds"])  # of W5
 CPU = _median("CPU s/M rows", lambda m: 1e6 * m["cpu"] / m["rows"])
 CORES = _median("cores busy", lambda m: m["cpu"] / m["seconds"])
 OPEN = _median("open ms", lambda m: 1e3 * m["open_seconds"])

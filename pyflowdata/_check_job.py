@@ -13,10 +13,18 @@ from .errors import InvalidArgumentError
 from .graph import Blob, Node
 from .objects import Object
 from .plugins import load_library
-from .registry import Op, find_op
+from .registry import HOST_OUTPUTS, Op, find_op
 
 _BUILT_IN = "built in"
-_HOST_OUTPUTS = ("mask", "id")  # which every reader can have besides its own
+
+
+def _listed(files: Any) -> list[str]:
+    """What the attr files was given, one by one."""
+    if files is None:
+        return []
+    if isinstance(files, (str, os.PathLike)):
+        files = [files]
+    return [os.fspath(each) for each in files]
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,13 @@ class Spec:
     def reader(self) -> Spec:
         """The reader upstream, along the first inputs."""
         return self.inputs[0][0].reader() if self.inputs else self
+
+    def in_folder(self, folder: str) -> Spec:
+        """The same over the files of these names in another folder."""
+        named = _listed(self.reader().attrs.get("files"))
+        if not named:
+            return self.with_reader(data_dir=folder)
+        return self.with_reader(files=[os.path.join(folder, os.path.basename(n)) for n in named])
 
     def with_reader(self, **attrs: Any) -> Spec:
         """The same over a reader with some attrs changed; None takes one away."""
@@ -108,7 +123,7 @@ def parse_attr(op: Op, name: str, said: str) -> Any:
 
 def output_of(node: Node, name: str) -> Blob:
     """The output with this name; "" for the only one."""
-    own = [blob for blob in node.outputs if node.op.outputs[blob.index].name not in _HOST_OUTPUTS]
+    own = [blob for blob in node.outputs if node.op.outputs[blob.index].name not in HOST_OUTPUTS]
     if not name and len(own) == 1:
         return own[0]
     for blob in node.outputs:
@@ -125,12 +140,11 @@ def spec_of(node: Node) -> Spec:
     inputs = tuple(
         (spec_of(blob.node), blob.node.op.outputs[blob.index].name) for blob in node.inputs
     )
-    attrs = {
-        name: os.path.abspath(os.fspath(value))
-        if name == "data_dir" and isinstance(value, (str, os.PathLike))
-        else value
-        for name, value in node.values.items()
-    }
+    attrs: dict[str, Any] = dict(node.values)
+    if isinstance(attrs.get("data_dir"), (str, os.PathLike)):
+        attrs["data_dir"] = os.path.abspath(attrs["data_dir"])
+    if attrs.get("files"):
+        attrs["files"] = [os.path.abspath(each) for each in _listed(attrs["files"])]
     return Spec(node.op.name, attrs=attrs, inputs=inputs)
 
 

@@ -268,7 +268,7 @@ class Checks:
             return "no file has bytes"
         folder = Path(self._job.folder, kind)
         _copy_files(paths, folder)
-        kit = self._make_kit(self._job.spec.with_reader(data_dir=str(folder)))
+        kit = self._make_kit(self._job.spec.in_folder(str(folder)))
         base = kit.run(order=FORWARD, range=self._range())
         data = victim.read_bytes()
         tries = _Damage(self, kit, base, kind, len(data))
@@ -309,7 +309,7 @@ class Checks:
         return f"empty files and {len(self._job.also)} further samples"
 
     def _count(self, folder: str, count: int, what: str) -> None:
-        kit = self._make_kit(self._job.spec.with_reader(data_dir=folder))
+        kit = self._make_kit(self._job.spec.in_folder(folder))
         run = kit.run(order=FORWARD, range=self._range(), doing=what)
         if count == 0 and run.status == "PFD_CORRUPT_DATA":
             return

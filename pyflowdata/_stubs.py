@@ -68,7 +68,7 @@ def _switches(op: Op) -> list[Attr]:
 
 
 def _result(op: Op, given: set[str]) -> str:
-    """The return type when these switches are True and no others."""
+    """The return type when these switches are given and no others."""
     if op.outputs_attr:
         return "Blob | tuple[Blob, ...]"
     blobs = [
@@ -79,17 +79,25 @@ def _result(op: Op, given: set[str]) -> str:
     return "Blob" if len(blobs) == 1 else f"tuple[{', '.join(blobs)}]"
 
 
+def _switch(one: Attr, value: bool) -> str:
+    """The parameter where the output is there, or is not; a list that is not given is left out."""
+    if one.type.word == "bool":
+        return f"{one.name}: Literal[{value}]{'' if value else ' = False'}"
+    return f"{one.name}: {one.type.hint}" if value else ""
+
+
 def _overloads(op: Op, switches: list[Attr]) -> str:
     """One for every choice of optional outputs, and one for a choice made at run time."""
     text = ""
     for values in itertools.product((False, True), repeat=len(switches)):
         given = {one.name for one, value in zip(switches, values, strict=True) if value}
         last = [
-            f"{one.name}: Literal[{value}]{'' if value else ' = False'}"
+            parameter
             for one, value in zip(switches, values, strict=True)
+            if (parameter := _switch(one, value))
         ]
         text += "@overload\n" + _function(op, last, _result(op, given), doc=not given)
-    last = [f"{one.name}: bool = False" for one in switches]
+    last = [f"{one.name}: {one.type.hint} = {one.default!r}" for one in switches]
     return text + "@overload\n" + _function(op, last, "Blob | tuple[Blob, ...]", doc=False)
 
 

@@ -236,6 +236,6 @@ def with_reader_attrs(
 
 
 def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:
-    """Whether a node has this output: some need an attr `with_<output>` to be true."""
+    """Whether a node has this output: some need an attr, see `Op.switch`."""
     switch = op.switch(output)
     return switch is None or bool(values.get(switch.name, switch.default))

@@ -10,6 +10,15 @@ from .op_functions import take_inputs
 from .registry import Op as RegisteredOp
 from .registry import Port, find_op
 
+# What OneFlow's ops call an attr -> its name here, where an op does not have the first itself: there
+# `name` is a node's, and dtypes are called as NumPy does.
+_ONEFLOW_ATTRS = {"name": "blob_name", "data_type": "dtype"}
+
+
+def _attr_name(op: RegisteredOp, name: str) -> str:
+    other = _ONEFLOW_ATTRS.get(name, name)
+    return other if op.attr(name) is None and op.attr(other) is not None else name
+
 
 def _check_port(op: RegisteredOp, ports: tuple[Port, ...], name: str, kind: str) -> None:
     names = [port.name for port in ports]
@@ -113,9 +122,10 @@ class UserOpBuilder:
         self, attr_name: str, attr_value: object, attr_type_name: str | None = None
     ) -> UserOpBuilder:
         """Gives an attr its value.  `attr_type_name` is OneFlow's, and not needed: the type is
-        the one that the op declares."""
-        self._chosen_op(f"Attr({attr_name!r})")
-        self._attrs[attr_name] = attr_value
+        the one that the op declares.  `name` and `data_type` are accepted as OneFlow's words for
+        `blob_name` and `dtype`."""
+        op = self._chosen_op(f"Attr({attr_name!r})")
+        self._attrs[_attr_name(op, attr_name)] = attr_value
         return self
 
     def Build(self) -> UserOp:
@@ -137,9 +147,11 @@ class UserOpBuilder:
         if op.outputs_attr:
             wanted = self._named_outputs(op, node)
         for name in wanted:
-            if not is_present(op, name, self._attrs):
+            switch = op.switch(name)
+            if switch is not None and not is_present(op, name, self._attrs):
+                value = "True" if switch.type.word == "bool" else "..."
                 raise InvalidArgumentError(
-                    f"output '{name}' needs Attr('with_{name}', True)", op=op.name
+                    f"output '{name}' needs Attr('{switch.name}', {value})", op=op.name
                 )
         return UserOp(node, wanted)
 

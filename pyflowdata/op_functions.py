@@ -121,6 +121,10 @@ def _input_doc(op: Op, port: Port) -> str:
     return f"{name} ({about}): {port.doc}"
 
 
+def _given(switch: Attr) -> str:
+    return f"{switch.name}=True" if switch.type.word == "bool" else switch.name
+
+
 def docstring(op: Op) -> str:
     """The op's doc, its inputs, attrs with defaults and limits, and outputs."""
     arguments = [_input_doc(op, port) for port in op.inputs]
@@ -129,7 +133,7 @@ def docstring(op: Op) -> str:
     outputs = []
     for port in op.outputs:
         switch = op.switch(port.name)
-        condition = f" (only with {switch.name}=True)" if switch else ""
+        condition = f" (only with {_given(switch)})" if switch else ""
         outputs.append(f"{port.name}{condition}: {port.doc}")
     if op.outputs_attr:
         outputs[0] = f"one for each of {op.outputs_attr}: {op.outputs[0].doc}"

@@ -10,10 +10,15 @@ from .graph import Blob
 
 __all__ = [
     "MiniReader",
+    "MindRecordReader",
+    "MDSReader",
     "TextLineReader",
     "CSVReader",
     "MiniDecoder",
     "Affine",
+    "TFRecordReader",
+    "ExampleDecoder",
+    "SequenceExampleDecoder",
     "Cast",
     "Concat",
     "DecodeClass",
@@ -25,6 +30,16 @@ __all__ = [
     "Slice",
     "RawReader",
     "NpyReader",
+    "OFRecordReader",
+    "OFRecordRawDecoder",
+    "OFRecordBytesDecoder",
+    "IDXReader",
+    "CIFARReader",
+    "OneRecReader",
+    "OneRecDecoder",
+    "TarReader",
+    "MegatronReader",
+    "GPTReader",
     "GeneratorReader",
 ]
 
@@ -37,6 +52,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -76,6 +92,9 @@ def MiniReader(
         file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
             maps them into memory, read reads them piece by piece; auto maps them if they fit into
             memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
         index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
             time and for the other processes of the machine; none keeps them in memory. Left empty,
             files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
@@ -145,6 +164,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -174,6 +194,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -203,6 +224,7 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -232,6 +254,496 @@ def MiniReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def MindRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    whole_set: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]:
+    """Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0.
+
+    Name one shard of a set, or those to be read; the .db files beside them are not needed. Scalars
+    are exact, whatever was indexed; bytes come whole. Numbers and arrays need their type in the
+    field ('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are refused.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        columns (list of str, required): Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32',
+            'image' (bytes), 'x:float32[?,3]'.
+        whole_set (bool, default True): Whether a shard that is named alone stands for all shards of
+            its set, in the order of the set.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of columns: A field: numbers and arrays of the type that the shards have and
+            the field says, strings and bytes as ragged uint8.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def MindRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    whole_set: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MindRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    whole_set: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MindRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    whole_set: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MindRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    whole_set: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def MDSReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]:
+    """Reads the shards of Mosaic's streaming datasets (MDS).
+
+    Name index.json in `files`, and the shards that it lists are read from its folder, or name
+    shards without one. Numbers (int, int8 ... float64, str_int, str_float) and ndarrays need their
+    type in the field; bytes, str, json, jpeg, png and all others are ragged uint8, as they lie in
+    the shard. Pickles are not loaded. A plain shard is read at random; where one is compressed
+    (zstd, gz), the dataset is a stream that decompresses shard after shard.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        columns (list of str, required): Columns to read, each [NAME=]COLUMN[:TYPE]: 'label:int64',
+            'image' (bytes), 'x:float32[?,3]'.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of columns: A column: numbers as their column has them, arrays of the shape
+            that the field says, all else as ragged uint8.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def MDSReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MDSReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MDSReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def MDSReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -264,6 +776,7 @@ def TextLineReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -307,6 +820,9 @@ def TextLineReader(
         file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
             maps them into memory, read reads them piece by piece; auto maps them if they fit into
             memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
         index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
             time and for the other processes of the machine; none keeps them in memory. Left empty,
             files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
@@ -378,6 +894,7 @@ def TextLineReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -409,6 +926,7 @@ def TextLineReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -440,6 +958,7 @@ def TextLineReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -471,6 +990,7 @@ def TextLineReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -510,6 +1030,7 @@ def CSVReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -568,6 +1089,9 @@ def CSVReader(
         file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
             maps them into memory, read reads them piece by piece; auto maps them if they fit into
             memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
         index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
             time and for the other processes of the machine; none keeps them in memory. Left empty,
             files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
@@ -647,6 +1171,7 @@ def CSVReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -685,6 +1210,7 @@ def CSVReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -723,6 +1249,7 @@ def CSVReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -761,6 +1288,7 @@ def CSVReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -835,6 +1363,320 @@ def Affine(
     Returns:
         The blob of the output:
         out: The scaled numbers, shape as the input.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+@overload
+def TFRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    check_crc: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads the records of TensorFlow's TFRecord files as bytes.
+
+    Both checksums are compared: a damaged length, or a file that ends inside a record, is an error
+    of the file when it is opened, since what follows cannot be found; damaged bytes are an error of
+    one record, which on_error may leave out. An empty file has no records.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        check_crc (bool, default True): Whether each record's bytes are compared with their
+            checksum; its length always is.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The bytes of each record, ragged uint8; ExampleDecoder takes them apart.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def TFRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    check_crc: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def TFRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    check_crc: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def TFRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    check_crc: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def TFRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    check_crc: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+def ExampleDecoder(
+    in_: Blob,
+    *,
+    features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]:
+    """Takes tf.train.Examples apart, a column for each feature asked for.
+
+    A float dtype reads a float_list, bool and integers an int64_list, and a number that the dtype
+    does not hold is an error. A feature that is missing takes its default; without one it is an
+    error, or an empty row where the number of values varies. Other features are passed over.
+    Records are read by the rules of the protobuf library: of equal keys the last one counts,
+    numbers may be packed or not.
+
+    Args:
+        in_ (Blob, the input 'in'): Records as bytes, ragged uint8, as TFRecordReader gives them.
+        features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
+            'x:float32[64]' has a fixed number of values, 'ids:int64[?]' any number,
+            'image/encoded:bytes' one byte string.
+        decode_raw (list of str, default ()): The names of those fields whose feature is one byte
+            string of little-endian numbers of the field's dtype.
+        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): What becomes
+            of a feature with another number of values than its shape has: an error, or one that is
+            too short is padded with the default or 0, one that is too long is cut, or both (fit).
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of features: One output for each field, in the order of features.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+def SequenceExampleDecoder(
+    in_: Blob,
+    *,
+    features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]:
+    """Takes tf.train.SequenceExamples apart, a column for each feature asked for.
+
+    Features of the context are read as ExampleDecoder does. A key that begins with feature_lists/
+    is that of a list of steps, behind the prefix: the first dimension of its shape counts the
+    steps, all of which have the same number of values.
+
+    Args:
+        in_ (Blob, the input 'in'): Records as bytes, ragged uint8, as TFRecordReader gives them.
+        features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
+            'label:int64' is one of the context, 'frames=feature_lists/frames:float32[?,3]' a list
+            of steps with three values each; a list that may be missing ends with '='.
+        decode_raw (list of str, default ()): The names of those fields whose features are one byte
+            string, of each step, with little-endian numbers of the field's dtype.
+        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): What becomes
+            of a feature, or of the steps of a list, with another number of values than the shape
+            has: an error, or what is too short is padded with the default or 0, what is too long is
+            cut, or both (fit).
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of features: One output for each field, in the order of features.
 
     Raises:
         InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
@@ -1227,6 +2069,7 @@ def RawReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -1274,6 +2117,9 @@ def RawReader(
         file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
             maps them into memory, read reads them piece by piece; auto maps them if they fit into
             memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
         index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
             time and for the other processes of the machine; none keeps them in memory. Left empty,
             files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
@@ -1348,6 +2194,7 @@ def RawReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -1382,6 +2229,7 @@ def RawReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -1416,6 +2264,7 @@ def RawReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -1450,6 +2299,7 @@ def RawReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -1483,6 +2333,7 @@ def NpyReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -1507,7 +2358,7 @@ def NpyReader(
 
     The arrays are of numbers or bools, in C order, of one dtype and row shape, and may have
     different lengths. Each file's header is checked against the attrs when the loader opens. Access
-    is by arithmetic: there is no index.
+    is by arithmetic: there is no index. Compressed files are decompressed into memory as a whole.
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
@@ -1526,6 +2377,9 @@ def NpyReader(
         file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
             maps them into memory, read reads them piece by piece; auto maps them if they fit into
             memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
         index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
             time and for the other processes of the machine; none keeps them in memory. Left empty,
             files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
@@ -1598,6 +2452,7 @@ def NpyReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -1630,6 +2485,7 @@ def NpyReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -1662,6 +2518,7 @@ def NpyReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
@@ -1694,6 +2551,2181 @@ def NpyReader(
     part_name_prefix: str | PathLike[str] = "part-",
     part_name_suffix_length: int = -1,
     file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def OFRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads OneFlow's OFRecord files: messages of named lists, each behind its length.
+
+    The format has no checksums: a wrong length is found when the file is indexed, a damaged message
+    when a decoder reads it, and other values where numbers stand are not found at all.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The bytes of each message, uint8 of shape (batch, None), for the OFRecord decoders.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def OFRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def OFRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def OFRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def OFRecordReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+def OFRecordRawDecoder(
+    in_: Blob,
+    *,
+    blob_name: str | PathLike[str],
+    shape: Sequence[int],
+    dtype: DTypeLike,
+    dim1_varying_length: bool = False,
+    truncate: bool = False,
+    auto_zero_padding: bool = False,
+    name: str | None = None,
+) -> Blob:
+    """Takes a feature out of each OFRecord as numbers.
+
+    The feature is a list of floats, doubles or integers, or a bytes_list of one value, whose bytes
+    are numbers from 0 to 255. Floats that become integers lose what is behind the point. Of a list
+    each value is looked at, also those that are cut off.
+
+    Args:
+        in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
+            None).
+        blob_name (str, required): Name of the feature in the record; OneFlow's op calls this attr
+            name.
+        shape (shape, required): Shape of a row of the output; empty for one number.
+        dtype (dtype, required, one of 'bool', 'int8', 'uint8', 'int16', 'uint16', 'int32',
+            'uint32', 'int64', 'uint64', 'float32', 'float64'): The dtype of the output; a number
+            that an integer dtype does not hold is damage.
+        dim1_varying_length (bool, default False): Whether a record may have fewer rows along the
+            shape's first dimension; zeros fill it up.
+        truncate (bool, default False): Whether a record may have any number of values: what is too
+            much is cut off, and zeros fill up what is missing.
+        auto_zero_padding (bool, default False): A former name of truncate.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The numbers of each record's feature, of the dtype and shape that the attrs say.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+def OFRecordBytesDecoder(
+    in_: Blob,
+    *,
+    blob_name: str | PathLike[str],
+    name: str | None = None,
+) -> Blob:
+    """Takes a feature of bytes out of each OFRecord, an encoded image for example.
+
+    The feature must be a bytes_list of one value. The bytes are not copied until a batch is
+    delivered.
+
+    Args:
+        in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
+            None).
+        blob_name (str, required): Name of the feature in the record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each record's feature, uint8 of shape (batch, None).
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+@overload
+def IDXReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "uint8",
+    shape: Sequence[int] = (28, 28),
+    label_dtype: DTypeLike = "uint8",
+    label_shape: Sequence[int] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape.
+
+    With labels each record has an array and its label, which the files of a pair hold at the same
+    place. Headers are checked against the attrs, and the numbers of images and labels against each
+    other, when the loader opens. Compressed files are decompressed into memory as a whole. EMNIST's
+    images are stored transposed, and come as they are.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        labels (list of str, default ()): Files of labels, paths or patterns: one for each file of
+            images, in the same order.
+        dtype (dtype, default 'uint8', one of 'uint8', 'int8', 'int16', 'int32', 'float32',
+            'float64'): The dtype of the images; every file must have it.
+        shape (shape, default (28, 28)): Shape of one image; every file must have it.
+        label_dtype (dtype, default 'uint8', one of 'uint8', 'int8', 'int16', 'int32', 'float32',
+            'float64'): The dtype of the labels.
+        label_shape (shape, default ()): Shape of one label: empty for a number; QMNIST's are int32
+            of shape 8.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        images: The arrays, of the attrs' dtype and shape, in the byte order of this machine.
+        labels (only with labels): The label of each array.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def IDXReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "uint8",
+    shape: Sequence[int] = (28, 28),
+    label_dtype: DTypeLike = "uint8",
+    label_shape: Sequence[int] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def IDXReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "uint8",
+    shape: Sequence[int] = (28, 28),
+    label_dtype: DTypeLike = "uint8",
+    label_shape: Sequence[int] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def IDXReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "uint8",
+    shape: Sequence[int] = (28, 28),
+    label_dtype: DTypeLike = "uint8",
+    label_shape: Sequence[int] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def IDXReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "uint8",
+    shape: Sequence[int] = (28, 28),
+    label_dtype: DTypeLike = "uint8",
+    label_shape: Sequence[int] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    labels: str | PathLike[str] | Sequence[str | PathLike[str]],
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def IDXReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "uint8",
+    shape: Sequence[int] = (28, 28),
+    label_dtype: DTypeLike = "uint8",
+    label_shape: Sequence[int] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    labels: str | PathLike[str] | Sequence[str | PathLike[str]],
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def IDXReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "uint8",
+    shape: Sequence[int] = (28, 28),
+    label_dtype: DTypeLike = "uint8",
+    label_shape: Sequence[int] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    labels: str | PathLike[str] | Sequence[str | PathLike[str]],
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def IDXReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "uint8",
+    shape: Sequence[int] = (28, 28),
+    label_dtype: DTypeLike = "uint8",
+    label_shape: Sequence[int] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    labels: str | PathLike[str] | Sequence[str | PathLike[str]],
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob, Blob]: ...
+@overload
+def IDXReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "uint8",
+    shape: Sequence[int] = (28, 28),
+    label_dtype: DTypeLike = "uint8",
+    label_shape: Sequence[int] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    labels: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def CIFARReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    version: int = 10,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_coarse_label: Literal[False] = False,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Reads the binary version of CIFAR-10 and CIFAR-100.
+
+    Files may have any number of records. Labels that are no class are damage; changed pixels are
+    not found, as the format has no checksums.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        version (int, default 10, in [10, 100]): Which files they are: 10 for CIFAR-10, 100 for
+            CIFAR-100.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Axes of an image: CHW is (3, 32, 32), as
+            they are stored; HWC is (32, 32, 3).
+        with_coarse_label (bool, default False): Whether the output coarse_label is returned too,
+            which CIFAR-100 has.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        image: The images, uint8, the channels red, green and blue.
+        label: The class of each image, uint8: of 10, or the fine one of 100.
+        coarse_label (only with with_coarse_label=True): Which of 20 groups the class of CIFAR-100
+            belongs to, uint8.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def CIFARReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    version: int = 10,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_coarse_label: Literal[False] = False,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def CIFARReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    version: int = 10,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_coarse_label: Literal[False] = False,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def CIFARReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    version: int = 10,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_coarse_label: Literal[False] = False,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob, Blob]: ...
+@overload
+def CIFARReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    version: int = 10,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_coarse_label: Literal[True],
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def CIFARReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    version: int = 10,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_coarse_label: Literal[True],
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob, Blob]: ...
+@overload
+def CIFARReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    version: int = 10,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_coarse_label: Literal[True],
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob, Blob]: ...
+@overload
+def CIFARReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    version: int = 10,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_coarse_label: Literal[True],
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob, Blob, Blob]: ...
+@overload
+def CIFARReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    version: int = 10,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_coarse_label: bool = False,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def OneRecReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    check_digest: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads OneRec files, a former format of OneFlow: messages in frames with digests.
+
+    Each frame has an XXH64 digest of its header, checked whenever it is looked up, and one of its
+    payload, checked when it is read; a damaged payload costs one record, a damaged header the file.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        check_digest (bool, default True): Whether the digest of each payload is checked, and not
+            only that of each header.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The bytes of each payload, uint8 of shape (batch, None), for OneRecDecoder.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def OneRecReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    check_digest: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def OneRecReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    check_digest: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def OneRecReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    check_digest: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def OneRecReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    check_digest: bool = True,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+def OneRecDecoder(
+    in_: Blob,
+    *,
+    features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]:
+    """Takes features out of OneRec messages, an output for each.
+
+    Numbers have the dtype that they are stored with and are not cast; bytes are int8 numbers, or
+    one string or binary. A feature that a record does not have is damage, unless it has a default:
+    one number, which fills the row, or nothing for an empty row of varying size.
+
+    Args:
+        in_ (Blob, the input 'in'): Messages as OneRecReader gives them, uint8 of shape (batch,
+            None).
+        features (list of str, required): The features, each [NAME=]KEY:TYPE[=DEFAULT]:
+            "label:int64", "x:float32[64]", "ids:int64[?]", "image=img:bytes", "w:float32=1".
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of features: The features in the order of the attr features, each of its type.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+
+@overload
+def TarReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]:
+    """Reads tar files of samples as WebDataset packs them.
+
+    Files that follow each other and have the same key are a sample: the key is the path up to the
+    first dot of the file's name, the extension what comes behind it, in lower case. Other entries
+    than files, names that begin with a dot or have none, and names like __this__ are passed over.
+    ustar, GNU and pax headers are read.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        fields (list of str, required): The outputs, each the extension of a sample's file: 'jpg',
+            'image=jpg|png', 'note=txt:bytes=' with an empty default, 'key=__key__'.
+        index_files (list of str, default ()): An index file of DALI for each of the files, which is
+            compared with it.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of fields: The bytes of a file of each sample, or its key.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def TarReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def TarReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def TarReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def TarReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def MegatronReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "int64",
+    unit: Literal["document", "sequence"] = "document",
+    gaps: bool = False,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads documents of tokens from .bin and .idx files of Megatron-LM.
+
+    Either of the two is named, and the other one lies beside it. Both versions of the .idx are
+    read, and each entry of it is compared with the .bin when the reader opens.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        dtype (dtype, default 'int64', one of 'int8', 'uint8', 'int16', 'uint16', 'int32', 'uint32',
+            'int64', 'uint64'): The dtype of the rows: that of the files, or one that holds all its
+            values.
+        unit (str, default 'document', one of 'document', 'sequence'): What a record is: a document,
+            or one of the sequences (sentences, say) that it is made of; mostly a document is one
+            sequence.
+        gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
+            in another order or twice; otherwise its sequences must be all of the .bin, one behind
+            the other.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The tokens of each document, ragged rows of shape (tokens,).
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def MegatronReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "int64",
+    unit: Literal["document", "sequence"] = "document",
+    gaps: bool = False,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def MegatronReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "int64",
+    unit: Literal["document", "sequence"] = "document",
+    gaps: bool = False,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def MegatronReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "int64",
+    unit: Literal["document", "sequence"] = "document",
+    gaps: bool = False,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def MegatronReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    dtype: DTypeLike = "int64",
+    unit: Literal["document", "sequence"] = "document",
+    gaps: bool = False,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def GPTReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    seq_length: int,
+    dtype: DTypeLike = "int64",
+    format: Literal["auto", "megatron", "flat"] = "auto",
+    file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
+    header_bytes: int = 0,
+    gaps: bool = False,
+    order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0,
+    megatron_seed: int = 1234,
+    split: float | Sequence[float] = (),
+    split_index: int = 0,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads windows of seq_length + 1 tokens over the documents of all files, one behind the other.
+
+    Files are .bin and .idx of Megatron-LM, of which either is named and the other one lies beside
+    it, or flat ones as nanoGPT writes them. A window ends with the token that the next one begins
+    with; it goes on from document to document and from file to file, and what is left behind the
+    last whole window is not read.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; or else files is given.
+        seq_length (int, required, in [1, 1073741824]): Tokens from one window to the next; a window
+            has one more, so that inputs and targets are both in it.
+        dtype (dtype, default 'int64', one of 'uint8', 'uint16', 'int32', 'uint32', 'int64'): The
+            dtype of the rows: that of the files, or one that holds all its values.
+        format (str, default 'auto', one of 'auto', 'megatron', 'flat'): What the files are:
+            megatron is a .bin and an .idx, flat nothing but tokens; auto is megatron where there is
+            an .idx, and flat where there is none and file_dtype is set.
+        file_dtype (str, default 'auto', one of 'auto', 'uint8', 'int8', 'uint16', 'int16',
+            'uint32', 'int32', 'int64'): The dtype of the tokens in flat files; auto takes what the
+            .idx says.
+        header_bytes (int, default 0, in [0, 1073741824]): Bytes before the first token of a flat
+            file.
+        gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
+            in another order or twice; otherwise its sequences must be all of the .bin, one behind
+            the other.
+        order (str, default 'own', one of 'own', 'megatron'): Which windows there are, and in which
+            order: own cuts the files as they are, and random_shuffle shuffles windows; megatron
+            gives the samples of Megatron-LM's GPTDataset, in its order.
+        num_samples (int, default 0, at least 0): Where order is megatron, the samples that there
+            must be at least, for which the documents are repeated; 0 takes each document once.
+        megatron_seed (int, default 1234, at least 0): Where order is megatron, its random_seed.
+        split (list of float, default ()): Where order is megatron, the weights of training,
+            validation and test documents, as in 969,30,1; empty takes all documents.
+        split_index (int, default 0, in [0, 2]): Where order is megatron, which part of the split is
+            read: 0, 1 or 2.
+        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+            [...], whose files are sorted by name.
+        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
+            for all parts found, in numeric order.
+        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
+        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
+            is filled up with zeros; -1 for no filling.
+        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
+            maps them into memory, read reads them piece by piece; auto maps them if they fit into
+            memory and address space together.
+        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+            files are compressed; auto looks at the content of each. Lines and frames of compressed
+            files can only be read in sequence, so that only a buffer shuffles them.
+        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+            time and for the other processes of the machine; none keeps them in memory. Left empty,
+            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
+            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The tokens of each window, shape (batch, seq_length + 1).
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def GPTReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    seq_length: int,
+    dtype: DTypeLike = "int64",
+    format: Literal["auto", "megatron", "flat"] = "auto",
+    file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
+    header_bytes: int = 0,
+    gaps: bool = False,
+    order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0,
+    megatron_seed: int = 1234,
+    split: float | Sequence[float] = (),
+    split_index: int = 0,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def GPTReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    seq_length: int,
+    dtype: DTypeLike = "int64",
+    format: Literal["auto", "megatron", "flat"] = "auto",
+    file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
+    header_bytes: int = 0,
+    gaps: bool = False,
+    order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0,
+    megatron_seed: int = 1234,
+    split: float | Sequence[float] = (),
+    split_index: int = 0,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> tuple[Blob, Blob]: ...
+@overload
+def GPTReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    seq_length: int,
+    dtype: DTypeLike = "int64",
+    format: Literal["auto", "megatron", "flat"] = "auto",
+    file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
+    header_bytes: int = 0,
+    gaps: bool = False,
+    order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0,
+    megatron_seed: int = 1234,
+    split: float | Sequence[float] = (),
+    split_index: int = 0,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
+    index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def GPTReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    seq_length: int,
+    dtype: DTypeLike = "int64",
+    format: Literal["auto", "megatron", "flat"] = "auto",
+    file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
+    header_bytes: int = 0,
+    gaps: bool = False,
+    order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0,
+    megatron_seed: int = 1234,
+    split: float | Sequence[float] = (),
+    split_index: int = 0,
+    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    data_part_num: int = -1,
+    part_name_prefix: str | PathLike[str] = "part-",
+    part_name_suffix_length: int = -1,
+    file_access: Literal["auto", "map", "read"] = "auto",
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",

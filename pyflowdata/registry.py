@@ -11,6 +11,8 @@ from .errors import InternalError
 
 AttrValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 
+HOST_OUTPUTS = ("mask", "id")  # which every reader can have besides its own
+
 _ENDLESS = 2.0**31 - 2  # an integer limit from here on says no more than the type does
 
 
@@ -137,8 +139,12 @@ class Op:
         return next((attr for attr in self.attrs if attr.name == name), None)
 
     def switch(self, output: str) -> Attr | None:
-        """The bool attr `with_<output>` that an output needs to be there, or None."""
-        return self.attr(f"with_{output}")
+        """The attr that an output needs to be there, or None: the bool `with_<output>`, or a list
+        that is called as the output, is empty by default, and then must not be."""
+        if self.outputs_attr and output not in HOST_OUTPUTS:
+            return None  # named by the user, who may call it as any attr
+        own = self.attr(output)
+        return self.attr(f"with_{output}") or (own if own and own.default == () else None)
 
 
 def _limit(value: float, is_int: bool) -> float | None:

@@ -47,6 +47,7 @@ MARKERS = {
             "test_port_pages",
             "test_op_bench",
             "test_readme",
+            "test_without_libraries",
         },
     ),
     "threads": (

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 import pyflowdata as flow
 
 
-def read(path: Path, columns: list[str], batch_size: int = 6, **attrs: object) -> list[list[object]]:
+def read(
+    path: Path | str, columns: list[str], batch_size: int = 6, **attrs: object
+) -> list[list[object]]:
     """One epoch: a list of rows for each column; bytes for ragged ones."""
     blobs = flow.CSVReader(files=path, columns=columns, batch_size=batch_size, **attrs)
     blobs = blobs if isinstance(blobs, tuple) else (blobs,)

@@ -102,6 +102,12 @@ def test_outputs_of_a_reader_stand_before_mask_and_id(tmp_path):
         flow.NamedReader(files=tmp_path / "a", columns=["id=1"])
 
 
+def test_outputs_may_be_called_as_attrs(tmp_path):
+    lines(tmp_path, ["part-0"])
+    blobs = flow.NamedReader(tmp_path, columns=["files=0", "seed=1", "with_mask=0"], batch_size=3)
+    assert [blob.name.partition("/")[2] for blob in blobs] == ["files", "seed", "with_mask"]
+
+
 def test_files_are_a_path_a_pattern_or_a_list(tmp_path):
     lines(tmp_path, ["x-b", "x-a", "x-c", "y-d"])
     assert read(files=tmp_path / "x-b") == "bbb"

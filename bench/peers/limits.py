@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from bench import programs
+from bench import programs, tokens
 from bench.contender import Source, contender
 
 TEXT = {
@@ -28,3 +28,31 @@ for mode, text in TEXT.items() if programs.exists("limits") else ():
         contender(*workloads, name=f"{mode}-{threads}", program=True, text=text)(
             functools.partial(command, mode=mode, threads=threads)
         )
+
+
+def examples(source: Source, threads: int) -> list[str]:
+    return [programs.path("examples"), str(threads), str(source.batch_size), *source.files]
+
+
+for threads in sorted({1, programs.cores()}) if programs.exists("examples") else ():
+    contender(
+        "W2a",
+        "W2b",
+        name=f"examples-{threads}",
+        program=True,
+        text="both checksums, protocol buffers of known order, copies; file order",
+    )(functools.partial(examples, threads=threads))
+
+
+def windows(source: Source, threads: int) -> list[str]:
+    options = [str(threads), str(source.batch_size), str(tokens.SEQ_LENGTH)]
+    return [programs.path("windows"), *options, *source.files]
+
+
+for threads in sorted({1, programs.cores()}) if programs.exists("windows") else ():
+    contender(
+        "W5",
+        name=f"windows-{threads}",
+        program=True,
+        text="random windows widened from the map into a buffer of one batch",
+    )(functools.partial(windows, threads=threads))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bench import reservoir
+from bench import reservoir, tokens
 from bench.contender import Batch, Source, contender
 
 
@@ -27,3 +27,24 @@ def loadtxt(source: Source) -> Iterator[Batch]:
 def loadtxt_shuffled(source: Source) -> Iterator[Batch]:
     """loadtxt of a part at a time, then a shuffle buffer in NumPy."""
     yield from reservoir.shuffled(tables(source), source.batch_size)
+
+
+@contender("W5")
+def windows(source: Source) -> Iterator[Batch]:
+    """A loop over slices of the mapped file, each assigned to a row of a new array."""
+    file = tokens.load(source.files[0])
+    for batch in tokens.batches(file, source.batch_size):
+        out = np.empty((len(batch), tokens.SEQ_LENGTH + 1), np.int64)
+        for row, begin in enumerate(batch):
+            out[row] = file[begin : begin + tokens.SEQ_LENGTH + 1]
+        yield tokens.columns(out)
+
+
+@contender("W5")
+def stacked_windows(source: Source) -> Iterator[Batch]:
+    """The same by astype() and stack()."""
+    file = tokens.load(source.files[0])
+    length = tokens.SEQ_LENGTH + 1
+    for batch in tokens.batches(file, source.batch_size):
+        rows = [file[begin : begin + length].astype(np.int64) for begin in batch]
+        yield tokens.columns(np.stack(rows))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import pyflowdata as flow
 
-from bench import programs
+from bench import examples, programs, tokens
 from bench.contender import Source, contender
 from bench.data import Text
 
@@ -74,3 +75,55 @@ for batch_size in (4096, 65536):
 for megabytes in (10, 100, 1000):
     sweep(f"{megabytes}-MB", Text(megabytes))
     sweep(f"{megabytes}-MB-shuffled", Text(megabytes), shuffle=True)
+
+
+class Examples:
+    """Batches of values and labels; shuffled over all records, in another order each epoch."""
+
+    def __init__(self, source: Source, *, shuffle: bool = False, **options: Any) -> None:
+        records = flow.TFRecordReader(
+            files=source.files,
+            batch_size=source.batch_size,
+            random_shuffle=shuffle,
+            shuffle_after_epoch=True,
+            seed=7,
+        )
+        x, y = flow.ExampleDecoder(records, features=["x:float32[64]", "y:int64"])
+        self._loader = flow.DataLoader(x, y, **options)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (examples.columns(x, y) for x, y in self._loader)
+
+
+for workload, shuffle in (("W2a", False), ("W2b", True)):
+    contender(workload, name="examples", text="TFRecordReader, ExampleDecoder, defaults.")(
+        functools.partial(Examples, shuffle=shuffle)
+    )
+    contender(workload, name="examples-1-thread", text="num_threads=1.")(
+        functools.partial(Examples, shuffle=shuffle, num_threads=1)
+    )
+
+
+class Windows:
+    """Batches of windows of tokens, in another random order each epoch."""
+
+    def __init__(self, source: Source, **options: Any) -> None:
+        windows = flow.GPTReader(
+            files=source.files,
+            seq_length=tokens.SEQ_LENGTH,
+            file_dtype="uint16",
+            batch_size=source.batch_size,
+            random_shuffle=True,
+            shuffle_after_epoch=True,
+            seed=7,
+        )
+        self._loader = flow.DataLoader(windows, **options)
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(tokens.columns, self._loader)
+
+
+contender("W5", name="windows", text="GPTReader, defaults.")(Windows)
+contender("W5", name="windows-1-thread", text="num_threads=1.")(
+    functools.partial(Windows, num_threads=1)
+)

@@ -9,7 +9,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf
 
-from bench import programs, reservoir
+from bench import examples, programs, reservoir
 from bench.contender import Source, contender
 
 Dataset = Any
@@ -80,3 +80,74 @@ def shuffle_csv_interleaved(source: Source) -> Dataset:
     paths = tf.data.Dataset.from_tensor_slices(source.files)
     mixed = paths.interleave(rows, cores, block_length=1024, num_parallel_calls=cores)
     return mixed.shuffle(reservoir.SIZE, seed=7).batch(source.batch_size).prefetch(2)
+
+
+FEATURES = {
+    "x": tf.io.FixedLenFeature([examples.VALUES], tf.float32),
+    "y": tf.io.FixedLenFeature([], tf.int64),
+}
+
+
+class Parsed:
+    """A dataset of parsed batches as columns."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+
+    def __iter__(self) -> Any:
+        return (examples.columns(batch["x"], batch["y"]) for batch in self._dataset)
+
+
+def parse_examples(records: Any) -> Any:
+    return tf.io.parse_example(records, FEATURES)
+
+
+@contender("W2a", parts=2)
+def examples_serial(source: Source) -> Parsed:
+    """TFRecordDataset, batch, parse_example of a batch, prefetch; no tuning."""
+    records = tf.data.TFRecordDataset(source.files, buffer_size=1 << 20)
+    return Parsed(records.batch(source.batch_size).map(parse_examples).prefetch(2))
+
+
+@contender("W2a", parts=2)
+def examples_parallel(source: Source) -> Parsed:
+    """The same with parse_example on all cores."""
+    records = tf.data.TFRecordDataset(source.files, buffer_size=1 << 20)
+    batches = records.batch(source.batch_size)
+    return Parsed(batches.map(parse_examples, programs.cores()).prefetch(2))
+
+
+@contender("W2a", parts=2)
+def examples_interleaved(source: Source) -> Parsed:
+    """A file for each core, batches of them parsed and interleaved; the order is another."""
+
+    def batches(path: Any) -> Dataset:
+        records = tf.data.TFRecordDataset(path, buffer_size=1 << 20)
+        return records.batch(source.batch_size).map(parse_examples)
+
+    cores = programs.cores()
+    paths = tf.data.Dataset.from_tensor_slices(source.files)
+    found = paths.interleave(batches, cores, num_parallel_calls=cores, deterministic=False)
+    return Parsed(found.prefetch(2))
+
+
+@contender("W2b", parts=2)
+def examples_shuffled(source: Source) -> Parsed:
+    """TFRecordDataset, shuffle in a buffer of 16,384, batch, parse_example, prefetch."""
+    records = tf.data.TFRecordDataset(source.files, buffer_size=1 << 20).shuffle(16384, seed=7)
+    return Parsed(records.batch(source.batch_size).map(parse_examples).prefetch(2))
+
+
+@contender("W2b", parts=2)
+def examples_shuffled_interleaved(source: Source) -> Parsed:
+    """The same with a file and a buffer for each core."""
+
+    def batches(path: Any) -> Dataset:
+        records = tf.data.TFRecordDataset(path, buffer_size=1 << 20)
+        shuffled = records.shuffle(16384 // programs.cores(), seed=7)
+        return shuffled.batch(source.batch_size).map(parse_examples)
+
+    cores = programs.cores()
+    paths = tf.data.Dataset.from_tensor_slices(source.files)
+    found = paths.interleave(batches, cores, num_parallel_calls=cores, deterministic=False)
+    return Parsed(found.prefetch(2))

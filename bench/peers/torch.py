@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pandas
 import torch
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-from bench import programs, reservoir
+from bench import programs, reservoir, tokens
 from bench.contender import Source, contender
 
 
@@ -121,3 +121,54 @@ contender("W10", name="Dataset", parts=1, text="A Dataset in Python, in order.")
 contender("W10", name="Dataset-2-workers", parts=1, text="The same with num_workers=2.")(
     functools.partial(clips, num_workers=2)
 )
+
+
+class Windows(Dataset[Any]):
+    """A window of tokens by its number."""
+
+    def __init__(self, path: str) -> None:
+        self._tokens = tokens.load(path)
+
+    def __len__(self) -> int:
+        return tokens.num_windows(self._tokens)
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        begin = index * tokens.SEQ_LENGTH
+        window = self._tokens[begin : begin + tokens.SEQ_LENGTH + 1]
+        return torch.from_numpy(window.astype(np.int64))
+
+
+class WindowBatches(Windows):
+    """The windows of a batch together, which DataLoader asks for where it can."""
+
+    def __getitems__(self, indexes: list[int]) -> torch.Tensor:
+        out = np.empty((len(indexes), tokens.SEQ_LENGTH + 1), np.int64)
+        for row, index in enumerate(indexes):
+            begin = index * tokens.SEQ_LENGTH
+            out[row] = self._tokens[begin : begin + tokens.SEQ_LENGTH + 1]
+        return torch.from_numpy(out)
+
+
+class Flat:
+    """Batches as the benchmark takes them."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._loader = loader
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(tokens.columns, self._loader)
+
+
+@contender("W5")
+def windows(source: Source) -> Any:
+    """A Dataset of windows, shuffled, no workers."""
+    dataset = Windows(source.files[0])
+    return Flat(DataLoader(dataset, batch_size=source.batch_size, shuffle=True))
+
+
+@contender("W5")
+def window_batches(source: Source) -> Any:
+    """A Dataset with __getitems__, which makes the batch itself; no workers."""
+    dataset = WindowBatches(source.files[0])
+    size = source.batch_size
+    return Flat(DataLoader(dataset, batch_size=size, shuffle=True, collate_fn=lambda batch: batch))

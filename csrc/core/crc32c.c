@@ -4,6 +4,7 @@
 #include "pyflowdata/pyflowdata.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define REFLECTED_POLYNOMIAL UINT32_C(0x82f63b78)
@@ -168,12 +169,23 @@ pfd_crc32c_fn pfd_crc32c_at(int32_t i)
     return NULL;
 }
 
-pfd_crc32c_fn pfd_crc32c_best(void)
+static pfd_crc32c_fn choose(void)
 {
 #ifdef HAS_INSTRUCTION
     if (!pfd_simd_is_plain() && cpu_has_instruction()) return crc_instruction;
 #endif
     return pfd_crc32c_at(0);
+}
+
+pfd_crc32c_fn pfd_crc32c_best(void)
+{
+    static _Atomic(pfd_crc32c_fn) chosen; /* threads that come first at once choose the same */
+    pfd_crc32c_fn crc32c = atomic_load_explicit(&chosen, memory_order_acquire);
+    if (!crc32c) {
+        crc32c = choose();
+        atomic_store_explicit(&chosen, crc32c, memory_order_release);
+    }
+    return crc32c;
 }
 
 uint32_t pfd_crc32c_mask(uint32_t crc)

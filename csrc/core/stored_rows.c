@@ -20,10 +20,6 @@ int32_t pfd_order_is_foreign(int32_t order)
 pfd_status pfd_stored_row_type(int32_t dtype, pfd_list_int64 shape, pfd_row_type *out,
                                pfd_error *err)
 {
-    if (shape.size > PFD_MAX_DIMS)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'shape' has %" PRId64 " dimensions; a row has at most %d", shape.size,
-                        PFD_MAX_DIMS);
     *out = (pfd_row_type){.dtype = dtype, .ndim = (int32_t)shape.size};
     int64_t bytes = pfd_dtype_size(dtype);
     for (int64_t i = 0; i < shape.size; i++) {

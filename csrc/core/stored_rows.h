@@ -14,7 +14,7 @@
 int32_t pfd_order_is_foreign(int32_t order);
 
 /* The row type that the attrs `dtype` and `shape` say.  PFD_INVALID_ARGUMENT where a row would have
- * too many dimensions, no bytes, or more than any machine has. */
+ * no bytes, or more than any machine has. */
 pfd_status pfd_stored_row_type(int32_t dtype, pfd_list_int64 shape, pfd_row_type *out,
                                pfd_error *err);
 

@@ -1,4 +1,4 @@
-/* From the attr `files` to paths. */
+/* From an attr that names files to paths. */
 #include "io/file_patterns.h"
 
 #include "core/error.h"
@@ -14,29 +14,29 @@ static int by_bytes(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static pfd_status fail_missing(const char *pattern, pfd_error *err)
+pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_error *err)
 {
     if (strstr(pattern, "://"))
         return pfd_fail(err, PFD_UNSUPPORTED,
-                        "attr 'files': '%.400s' is an address; files are read from mounted file "
+                        "attr '%s': '%.400s' is an address; files are read from mounted file "
                         "systems: copy or mount it first",
-                        pattern);
+                        attr, pattern);
     if (strpbrk(pattern, "*?["))
-        return pfd_fail(err, PFD_IO, "attr 'files': no file matches the pattern '%.400s'%s",
-                        pattern,
+        return pfd_fail(err, PFD_IO, "attr '%s': no file matches the pattern '%.400s'%s", attr, pattern,
                         strstr(pattern, "**") ? "; ** matches within one folder, as * does" : "");
-    return pfd_fail_file(err, pattern, "attr 'files': the file is not there");
+    return pfd_fail_file(err, pattern, "attr '%s': the file is not there", attr);
 }
 
 /* What a pattern matches, without folders. */
-static pfd_status add_matches(const char *pattern, pfd_path_list *out, pfd_error *err)
+static pfd_status add_matches(const char *attr, const char *pattern, pfd_path_list *out,
+                              pfd_error *err)
 {
     glob_t found = {0};
     int result = glob(pattern, GLOB_NOSORT, NULL, &found); /* its order is the locale's */
     pfd_status status = PFD_OK;
     int64_t before = out->size;
     if (result != 0 && result != GLOB_NOMATCH)
-        status = pfd_fail(err, PFD_IO, "attr 'files': the pattern '%.400s' cannot be matched: %s",
+        status = pfd_fail(err, PFD_IO, "attr '%s': the pattern '%.400s' cannot be matched: %s", attr,
                           pattern, result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
     for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++) {
         struct stat st;
@@ -45,12 +45,12 @@ static pfd_status add_matches(const char *pattern, pfd_path_list *out, pfd_error
     }
     globfree(&found);
     if (status != PFD_OK) return status;
-    if (out->size == before) return fail_missing(pattern, err);
+    if (out->size == before) return pfd_fail_missing_path(attr, pattern, err);
     qsort(out->paths + before, (size_t)(out->size - before), sizeof *out->paths, by_bytes);
     return PFD_OK;
 }
 
-static pfd_status check_each_once(const pfd_path_list *list, pfd_error *err)
+static pfd_status check_each_once(const char *attr, const pfd_path_list *list, pfd_error *err)
 {
     size_t n = (size_t)list->size;
     char **sorted = malloc(n * sizeof *sorted);
@@ -61,26 +61,27 @@ static pfd_status check_each_once(const pfd_path_list *list, pfd_error *err)
     for (size_t i = 1; i < n && status == PFD_OK; i++)
         if (!strcmp(sorted[i], sorted[i - 1]))
             status = pfd_fail(err, PFD_INVALID_ARGUMENT,
-                              "attr 'files': the file '%.400s' is named twice, so that each of its "
+                              "attr '%s': the file '%.400s' is named twice, so that each of its "
                               "records would be there twice",
-                              sorted[i]);
+                              attr, sorted[i]);
     free(sorted);
     return status;
 }
 
-pfd_status pfd_file_patterns_find(const pfd_list_string *patterns, pfd_path_list *out,
-                                  pfd_error *err)
+pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patterns,
+                                  int32_t keep_missing, pfd_path_list *out, pfd_error *err)
 {
     for (int64_t i = 0; i < patterns->size; i++) {
         const char *pattern = patterns->data[i];
         struct stat st;
         if (!pattern[0])
             return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "attr 'files': an element is empty; it must be a path or a pattern");
-        if (stat(pattern, &st) == 0)
+                            "attr '%s': an element is empty; it must be a path or a pattern", attr);
+        int32_t is_kept = keep_missing && !strpbrk(pattern, "*?[") && !strstr(pattern, "://");
+        if (is_kept || stat(pattern, &st) == 0)
             PFD_TRY(pfd_path_list_take(out, strdup(pattern), err));
         else
-            PFD_TRY(add_matches(pattern, out, err));
+            PFD_TRY(add_matches(attr, pattern, out, err));
     }
-    return check_each_once(out, err);
+    return check_each_once(attr, out, err);
 }

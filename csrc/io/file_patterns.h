@@ -1,4 +1,5 @@
-/* io/file_patterns.h -- the attr `files`: paths and patterns into paths.
+/* io/file_patterns.h -- attrs that name files, as `files` does: paths and patterns into
+ * paths.
  * THREADS  Any thread. */
 #ifndef PFD_IO_FILE_PATTERNS_H
 #define PFD_IO_FILE_PATTERNS_H
@@ -6,8 +7,11 @@
 
 /* Adds, in order, each element that is the path of a file, and the files that each other one
  * matches as a pattern of glob(3) (*, ?, [...]), sorted by the bytes of their paths.
+ * `keep_missing`: an element that is neither is added too, for pfd_fail_missing_path() in the end.
  * ERRORS  PFD_IO: nothing is there; PFD_INVALID_ARGUMENT: a file is named twice, or the element is
  * none that can be matched. */
-pfd_status pfd_file_patterns_find(const pfd_list_string *patterns, pfd_path_list *out,
-                                  pfd_error *err);
+pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patterns,
+                                  int32_t keep_missing, pfd_path_list *out, pfd_error *err);
+
+pfd_status pfd_fail_missing_path(const char *attr, const char *path, pfd_error *err);
 #endif

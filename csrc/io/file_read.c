@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "io/input_files.h"
+#include "io/stream_window.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -70,6 +71,8 @@ pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd
         return pfd_fail(err, PFD_INTERNAL,
                         "read of %" PRId64 " bytes at %" PRId64 "; neither may be negative", size,
                         offset);
+    if (opened->window)
+        return pfd_stream_window_read(opened->window, offset, size, scratch, data, err);
     if (offset + size > file->size)
         return pfd_fail_at(err, file, offset, PFD_CORRUPT_DATA,
                            "the file ends at byte %" PRId64 ", and %" PRId64
@@ -77,6 +80,16 @@ pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd
                            file->size, size, offset + size - file->size);
     if (!opened->data) return read_unmapped(opened, offset, size, scratch, data, err);
     *data = opened->data + offset;
+    return PFD_OK;
+}
+
+pfd_status pfd_file_ends_at(const pfd_file *file, int64_t offset, pfd_scratch *scratch,
+                            int32_t *ends, pfd_error *err)
+{
+    const pfd_input_file *opened = (const void *)file;
+    if (opened->window)
+        PFD_TRY(pfd_stream_window_fill(opened->window, offset + 1, scratch, err));
+    *ends = offset >= file->size;
     return PFD_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "io/fixed.h"
 
 #include "core/error.h"
+#include "io/compression.h"
 #include "io/index_image.h"
 #include "io/input_files.h"
 #include "io/record_index.h"
@@ -139,7 +140,6 @@ static pfd_status fail_size(const pfd_file *file, const pfd_fixed_layout *layout
                        rest, layout->record_bytes);
 }
 
-/* `each`: 1 where every file has a layout of its own, 0 where one is for all. */
 static pfd_status count_all(fixed *self, const pfd_fixed_layout *layouts, int64_t each,
                             pfd_error *err)
 {
@@ -157,6 +157,7 @@ static pfd_status count_all(fixed *self, const pfd_fixed_layout *layouts, int64_
 static pfd_status open_fixed(const pfd_file *const *files, const pfd_fixed_layout *layouts,
                              int64_t each, int64_t n, pfd_source *out, pfd_error *err)
 {
+    for (int64_t i = 0; i < n; i++) PFD_TRY(pfd_compression_refuse(files[i], err));
     fixed *self = calloc(1, sizeof *self);
     pfd_index_file *places = calloc((size_t)n + 1, sizeof *places);
     if (!self || !places) {

@@ -4,89 +4,34 @@
 #include "core/error.h"
 #include "core/parallel_for.h"
 #include "core/scratch.h"
+#include "io/file_stream.h"
+#include "io/frame_call.h"
+#include "io/frame_stream.h"
 #include "io/index_cache.h"
 #include "io/input_files.h"
 #include "io/record_marks.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     list_width = 2,         /* strides of frames are listed in four bytes */
     bytes_per_stride = 16,  /* or more, as for lines */
-    frames_per_scratch = 64 /* whose headers may lie in a scratch together */
+    frames_per_scratch = 64, /* whose headers may lie in a scratch together */
+    fetched_bytes = 512,     /* of a record: behind them the processor sees what comes */
+    fetched_ahead = 8192     /* of records in file order */
 };
 
 typedef struct frames {
-    const pfd_host *host;
-    const void *attrs;
-    pfd_status (*frame)(const pfd_frame_args *, pfd_frame *, pfd_error *);
+    pfd_frame_call call;
     const pfd_file *const *files; /* borrowed */
     int64_t num_files;
     const uint8_t **texts;  /* owned; NULL: not mapped */
     pfd_index_image *image; /* owned */
     pfd_record_index index;
 } frames;
-
-/* ---- One frame ------------------------------------------------------------------------------- */
-
-/* Faults of the op: whatever is in the file, such a frame is none. */
-static pfd_status check_frame(const pfd_file *file, int64_t offset, const pfd_frame *frame,
-                              pfd_error *err)
-{
-    if (frame->next <= offset)
-        return pfd_fail_at(err, file, offset, PFD_INTERNAL,
-                           "frame() gave next = %" PRId64 " for the frame at %" PRId64
-                           "; it must be behind the frame, so that the scan advances",
-                           frame->next, offset);
-    if (!frame->is_record) return PFD_OK;
-    if (frame->data < offset || frame->size < 0 || frame->size > INT64_MAX - frame->data)
-        return pfd_fail_at(err, file, offset, PFD_INTERNAL,
-                           "frame() gave data = %" PRId64 " and size = %" PRId64
-                           " for the frame at %" PRId64 "; data is counted from the beginning of "
-                           "the file and lies in the frame, and size is not negative",
-                           frame->data, frame->size, offset);
-    if (frame->data + frame->size > frame->next)
-        return pfd_fail_at(err, file, offset, PFD_INTERNAL,
-                           "frame() gave a record that ends at %" PRId64 " and next = %" PRId64
-                           " for the frame at %" PRId64 "; frames must not overlap",
-                           frame->data + frame->size, frame->next, offset);
-    return PFD_OK;
-}
-
-/* What frame() reports without a place in the file is counted from its frame. */
-static pfd_status place_failure(const pfd_file *file, int64_t offset, pfd_status status,
-                                pfd_error *err)
-{
-    if (!err->file[0]) {
-        pfd_error_set_file(err, file->path);
-        err->byte = offset + (err->byte > 0 ? err->byte : 0);
-    }
-    return status;
-}
-
-static pfd_status ask_frame(const frames *self, const pfd_file *file, int64_t offset,
-                            pfd_scratch *scratch, pfd_frame *frame, pfd_error *err)
-{
-    pfd_frame_args args = {.struct_size = sizeof args,
-                           .host = self->host,
-                           .attrs = self->attrs,
-                           .file = file,
-                           .offset = offset,
-                           .scratch = scratch};
-    *frame = (pfd_frame){.struct_size = sizeof *frame, .is_record = 1, .next = -1};
-    pfd_error_init(err);
-    pfd_status status = pfd_check_returned(self->frame(&args, frame, err), "frame", err);
-    if (status != PFD_OK) return place_failure(file, offset, status, err);
-    PFD_TRY(check_frame(file, offset, frame, err));
-    if (frame->next <= file->size) return PFD_OK;
-    return pfd_fail_at(err, file, offset, PFD_CORRUPT_DATA,
-                       "the frame that begins here ends at byte %" PRId64
-                       ", and the file ends at byte %" PRId64 ": %" PRId64
-                       " bytes are missing; was it cut short while it was copied?",
-                       frame->next, file->size, frame->next - file->size);
-}
 
 /* ---- The index ------------------------------------------------------------------------------- */
 typedef struct frame_scan {
@@ -96,6 +41,16 @@ typedef struct frame_scan {
     pfd_scratch **scratches;
     pfd_mark_piece *pieces; /* one a file */
 } frame_scan;
+
+/* Which record of the file it is: its number in the dataset is not known yet. */
+static pfd_status number_failure(int64_t number, pfd_status status, pfd_error *err)
+{
+    size_t used = strlen(err->message);
+    if (status == PFD_CORRUPT_DATA && number > 0)
+        (void)snprintf(err->message + used, sizeof err->message - used,
+                       " (%" PRId64 " records of the file are before it)", number);
+    return status;
+}
 
 static pfd_status scan_file(const frame_scan *self, int64_t number, int32_t worker, pfd_error *err)
 {
@@ -111,7 +66,9 @@ static pfd_status scan_file(const frame_scan *self, int64_t number, int32_t work
             if (self->args->scratch && pfd_scratch_is_cancelled(self->args->scratch))
                 return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
         }
-        PFD_TRY(ask_frame(self->source, file, offset, scratch, &frame, err));
+        pfd_status status =
+            pfd_frame_ask(&self->source->call, file, offset, scratch, &frame, err);
+        if (status != PFD_OK) return number_failure(piece.num_marks, status, err);
         if (frame.is_record)
             PFD_TRY(pfd_mark_piece_add_one(&piece, &self->lists[worker], offset, err));
         offset = frame.next;
@@ -231,7 +188,7 @@ static pfd_status read_record(const frames *self, pfd_record_start *from, int64_
     for (;;) {
         pfd_frame frame;
         if (from->offset >= file->size) return fail_lost(self, file, from->offset, err);
-        PFD_TRY(ask_frame(self, file, from->offset, scratch, &frame, err));
+        PFD_TRY(pfd_frame_ask(&self->call, file, from->offset, scratch, &frame, err));
         from->offset = frame.next;
         if (!frame.is_record || from->skip-- > 0) continue;
         *out = (pfd_record){
@@ -243,6 +200,14 @@ static pfd_status read_record(const frames *self, pfd_record_start *from, int64_
 
 enum { starts_at_once = 64 };
 
+/* A record's bytes will be wanted soon, or those so far behind it. */
+static inline void fetch(const pfd_record *record, uintptr_t ahead)
+{
+    int64_t most = record->size < fetched_bytes ? record->size : fetched_bytes;
+    for (int64_t i = 0; i < most; i += 64)
+        __builtin_prefetch((const void *)((uintptr_t)record->data + ahead + (uintptr_t)i), 0, 2);
+}
+
 /* A record behind the one before needs no look-up, if it is in the same file. */
 static int follows(const frames *self, const pfd_record_start *from, const int64_t *positions,
                    int64_t i)
@@ -251,11 +216,20 @@ static int follows(const frames *self, const pfd_record_start *from, const int64
            positions[i] < self->image->files[from->file + 1].first_record;
 }
 
+/* Those are walked to, and looked up only in the next file. */
+static int32_t are_in_order(const int64_t *positions, int64_t n)
+{
+    int64_t i = 1;
+    while (i < n && positions[i] == positions[i - 1] + 1) i++;
+    return i == n && n > 1;
+}
+
 static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
 {
     const frames *self = source;
     pfd_record_start starts[starts_at_once], from = {0};
+    int32_t in_order = 0;
     for (int64_t i = 0; i < n; i++) {
         if (positions[i] >= 0 && positions[i] < self->index.num_records) continue;
         return pfd_fail_row(err, i, -1, PFD_INTERNAL,
@@ -264,14 +238,19 @@ static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scra
     }
     for (int64_t i = 0; i < n; i++) {
         int64_t some = n - i < starts_at_once ? n - i : starts_at_once;
-        if (i % starts_at_once == 0)
-            pfd_record_index_find_all(&self->index, positions + i, some, starts);
-        if (!follows(self, &from, positions, i)) from = starts[i % starts_at_once];
+        if (i % starts_at_once == 0) {
+            in_order = are_in_order(positions + i, some);
+            if (!in_order) pfd_record_index_find_all(&self->index, positions + i, some, starts);
+        }
+        if (!follows(self, &from, positions, i))
+            from = in_order ? pfd_record_index_find(&self->index, positions[i])
+                            : starts[i % starts_at_once];
         pfd_status status = read_record(self, &from, positions[i], scratch, &out[i], err);
         if (status != PFD_OK) {
             err->row = i;
             return status;
         }
+        fetch(&out[i], in_order ? fetched_ahead : 0);
     }
     return pfd_index_image_check(self->image, err);
 }
@@ -329,19 +308,12 @@ static pfd_status open_frames(frames *self, const pfd_open_args *args, pfd_error
 pfd_status pfd_frames_open(const pfd_open_args *args, const pfd_framing *framing, pfd_source *out,
                            pfd_error *err)
 {
-    if (framing->struct_size < offsetof(pfd_framing, frame) + sizeof framing->frame ||
-        !framing->frame)
-        return pfd_fail(err, PFD_INTERNAL,
-                        "open_frames() was given a framing without frame(), or with struct_size = "
-                        "%" PRIu32 "; it must be sizeof(pfd_framing)",
-                        framing->struct_size);
+    pfd_frame_call call;
+    PFD_TRY(pfd_frame_call_init(&call, args, framing, err));
+    if (pfd_files_are_stream(args)) return pfd_frame_stream_open(args, &call, out, err);
     frames *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a source of frames");
-    *self = (frames){.host = args->host,
-                     .attrs = args->attrs,
-                     .frame = framing->frame,
-                     .files = args->files,
-                     .num_files = args->num_files};
+    *self = (frames){.call = call, .files = args->files, .num_files = args->num_files};
     pfd_status status = open_frames(self, args, err);
     if (status != PFD_OK) {
         close_frames(self);

@@ -5,6 +5,7 @@
 #include "core/cpu.h"
 #include "core/hash.h"
 #include "core/scratch.h"
+#include "io/compression.h"
 #include "io/sigbus_guard.h"
 
 #include <errno.h>
@@ -208,19 +209,27 @@ static pfd_status add_fingerprint(const pfd_file *file, pfd_scratch *scratch, ui
     return hash_piece(file, last, sample_size, scratch, hash, err);
 }
 
-static pfd_status make_fingerprint(pfd_input_files *self, pfd_error *err)
+/* Looks at the files' content: what it is, and a hash of it. */
+static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error *err)
 {
     pfd_scratch *scratch = pfd_scratch_create();
     if (!scratch) return pfd_fail_memory(err, 0, "a scratch");
     pfd_status status = PFD_OK;
-    for (int64_t i = 0; i < self->size && status == PFD_OK; i++)
+    for (int64_t i = 0; i < self->size && status == PFD_OK; i++) {
+        int32_t *found = &self->files[i].compression;
+        *found = compression;
+        pfd_scratch_reset(scratch);
+        if (compression == PFD_COMPRESSION_AUTO)
+            status = pfd_compression_detect(self->list[i], scratch, found, err);
+        if (status != PFD_OK) break;
         status = add_fingerprint(self->list[i], scratch, &self->fingerprint, err);
+    }
     pfd_scratch_free(scratch);
     return status;
 }
 
 /* ---- The interface --------------------------------------------------------------------------- */
-pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access,
+pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access, int32_t compression,
                                 pfd_input_files **out, pfd_error *err)
 {
     PFD_TRY(pfd_sigbus_guard_install(err));
@@ -236,7 +245,7 @@ pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access,
         status = pfd_fail_memory(err, n * (int64_t)sizeof *self->states, "the table of files");
     }
     for (int64_t i = 0; i < n && status == PFD_OK; i++) status = open_file(self, paths[i], err);
-    if (status == PFD_OK) status = make_fingerprint(self, err);
+    if (status == PFD_OK) status = look_at(self, compression, err);
     if (status == PFD_OK) status = pfd_input_files_check(self, err);
     if (status != PFD_OK) {
         pfd_input_files_close(self);
@@ -351,6 +360,7 @@ static int64_t advance(pfd_input_file *opened, int64_t offset, int64_t *from)
 
 void pfd_input_files_read_ahead(const pfd_input_files *files, int64_t file, int64_t offset)
 {
+    if (files->files[file].compression != PFD_COMPRESSION_NONE) return; /* offsets are others */
     int64_t from, bytes = advance(&files->files[file], offset, &from);
     for (; bytes > 0 && file < files->size; file++, from = 0) {
         pfd_file_will_need(files->list[file], from, bytes);

@@ -30,6 +30,8 @@ typedef struct pfd_input_file {
     pfd_file file;
     const uint8_t *data;          /* all of it, mapped; NULL: it is read */
     int fd;                       /* of a file that is read; -1: opened for each read */
+    int32_t compression;          /* PFD_COMPRESSION_*; AUTO: not looked at, as NONE */
+    struct pfd_stream_window *window; /* over the file's decompressed bytes; NULL: over its own */
     char *absolute;               /* path that holds when the working folder changes; owned */
     uint64_t device, inode;
     _Atomic int64_t ahead;        /* read ahead up to here, see below */
@@ -42,15 +44,27 @@ static inline const uint8_t *pfd_file_data(const pfd_file *file)
     return ((const pfd_input_file *)(const void *)file)->data;
 }
 
+/* PFD_COMPRESSION_* of io/compression.h, never AUTO: what the file is, or is said to be. */
+static inline int32_t pfd_file_compression(const pfd_file *file)
+{
+    return ((const pfd_input_file *)(const void *)file)->compression;
+}
+
 /* host->read(). */
 pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
                          const uint8_t **data, pfd_error *err);
 
+/* Whether there are no bytes from `offset` on.  Of a compressed file, whose size is not known while
+ * it is read in sequence, frame() can ask this way. */
+pfd_status pfd_file_ends_at(const pfd_file *file, int64_t offset, pfd_scratch *scratch,
+                            int32_t *ends, pfd_error *err);
+
 /* Asks the disk for [offset, offset + size) of a file, without waiting. */
 void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size);
 
-/* Opens all paths (copied); `access` is PFD_FILE_ACCESS_*.  PFD_IO names the path and reason. */
-pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access,
+/* Opens all paths (copied); `access` is PFD_FILE_ACCESS_*, `compression` PFD_COMPRESSION_*.  PFD_IO
+ * names the path and reason. */
+pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access, int32_t compression,
                                 pfd_input_files **out, pfd_error *err);
 void pfd_input_files_close(pfd_input_files *files); /* accepts NULL */
 

@@ -3,10 +3,12 @@
 
 #include "core/error.h"
 #include "io/index_cache.h"
+#include "io/file_stream.h"
 #include "io/input_files.h"
 #include "io/line_blocks.h"
 #include "io/line_numbers.h"
 #include "io/line_scan.h"
+#include "io/line_stream.h"
 #include "io/newline_scan.h"
 #include "io/record_index.h"
 #include "io/text_walk.h"
@@ -273,6 +275,7 @@ static pfd_status open_lines(lines *self, const pfd_open_args *args, pfd_error *
 
 pfd_status pfd_lines_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
+    if (pfd_files_are_stream(args)) return pfd_line_stream_open(args, out, err);
     lines *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a source of lines");
     pfd_status status = open_lines(self, args, err);

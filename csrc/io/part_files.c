@@ -32,6 +32,9 @@ const pfd_attr pfd_file_attr_table[] = {
     ROW(file_access, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|map|read",
         "How files are read: map maps them into memory, read reads them piece by piece; auto maps "
         "them if they fit into memory and address space together."),
+    ROW(compression, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|none|gzip|zlib|zstd",
+        "How the files are compressed; auto looks at the content of each. Lines and frames of "
+        "compressed files can only be read in sequence, so that only a buffer shuffles them."),
     ROW(index_dir, PFD_ATTR_STRING, "", 0, 0, NULL,
         "The folder in which indexes of the files are kept, for the next time and for the other "
         "processes of the machine; none keeps them in memory. Left empty, files of 16 MB or more "
@@ -146,11 +149,12 @@ static pfd_status fail_not_a_folder(const char *path, pfd_error *err)
                          path);
 }
 
-pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, pfd_path_list *out, pfd_error *err)
+pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, int32_t keep_missing,
+                               pfd_path_list *out, pfd_error *err)
 {
     pfd_path_stem stem;
     struct stat st;
-    if (attrs->files.size > 0) return pfd_file_patterns_find(&attrs->files, out, err);
+    if (attrs->files.size > 0) return pfd_file_patterns_find("files", &attrs->files, keep_missing, out, err);
     PFD_TRY(pfd_path_stem_make(attrs, &stem, err));
     pfd_status status = PFD_OK;
     if (stat(stem.folder, &st) != 0) status = pfd_fail_folder(stem.folder, errno, err);

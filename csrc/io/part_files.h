@@ -15,6 +15,7 @@ typedef struct pfd_file_attrs {
     const char *part_name_prefix;
     int32_t part_name_suffix_length;
     int32_t file_access;   /* PFD_FILE_ACCESS_* of io/input_files.h */
+    int32_t compression;   /* PFD_COMPRESSION_* of io/compression.h */
     const char *index_dir; /* as in io/index_cache.h */
 } pfd_file_attrs;
 
@@ -29,6 +30,8 @@ pfd_status pfd_file_attrs_check(const pfd_file_attrs *attrs, pfd_error *err);
 /* Resolves the attrs into paths: those of `files` as in io/file_patterns.h, else those of data_dir
  * in numeric order.  data_part_num = -1: every file of the folder whose name is the prefix and a
  * number.  A missing folder or part is PFD_IO, and says which names are there and which attr would
- * fit.  Also after a failure `out` is the caller's to free. */
-pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, pfd_path_list *out, pfd_error *err);
+ * fit.  Also after a failure `out` is the caller's to free.  `keep_missing`: as in
+ * io/file_patterns.h, of `files`. */
+pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, int32_t keep_missing,
+                               pfd_path_list *out, pfd_error *err);
 #endif

@@ -1,4 +1,8 @@
-/* io/text_head.h -- reading on in a text file from a place, as far as need be. */
+/* io/text_head.h -- reading on in a text file from a place, as far as need be.
+ *
+ * Offsets in a compressed file are those of its decompressed text, which is read from its beginning
+ * for each call, unless the file is that of a pfd_stream_window.
+ */
 #ifndef PFD_IO_TEXT_HEAD_H
 #define PFD_IO_TEXT_HEAD_H
 #include "pyflowdata/op.h"

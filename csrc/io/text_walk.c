@@ -80,8 +80,7 @@ static inline int make_record(const uint8_t *data, int64_t size, int64_t offset,
     return 1;
 }
 
-/* Records of the lines in the window, n at most. */
-static int64_t read_window_lines(pfd_text_walk *walk, int64_t ordinal, int64_t n, pfd_record *out)
+int64_t pfd_text_walk_window(pfd_text_walk *walk, int64_t ordinal, int64_t n, pfd_record *out)
 {
     uint32_t newlines[lines_at_once + PFD_SPLIT_SLACK];
     const int64_t most_bytes = INT64_C(1) << 30;
@@ -115,6 +114,6 @@ pfd_status pfd_text_walk_read(pfd_text_walk *walk, int64_t ordinal, int64_t n, p
     pfd_status status = PFD_OK;
     *done = 0;
     while (*done < n && (status = look(walk, err)) == PFD_OK)
-        *done += read_window_lines(walk, ordinal + *done, n - *done, out + *done);
+        *done += pfd_text_walk_window(walk, ordinal + *done, n - *done, out + *done);
     return status == PFD_END ? PFD_OK : status;
 }

@@ -33,4 +33,7 @@ pfd_status pfd_text_walk_skip(pfd_text_walk *walk, int64_t records, pfd_error *e
 /* Makes up to n records, numbered from `ordinal` on; fewer only at the end of the file. */
 pfd_status pfd_text_walk_read(pfd_text_walk *walk, int64_t ordinal, int64_t n, pfd_record *out,
                               int64_t *done, pfd_error *err);
+
+/* Of the lines in the window only: how many records, n at most. */
+int64_t pfd_text_walk_window(pfd_text_walk *walk, int64_t ordinal, int64_t n, pfd_record *out);
 #endif

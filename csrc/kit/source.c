@@ -3,8 +3,11 @@
 #include "core/hash.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
+#include "io/compression.h"
+#include "io/input_files.h"
 #include "kit/guard.h"
 #include "kit/kit.h"
+#include "op/reader_attrs.h"
 #include "op/node_files.h"
 
 #include <inttypes.h>
@@ -24,7 +27,9 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
 {
     pfd_kit_scratch scratch;
     if (!pfd_kit_scratch_open(&scratch)) return pfd_fail_memory(err, 0, "a scratch");
+    const pfd_reader_attrs *reader_attrs = pfd_attrs_struct(source->node->reader_attrs);
     pfd_open_args args = {.struct_size = sizeof args,
+                          .access = pfd_reader_attrs_access(reader_attrs),
                           .host = source->is_checked ? pfd_kit_host() : pfd_host_table(),
                           .attrs = pfd_attrs_struct(source->node->attrs),
                           .files = source->list,
@@ -108,6 +113,14 @@ static void fault_of_record(pfd_kit_call *call, const char *function, const char
                    function, ordinal, field, value, expected);
 }
 
+/* Offsets in a compressed file are those of its decompressed bytes. */
+static int64_t most_offset(const pfd_kit_source *source, int32_t file)
+{
+    if (!source->files || pfd_file_compression(source->list[file]) > PFD_COMPRESSION_NONE)
+        return INT64_MAX;
+    return source->list[file]->size;
+}
+
 /* `ordinal` is the one that was asked for; -1: any. */
 static pfd_status check_record(pfd_kit_call *call, const pfd_kit_source *source,
                                const char *function, const pfd_record *record, int64_t ordinal,
@@ -126,8 +139,7 @@ static pfd_status check_record(pfd_kit_call *call, const pfd_kit_source *source,
         field = "file", value = record->file, expected = "it must be the file's index";
     else if (record->filler != 0)
         field = "filler", value = record->filler, expected = "the host alone sets it, leave it 0";
-    else if (record->offset < 0 ||
-             (source->files && record->offset > source->list[record->file]->size))
+    else if (record->offset < 0 || record->offset > most_offset(source, record->file))
         field = "offset", value = record->offset, expected = "it must lie within the file";
     if (!field) return PFD_OK;
     fault_of_record(call, function, field, value, ordinal >= 0 ? ordinal : record->ordinal,

@@ -284,17 +284,6 @@ static void note_index(pfd_data_reader *reader, const pfd_index_request *request
     reader->index_path = copy_text(request->path); /* without memory for it, it is not shown */
 }
 
-/* Of a source that is random-access; of another it does not matter. */
-static int32_t access_of(const pfd_data_reader *reader)
-{
-    int32_t shuffle;
-    pfd_error err;
-    if (pfd_reader_attrs_shuffle(reader->attrs, 1, &shuffle, &err) != PFD_OK)
-        return PFD_ACCESS_RANDOM;
-    int32_t in_order = shuffle == PFD_SHUFFLE_NONE || shuffle == PFD_SHUFFLE_BUFFER;
-    return in_order ? PFD_ACCESS_SEQUENTIAL : PFD_ACCESS_RANDOM;
-}
-
 static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_error *err)
 {
     const pfd_op *op = reader->node->op->op;
@@ -304,7 +293,7 @@ static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_err
                           .attrs = pfd_attrs_struct(reader->node->attrs),
                           .scratch = pfd_scratch_create()};
     if (!args.scratch) return pfd_fail_memory(err, 0, "a scratch");
-    args.access = access_of(reader);
+    args.access = pfd_reader_attrs_access(reader->attrs);
     if (reader->files) {
         args.files = pfd_input_files_list(reader->files, &args.num_files);
         request_index(reader, &request);

@@ -4,10 +4,15 @@
 
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
+    X(mindrecord_reader)                                                                           \
+    X(mds_reader)                                                                                  \
     X(text_line_reader)                                                                            \
     X(csv_reader)                                                                                  \
     X(mini_decoder)                                                                                \
     X(affine)                                                                                      \
+    X(tf_record_reader)                                                                            \
+    X(example_decoder)                                                                             \
+    X(sequence_example_decoder)                                                                    \
     X(cast)                                                                                        \
     X(concat)                                                                                      \
     X(decode_class)                                                                                \
@@ -19,6 +24,16 @@
     X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \
+    X(of_record_reader)                                                                            \
+    X(of_record_raw_decoder)                                                                       \
+    X(of_record_bytes_decoder)                                                                     \
+    X(idx_reader)                                                                                  \
+    X(cifar_reader)                                                                                \
+    X(one_rec_reader)                                                                              \
+    X(one_rec_decoder)                                                                             \
+    X(tar_reader)                                                                                  \
+    X(megatron_reader)                                                                             \
+    X(gpt_reader)                                                                                  \
     X(generator_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;

@@ -2,9 +2,12 @@
 #include "op/node_files.h"
 
 #include "core/error.h"
+#include "io/file_patterns.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static pfd_status add_companion(void *list, const char *path, pfd_error *err)
 {
@@ -32,10 +35,54 @@ static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_
     return status;
 }
 
+/* Moves those of n paths that are the stem and an ending to `out`, which has room; returns how many.
+ */
+static int64_t take_endings(const char *stem, char **paths, int64_t n, char **out)
+{
+    size_t size = strlen(stem);
+    int64_t taken = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!paths[i] || strncmp(paths[i], stem, size) != 0 || paths[i][size] != '.') continue;
+        out[taken++] = paths[i];
+        paths[i] = NULL;
+    }
+    return taken;
+}
+
+/* A path that is not there may be what the names of its companions have in common: they come in its
+ * place. */
+static pfd_status settle_stems(pfd_path_list *list, int64_t num_named, pfd_error *err)
+{
+    pfd_path_list settled = {calloc((size_t)list->size + 1, sizeof *list->paths), 0, list->size + 1};
+    pfd_status status = PFD_OK;
+    if (!settled.paths) return pfd_fail_memory(err, list->size * 8, "a list of files");
+    for (int64_t i = 0; i < list->size && status == PFD_OK; i++) {
+        char **path = &list->paths[i], **out = settled.paths + settled.size;
+        if (!*path) continue;
+        if (i >= num_named || access(*path, F_OK) == 0 || errno != ENOENT) {
+            *out = *path;
+            *path = NULL;
+            settled.size++;
+            continue;
+        }
+        int64_t n = list->size - num_named;
+        int64_t taken = take_endings(*path, list->paths + num_named, n, out);
+        if (taken == 0) status = pfd_fail_missing_path("files", *path, err);
+        settled.size += taken;
+    }
+    pfd_path_list_free(list);
+    *list = settled;
+    return status;
+}
+
 pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out, pfd_error *err)
 {
-    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(node->file_attrs), out, err));
-    return node->op->op->companions ? add_companions(node, out, err) : PFD_OK;
+    int32_t has_companions = node->op->op->companions != NULL;
+    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(node->file_attrs), has_companions, out, err));
+    int64_t num_named = out->size;
+    if (!has_companions) return PFD_OK;
+    PFD_TRY(add_companions(node, out, err));
+    return settle_stems(out, num_named, err);
 }
 
 pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_error *err)
@@ -44,7 +91,8 @@ pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_
     pfd_path_list list = {0};
     pfd_status status = pfd_node_find_files(node, &list, err);
     if (status == PFD_OK)
-        status = pfd_input_files_open(list.paths, list.size, attrs->file_access, out, err);
+        status = pfd_input_files_open(list.paths, list.size, attrs->file_access,
+                                      attrs->compression, out, err);
     pfd_path_list_free(&list);
     return status;
 }

@@ -12,6 +12,6 @@
 /* Of a reader with PFD_READS_FILES. */
 pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out, pfd_error *err);
 
-/* The same, opened as file_access says. */
+/* The same, opened as file_access and compression say. */
 pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_error *err);
 #endif

@@ -159,6 +159,15 @@ pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t rando
                     *shuffle == PFD_SHUFFLE_GLOBAL ? "global" : "window");
 }
 
+int32_t pfd_reader_attrs_access(const pfd_reader_attrs *attrs)
+{
+    int32_t shuffle;
+    pfd_error err;
+    if (pfd_reader_attrs_shuffle(attrs, 1, &shuffle, &err) != PFD_OK) return PFD_ACCESS_RANDOM;
+    int32_t in_order = shuffle == PFD_SHUFFLE_NONE || shuffle == PFD_SHUFFLE_BUFFER;
+    return in_order ? PFD_ACCESS_SEQUENTIAL : PFD_ACCESS_RANDOM;
+}
+
 void pfd_reader_ports_fill(const pfd_record *records, int64_t n, uint8_t *mask, int64_t *ids)
 {
     for (int64_t i = 0; i < n; i++) {

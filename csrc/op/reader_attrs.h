@@ -45,6 +45,9 @@ pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err);
 pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t random_access,
                                     int32_t *shuffle, pfd_error *err);
 
+/* PFD_ACCESS_*: how the records of a source with an index will be asked for. */
+int32_t pfd_reader_attrs_access(const pfd_reader_attrs *attrs);
+
 /* The outputs that the host fills itself: "mask" (bool scalar per row) and "id" (int64 (2,):
  * file index and ordinal). */
 extern const pfd_port pfd_reader_ports[2];

@@ -1,31 +1,20 @@
-/* What is rare on the way over protocol buffers: long varints and tags, unknown fields. */
+/* What is rare on the way over protocol buffers: long varints, unknown fields. */
 #include "proto/wire.h"
 
 enum { longest_varint = 10 };
 
-int32_t pfd_wire_long_varint(pfd_wire_cursor *c, uint64_t *value)
+const uint8_t *pfd_wire_long_varint(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
-    int64_t left = c->end - c->at;
-    int64_t most = left < longest_varint ? left : longest_varint;
+    int64_t most = end - at < longest_varint ? end - at : longest_varint;
     uint64_t sum = 0;
     for (int64_t i = 0; i < most; i++) {
-        uint64_t byte = c->at[i];
+        uint64_t byte = at[i];
         sum |= (byte & 0x7f) << (7 * i);
         if (byte >= 0x80) continue;
-        c->at += i + 1;
         *value = sum;
-        return 1;
+        return at + i + 1;
     }
-    return 0;
-}
-
-uint32_t pfd_wire_long_tag(pfd_wire_cursor *c)
-{
-    const uint8_t *begin = c->at;
-    uint64_t tag;
-    if (pfd_wire_varint(c, &tag) && tag >= 8 && tag <= UINT32_MAX) return (uint32_t)tag;
-    c->at = begin;
-    return 0;
+    return NULL;
 }
 
 static int32_t skip_bytes(pfd_wire_cursor *c, int64_t size)

@@ -37,27 +37,41 @@ typedef struct pfd_wire_cursor {
     const uint8_t *end;
 } pfd_wire_cursor;
 
-/* The ways of the functions below that are taken rarely: a varint of two bytes and more, and a tag
- * of three and more. */
-int32_t pfd_wire_long_varint(pfd_wire_cursor *c, uint64_t *value);
-uint32_t pfd_wire_long_tag(pfd_wire_cursor *c);
+/* A varint of three bytes or more at a place, or one that is cut: where it ends, or NULL. */
+const uint8_t *pfd_wire_long_varint(const uint8_t *at, const uint8_t *end, uint64_t *value);
 
 /* A varint: at most ten bytes; bits above the 64th are dropped, as the protobuf library does.
  * Signed numbers are the same bits: cast to int64_t. */
 static inline int32_t pfd_wire_varint(pfd_wire_cursor *c, uint64_t *value)
 {
-    if (c->at < c->end && *c->at < 0x80) {
-        *value = *c->at++;
+    const uint8_t *at = c->at;
+    if (at < c->end && at[0] < 0x80) {
+        *value = at[0];
+        c->at = at + 1;
         return 1;
     }
-    return pfd_wire_long_varint(c, value);
+    if (c->end - at >= 2 && at[1] < 0x80) {
+        *value = (uint64_t)at[0] - 0x80 + ((uint64_t)at[1] << 7);
+        c->at = at + 2;
+        return 1;
+    }
+    uint64_t found = 0; /* cursor and value stay in registers where nobody else has their address */
+    at = pfd_wire_long_varint(at, c->end, &found);
+    if (!at) return 0;
+    *value = found;
+    c->at = at;
+    return 1;
 }
 
 /* The next tag.  0: there is none, or its field number is 0 or above 2^29 - 1. */
 static inline uint32_t pfd_wire_tag(pfd_wire_cursor *c)
 {
     if (c->at < c->end && *c->at < 0x80 && *c->at >= 8) return *c->at++;
-    return pfd_wire_long_tag(c);
+    pfd_wire_cursor behind = *c;
+    uint64_t tag = 0;
+    if (!pfd_wire_varint(&behind, &tag) || tag < 8 || tag > UINT32_MAX) return 0;
+    *c = behind;
+    return (uint32_t)tag;
 }
 
 /* The value of a field of type PFD_WIRE_BYTES: a cursor on its bytes; c stands behind them. */

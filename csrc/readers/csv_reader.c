@@ -1,11 +1,12 @@
 /* CSVReader: columns of delimited text. */
+#include "io/compression.h"
 #include "io/input_files.h"
 #include "io/newline_scan.h"
 #include "io/text_head.h"
 #include "io/text_source.h"
 #include "pyflowdata/op.h"
-#include "pyflowdata/pyflowdata.h"
 #include "text/csv_rows.h"
+#include "text/csv_value.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -121,11 +122,11 @@ static pfd_status fail_open_quote(const pfd_host *host, const pfd_file *file, in
 {
     pfd_status status =
         host->fail_file(err, file, byte, PFD_CORRUPT_DATA,
-                        "the quoted field that begins here is not closed before the file ends, at "
-                        "byte %" PRId64 "; is a quote missing, or is the file cut short?",
-                        file->size);
+                        "the quoted field that begins here is not closed before the file ends; is "
+                        "a quote missing, or is the file cut short?");
     const uint8_t *text = pfd_file_data(file);
-    if (text) err->line = 1 + pfd_newline_scan_best()->count(text, byte);
+    if (text && pfd_file_compression(file) <= PFD_COMPRESSION_NONE)
+        err->line = 1 + pfd_newline_scan_best()->count(text, byte);
     return status;
 }
 
@@ -137,7 +138,8 @@ static pfd_status find_head(const pfd_host *host, const pfd_file *file, const cs
 {
     *first = (extent){.format = format_of(attrs), .pass_blank = 1};
     pfd_status status = pfd_text_head(host, file, attrs->skip_header_lines, scratch, head, err);
-    if (status != PFD_OK || *head == file->size) return status;
+    int32_t ends = *head == file->size && pfd_file_compression(file) <= PFD_COMPRESSION_NONE;
+    if (status != PFD_OK || ends) return status;
     status = pfd_text_look(host, file, *head, scratch, look_for_record, first, err);
     if (status != PFD_OK) return status;
     if (!first->found.is_record) {
@@ -213,7 +215,7 @@ static pfd_status fill_columns(const pfd_host *host, const csv_attrs *attrs, pfd
         table->defaults[i] = values;
         if (!values) return fail_memory(host, err);
         for (int64_t k = 0; k < column->num_values; k++) {
-            int64_t at = k * pfd_dtype_size(column->type.dtype);
+            int64_t at = k * pfd_csv_value_bytes(column->type.dtype);
             status = pfd_csv_default(host, column, k, values + at, err);
             if (status != PFD_OK) return status;
         }

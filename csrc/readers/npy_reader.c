@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/stored_rows.h"
 #include "io/fixed.h"
+#include "io/inflated.h"
 #include "pyflowdata/pyflowdata.h"
 #include "text/npy_header.h"
 #include "text/row_type.h"
@@ -48,10 +49,10 @@ static pfd_status check_row(const npy_reader_attrs *attrs, const pfd_row_type *e
                             const pfd_file *file, const pfd_npy_header *header, pfd_error *err)
 {
     if (header->ndim == 0)
-        return pfd_fail_at(err, file, 0, PFD_UNSUPPORTED,
+        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
                            "the array has no axis: it is a single number, not rows");
     if (header->is_fortran)
-        return pfd_fail_at(err, file, 0, PFD_UNSUPPORTED,
+        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
                            "the array is stored in Fortran order, its rows are strewn over the "
                            "file; save numpy.ascontiguousarray(a)");
     pfd_row_type found = {.dtype = header->dtype, .ndim = header->ndim - 1};
@@ -62,7 +63,7 @@ static pfd_status check_row(const npy_reader_attrs *attrs, const pfd_row_type *e
         (header->byte_order == attrs->byte_order || pfd_dtype_size(found.dtype) == 1))
         return PFD_OK;
     char one[256], other[256];
-    return pfd_fail_at(err, file, 0, PFD_INVALID_ARGUMENT,
+    return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
                        "the rows of this array are %s%s; by the attrs dtype, shape and byte_order "
                        "they are %s%s",
                        pfd_format_row_type(&found, one, sizeof one),
@@ -86,7 +87,8 @@ static pfd_status check_size(const pfd_file *file, const pfd_npy_header *header,
                        there - header->num_bytes);
 }
 
-static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+static pfd_status open_arrays(const pfd_open_args *args, const pfd_file *const *files,
+                              pfd_source *out, pfd_error *err)
 {
     const npy_reader_attrs *attrs = args->attrs;
     pfd_row_type row;
@@ -96,13 +98,25 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     if (!layouts) return pfd_fail_memory(err, bytes, "the layouts of the files");
     for (int64_t i = 0; i < n; i++) {
         pfd_npy_header header;
-        PFD_TRY(read_header(args, args->files[i], &header, err));
-        PFD_TRY(check_row(attrs, &row, args->files[i], &header, err));
-        PFD_TRY(check_size(args->files[i], &header, err));
+        PFD_TRY(read_header(args, files[i], &header, err));
+        PFD_TRY(check_row(attrs, &row, files[i], &header, err));
+        PFD_TRY(check_size(files[i], &header, err));
         layouts[i] = (pfd_fixed_layout){PFD_SIZE(pfd_fixed_layout), header.header_bytes,
                                         pfd_stored_row_bytes(&row), 0};
     }
-    return pfd_fixed_open_each(args->files, layouts, n, out, err);
+    return pfd_fixed_open_each(files, layouts, n, out, err);
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    pfd_inflated *inflated;
+    PFD_TRY(pfd_inflated_open(args->files, args->num_files, &inflated, err));
+    pfd_status status = open_arrays(args, pfd_inflated_files(inflated), out, err);
+    if (status == PFD_OK)
+        pfd_inflated_give(inflated, out);
+    else
+        pfd_inflated_close(inflated);
+    return status;
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
@@ -135,7 +149,8 @@ const pfd_op pfd_op_npy_reader = {
     .doc = "Reads .npy files of NumPy along their first axis: a record is array[i]. "
            "The arrays are of numbers or bools, in C order, of one dtype and row shape, and may "
            "have different lengths. Each file's header is checked against the attrs when the "
-           "loader opens. Access is by arithmetic: there is no index.",
+           "loader opens. Access is by arithmetic: there is no index. Compressed files are "
+           "decompressed into memory as a whole.",
     .attrs = attr_table,
     .num_attrs = PFD_COUNT(attr_table),
     .attrs_struct_size = sizeof(npy_reader_attrs),

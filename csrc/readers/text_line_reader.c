@@ -17,9 +17,10 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Lines that may be blank: each is a frame ------------------------------------------------- */
+/* ---- Lines as frames: where blank ones count, and of streams --------------------------------- */
 typedef struct line {
     int64_t size, next; /* from the line's beginning */
+    int32_t is_blank;
 } line;
 
 static pfd_status look_for_end(void *ctx, const uint8_t *text, int64_t size, int32_t is_end,
@@ -31,6 +32,9 @@ static pfd_status look_for_end(void *ctx, const uint8_t *text, int64_t size, int
     if (!newline && !is_end) return PFD_END;
     self->size = newline ? newline - text : size;
     self->next = newline ? self->size + 1 : size;
+    int64_t blanks = 0;
+    while (blanks < self->size && strchr(" \t\r", text[blanks]) && text[blanks]) blanks++;
+    self->is_blank = blanks == self->size;
     self->size -= self->size > 0 && text[self->size - 1] == '\r';
     return PFD_OK;
 }
@@ -53,6 +57,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     pfd_status status = pfd_text_look(args->host, args->file, args->offset, args->scratch,
                                       look_for_end, &found, err);
     if (status != PFD_OK) return status;
+    out->is_record = attrs->keep_blank_lines || !found.is_blank;
     out->data = args->offset;
     out->size = found.size;
     out->next = args->offset + found.next;
@@ -78,20 +83,34 @@ static pfd_status find_heads(const pfd_open_args *args, const int64_t **out, pfd
     return PFD_OK;
 }
 
+/* Lines of files with heads that can only be read in sequence are frames as well: the head is the
+ * first frame. */
+static pfd_status open_lines(const pfd_open_args *args, const int64_t *heads, pfd_source *out,
+                             pfd_error *err)
+{
+    int64_t with_head = 0;
+    pfd_status status = args->host->open_lines(args, out, err);
+    if (status != PFD_OK || out->methods->at) return status;
+    while (with_head < args->num_files && heads[with_head] == 0) with_head++;
+    if (with_head == args->num_files) return PFD_OK;
+    out->methods->close(out->self);
+    return args->host->open_frames(args, &framing, out, err);
+}
+
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     const text_line_attrs *attrs = args->attrs;
     pfd_text_source_args text = {.open = args};
     pfd_source inner = {.struct_size = sizeof inner};
-    pfd_status status = attrs->keep_blank_lines
-                            ? args->host->open_frames(args, &framing, &inner, err)
-                            : args->host->open_lines(args, &inner, err);
-    if (status != PFD_OK) return status;
-    if (!attrs->keep_blank_lines) status = find_heads(args, &text.heads, err);
-    if (status != PFD_OK) {
-        inner.methods->close(inner.self);
-        return status;
+    pfd_status status = PFD_OK;
+    if (attrs->keep_blank_lines) {
+        status = args->host->open_frames(args, &framing, &inner, err);
+    } else {
+        status = find_heads(args, &text.heads, err);
+        if (status == PFD_OK) status = open_lines(args, text.heads, &inner, err);
     }
+    if (status != PFD_OK) return status;
+    if (!inner.methods->at) text.heads = NULL; /* they are out of it already */
     return pfd_text_source_open(&text, &inner, out, err);
 }
 

@@ -75,13 +75,13 @@ TARGET INLINE int parse_short(const uint8_t *text, int64_t size, int64_t begin, 
     __m128i points = _mm_and_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('.')), inside);
     uint32_t point_bits = (uint32_t)_mm_movemask_epi8(points);
     int has_point = point_bits != 0;
-    int point = (int)_tzcnt_u32(point_bits << 1) - 1; /* 31: none */
-    point = has_point ? point : -1;
+    int point = has_point ? (int)_tzcnt_u32(point_bits) : -1;
 
     __m128i behind = _mm_cmpgt_epi8(places, _mm_set1_epi8((char)point));
     __m128i joined = _mm_blendv_epi8(_mm_slli_si128(bytes, 1), bytes, behind);
     __m128i digits = _mm_sub_epi8(joined, _mm_set1_epi8('0'));
-    digits = _mm_and_si128(digits, _mm_cmpgt_epi8(places, _mm_set1_epi8((char)(before + has_point))));
+    __m128i kept = _mm_cmpgt_epi8(places, _mm_set1_epi8((char)(before + has_point)));
+    digits = _mm_and_si128(digits, kept);
     __m128i capped = _mm_min_epu8(digits, _mm_set1_epi8(9));
     uint32_t fine = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(digits, capped));
     uint64_t mantissa = join_digits(digits);

@@ -63,11 +63,11 @@ static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t
                                        "%s: %s is out of the range of %s, the type of '%s'",
                                        name_of(r, field, name, sizeof name), shown, dtype,
                                        column->spec);
+    const char *hint = "; if the first line of the file is a header, set header='yes'";
     return r->args->host->fail_row(
         err, r->number, at->begin, PFD_CORRUPT_DATA, "%s: expected %s for '%s' (%s), found %s%s",
         name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
-        dtype, shown,
-        r->layout->has_header ? "" : "; if the first line of the file is a header, set header='yes'");
+        dtype, shown, r->layout->has_header ? "" : hint);
 }
 
 static pfd_status fail_width(const row *r, int64_t found, int64_t byte, pfd_error *err)
@@ -263,7 +263,8 @@ static pfd_status set_bytes(const row *r, int64_t column, int64_t number, pfd_ra
                             pfd_error *err)
 {
     const pfd_csv_column *about = &r->table->columns[column];
-    const pfd_ragged_row filled = {.data = about->default_text, .num_elements = about->default_size};
+    const pfd_ragged_row filled = {.data = about->default_text,
+                                   .num_elements = about->default_size};
     if (number >= r->num_fields) {
         if (!about->default_text)
             return fail_missing(r, about, number, r->size, "the end of a row that is too short",

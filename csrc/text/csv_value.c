@@ -1,6 +1,7 @@
 /* One field of text to one value. */
 #include "text/csv_value.h"
 
+#include "core/dtype.h"
 #include "pyflowdata/op.h"
 #include "text/parse_double.h"
 
@@ -120,6 +121,11 @@ int32_t pfd_csv_value(int32_t dtype, const uint8_t *text, int64_t size, void *ou
 int32_t pfd_csv_value_is_known(int32_t dtype)
 {
     return dtype >= PFD_BOOL && dtype <= PFD_FLOAT64 && dtype != PFD_FLOAT16;
+}
+
+int64_t pfd_csv_value_bytes(int32_t dtype)
+{
+    return pfd_dtype_size(dtype);
 }
 
 const char *pfd_csv_value_kind(int32_t dtype)

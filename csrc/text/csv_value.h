@@ -15,6 +15,9 @@ int32_t pfd_csv_value(int32_t dtype, const uint8_t *text, int64_t size, void *ou
 /* Whether there are fields of a dtype: float16 cannot be read. */
 int32_t pfd_csv_value_is_known(int32_t dtype);
 
+/* Bytes of a value. */
+int64_t pfd_csv_value_bytes(int32_t dtype);
+
 /* What pfd_csv_value() takes for a dtype, for a message. */
 const char *pfd_csv_value_kind(int32_t dtype);
 #endif

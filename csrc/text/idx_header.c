@@ -23,7 +23,7 @@ static pfd_status fail_magic(const uint8_t *data, int64_t size, pfd_error *err)
 {
     char found[256];
     const char *hint = size > 1 && data[0] == 0x1f && data[1] == 0x8b
-                           ? "; it looks like gzip, which the attr compression says how to take"
+                           ? "; it looks like gzip: leave the attr compression at auto"
                        : size > 1 && data[0] == 'P' && data[1] == 'K' ? "; it looks like zip: unpack it"
                                                                       : "";
     return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
@@ -43,7 +43,7 @@ pfd_status pfd_idx_header_read(const uint8_t *data, int64_t size, pfd_idx_header
     out->row.ndim = ndim - 1;
     out->header_bytes = 4 + 4 * (int64_t)ndim;
     if (ndim > PFD_MAX_DIMS + 1)
-        return pfd_fail_row(err, -1, 3, PFD_UNSUPPORTED,
+        return pfd_fail_row(err, -1, 3, PFD_CORRUPT_DATA,
                             "the array has %" PRId32 " dimensions; at most %d can be read", ndim,
                             PFD_MAX_DIMS + 1);
     if (size < out->header_bytes)

@@ -56,7 +56,7 @@ pfd_status pfd_npy_header_size(const uint8_t *data, int64_t size, int64_t *bytes
 {
     PFD_TRY(check_magic(data, size, err));
     if (data[6] < 1 || data[6] > 3 || data[7] != 0)
-        return pfd_fail_row(err, -1, 6, PFD_UNSUPPORTED,
+        return pfd_fail_row(err, -1, 6, PFD_CORRUPT_DATA,
                             "the .npy format is of version %d.%d; 1.0, 2.0 and 3.0 are known",
                             data[6], data[7]);
     int64_t prefix = data[6] == 1 ? 10 : 12, length = 0;
@@ -122,7 +122,7 @@ static pfd_status fail_descr(cursor *c, const uint8_t *text, int64_t size)
     char kind = size > 1 && strchr("<>|=", text[0]) ? (char)text[1] : size > 0 ? (char)text[0] : 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].kind == kind) what = kinds[i].what;
-    return pfd_fail_row(c->err, -1, text - c->data, PFD_UNSUPPORTED,
+    return pfd_fail_row(c->err, -1, text - c->data, PFD_CORRUPT_DATA,
                         "the numbers are of dtype %s, %s; bool, integers of 1 to 8 bytes and "
                         "floats of 2, 4 and 8 can be read",
                         pfd_quote_bytes(text, size, found, sizeof found), what);
@@ -141,7 +141,7 @@ static pfd_status read_descr(cursor *c, pfd_npy_header *out)
     int64_t size;
     skip_blanks(c);
     if (c->at < c->size && c->data[c->at] == '[')
-        return pfd_fail_row(c->err, -1, c->at, PFD_UNSUPPORTED,
+        return pfd_fail_row(c->err, -1, c->at, PFD_CORRUPT_DATA,
                             "the array is structured, its elements have fields; save each field "
                             "as an array of its own");
     PFD_TRY(read_string(c, &text, &size));
@@ -187,7 +187,7 @@ static pfd_status read_shape(cursor *c, pfd_npy_header *out)
         if (out->ndim > 0 && !take(c, ',')) return fail_expected(c, "a comma");
         if (out->ndim > 0 && take(c, ')')) break;
         if (out->ndim == PFD_NPY_MAX_DIMS)
-            return pfd_fail_row(c->err, -1, c->at, PFD_UNSUPPORTED,
+            return pfd_fail_row(c->err, -1, c->at, PFD_CORRUPT_DATA,
                                 "the array has more than %d dimensions", PFD_NPY_MAX_DIMS);
         skip_blanks(c);
         PFD_TRY(read_dimension(c, &out->shape[out->ndim]));

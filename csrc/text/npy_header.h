@@ -1,7 +1,7 @@
 /* text/npy_header.h -- the header of NumPy's .npy format, versions 1 to 3.
  *
- * ERRORS   err->byte is the offset in `data`.  PFD_CORRUPT_DATA: it is no such header;
- *          PFD_UNSUPPORTED: it is one of an array that cannot be rows of numbers.
+ * ERRORS   err->byte is the offset in `data`.  PFD_CORRUPT_DATA: it is no such header, or one of an
+ *          array that cannot be rows of numbers, which damage can make of any.
  * THREADS  Pure functions.
  */
 #ifndef PFD_TEXT_NPY_HEADER_H

@@ -15,11 +15,10 @@ from .._op_bench_report import as_dict, as_table
 from ..errors import InvalidArgumentError
 from ..graph import Blob, Node
 from ..plugins import load_library
-from ..registry import Op, find_op
+from ..registry import HOST_OUTPUTS, Op, find_op
 from .op_arguments import input_of, pairs
 from .usage import UsageError
 
-_HOST_OUTPUTS = ("mask", "id")
 _BUILT_IN = "builtin"
 _BATCH_SIZE = "256"
 _WORLD = {"rank": "0", "world_size": "1"}
@@ -118,7 +117,7 @@ def _port(blob: Blob) -> str:
 
 
 def _outputs(node: Node) -> list[Blob]:
-    return [blob for blob in node.outputs if _port(blob) not in _HOST_OUTPUTS]
+    return [blob for blob in node.outputs if _port(blob) not in HOST_OUTPUTS]
 
 
 def _input_blobs(given: Sequence[str]) -> list[Blob]:

@@ -1,5 +1,6 @@
 /* The io layer: scans against the reference, lines against a naive reader, files that shrink. */
 #include "core/error.h"
+#include "io/compression.h"
 #include "io/input_files.h"
 #include "io/lines.h"
 #include "io/newline_scan.h"
@@ -250,7 +251,8 @@ static pfd_input_files *open_one(const char *name)
     char *path = in_folder(name);
     pfd_input_files *files = NULL;
     pfd_error err;
-    CHECK(pfd_input_files_open(&path, 1, PFD_FILE_ACCESS_MAP, &files, &err) == PFD_OK);
+    CHECK(pfd_input_files_open(&path, 1, PFD_FILE_ACCESS_MAP, PFD_COMPRESSION_NONE, &files,
+                               &err) == PFD_OK);
     CHECK(pfd_input_files_check(files, &err) == PFD_OK);
     CHECK(pfd_input_files_check_disk(files, &err) == PFD_OK);
     return files;
@@ -375,7 +377,7 @@ static pfd_status find(int32_t num, const char *prefix, int32_t length, pfd_path
                             .part_name_suffix_length = length,
                             .index_dir = ""};
     pfd_status status = pfd_file_attrs_check(&attrs, err);
-    return status == PFD_OK ? pfd_part_files_find(&attrs, out, err) : status;
+    return status == PFD_OK ? pfd_part_files_find(&attrs, 0, out, err) : status;
 }
 
 static void test_names(void)

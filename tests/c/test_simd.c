@@ -4,6 +4,7 @@
 #include "core/simd.h"
 #include "io/newline_scan.h"
 #include "text/number_pairs.h"
+#include "text/widen.h"
 #include "pyflowdata/pyflowdata.h"
 #include "text/parse_double.h"
 
@@ -255,10 +256,45 @@ static void test_checksums(void)
     free(bytes);
 }
 
+/* ---- Widening -------------------------------------------------------------------------------- */
+
+/* All variants, of every pair of dtypes, at places that are not aligned; nothing is written beyond.
+ */
+static void test_widening(int32_t level)
+{
+    enum { most = 80 };
+    for (int32_t from = PFD_BOOL; from <= PFD_FLOAT64; from++) {
+        for (int32_t to = PFD_BOOL; to <= PFD_FLOAT64; to++) {
+            pfd_widen_fn plain = pfd_widen_at(from, to, PFD_SIMD_PLAIN);
+            pfd_widen_fn widen = pfd_widen_at(from, to, level);
+            CHECK((plain != NULL) == (widen != NULL));
+            for (int64_t n = 0; plain && n < most; n++) {
+                uint8_t in[8 * most + 1], expected[8 * most + 2], out[8 * most + 2];
+                for (size_t i = 0; i < sizeof in; i++) in[i] = (uint8_t)draw(256);
+                memset(expected, 0x55, sizeof expected);
+                memset(out, 0x55, sizeof out);
+                plain(in + n % 2, expected + 1, n);
+                widen(in + n % 2, out + 1, n);
+                CHECK(!memcmp(out, expected, sizeof out));
+                int64_t end = 1 + n * pfd_dtype_size(to);
+                CHECK(out[0] == 0x55 && out[end] == 0x55);
+            }
+        }
+    }
+    CHECK(!pfd_widen_at(PFD_INT16, PFD_UINT16, level));
+    CHECK(!pfd_widen_at(PFD_UINT64, PFD_INT64, level));
+    CHECK(!pfd_widen_at(PFD_INT32, PFD_FLOAT64, level));
+    uint16_t token = 65535;
+    int64_t wide = 0;
+    pfd_widen_at(PFD_UINT16, PFD_INT64, level)((const void *)&token, (void *)&wide, 1);
+    CHECK(wide == 65535);
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 4000;
     for (int32_t level = 0; level <= pfd_simd_of_cpu(); level++) test_pairs(level, rounds);
+    for (int32_t level = 0; level <= pfd_simd_of_cpu(); level++) test_widening(level);
     test_permutations();
     test_lists();
     test_checksums();

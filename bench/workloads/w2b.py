@@ -1,0 +1,18 @@
+"""W2b, TFRecord shuffled: 2,000,000 Examples of 64 float32 and an int64, checksums checked, batches of 1024."""
+
+from bench import table
+from bench.examples import Examples
+
+DATA = Examples(606)
+BATCH_SIZE = 1024
+LATENCIES = False
+LIMIT = "limits.examples-{threads}"
+COLUMNS = [
+    table.RATE,
+    table.RANGE,
+    table.MICROSECONDS,
+    table.CPU_MICROSECONDS,
+    table.CORES,
+    table.MEMORY,
+    table.CHECK,
+]

@@ -1,0 +1,23 @@
+/* core/mt19937.h -- the Mersenne Twister as NumPy's RandomState uses it.
+ *
+ * For orders that others have drawn with it; everything of our own takes core/random.h.
+ * THREADS  One thread at a time per state.
+ */
+#ifndef PFD_CORE_MT19937_H
+#define PFD_CORE_MT19937_H
+#include <stdint.h>
+
+typedef struct pfd_mt19937 {
+    uint32_t key[624];
+    int32_t next; /* the number of `key` that comes next; 624: a new key is due */
+} pfd_mt19937;
+
+/* As RandomState(seed). */
+void pfd_mt19937_seed(pfd_mt19937 *state, uint32_t seed);
+
+uint32_t pfd_mt19937_next(pfd_mt19937 *state);
+
+/* As RandomState.shuffle() of an array of one dimension. */
+void pfd_mt19937_shuffle32(pfd_mt19937 *state, uint32_t *values, int64_t n);
+void pfd_mt19937_shuffle64(pfd_mt19937 *state, int64_t *values, int64_t n);
+#endif

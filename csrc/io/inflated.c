@@ -1,0 +1,123 @@
+/* Files that may be compressed, as files whose bytes can be had in any order. */
+#include "io/inflated.h"
+
+#include "core/cpu.h"
+#include "core/error.h"
+#include "io/compression.h"
+#include "io/input_files.h"
+
+#include <stdlib.h>
+
+struct pfd_inflated {
+    pfd_source source;      /* over these files; owned, once there is one */
+    int64_t num_inflated;
+    pfd_input_file *copies; /* owned, and the bytes of those that are inflated */
+    const pfd_file **files;
+    int64_t n;
+};
+
+/* A file in memory: all that is asked of it is its size and its bytes. */
+static pfd_status inflate(pfd_inflated *self, int64_t i, int32_t compression, int64_t most,
+                          pfd_error *err)
+{
+    const pfd_file *file = self->files[i];
+    pfd_input_file *copy = &self->copies[i];
+    uint8_t *data;
+    copy->file = *file;
+    PFD_TRY(pfd_inflate_file(file, compression, most, &data, &copy->file.size, err));
+    copy->data = data;
+    copy->fd = -1;
+    copy->compression = PFD_COMPRESSION_NONE;
+    self->files[i] = &copy->file;
+    self->num_inflated++;
+    return PFD_OK;
+}
+
+pfd_status pfd_inflated_open(const pfd_file *const *files, int64_t n, pfd_inflated **out,
+                             pfd_error *err)
+{
+    pfd_inflated *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "decompressed files");
+    self->n = n;
+    self->copies = calloc((size_t)n + 1, sizeof *self->copies);
+    self->files = calloc((size_t)n + 1, sizeof *self->files);
+    pfd_status status = self->copies && self->files
+                            ? PFD_OK
+                            : pfd_fail_memory(err, n, "the table of files");
+    int64_t most = pfd_memory_limit() / 4;
+    for (int64_t i = 0; status == PFD_OK && i < n; i++) {
+        int32_t compression = pfd_file_compression(files[i]);
+        self->files[i] = files[i];
+        if (compression <= PFD_COMPRESSION_NONE) continue;
+        status = inflate(self, i, compression, most, err);
+        most -= self->copies[i].file.size;
+    }
+    if (status == PFD_OK)
+        *out = self;
+    else
+        pfd_inflated_close(self);
+    return status;
+}
+
+void pfd_inflated_close(pfd_inflated *self)
+{
+    if (!self) return;
+    if (self->source.methods) self->source.methods->close(self->source.self);
+    for (int64_t i = 0; self->copies && i < self->n; i++)
+        free((uint8_t *)(uintptr_t)self->copies[i].data);
+    free(self->copies);
+    free(self->files);
+    free(self);
+}
+
+const pfd_file *const *pfd_inflated_files(const pfd_inflated *self)
+{
+    return self->files;
+}
+
+/* ---- The source ------------------------------------------------------------------------------ */
+static void close_source(void *source)
+{
+    pfd_inflated_close(source);
+}
+
+static int64_t num_records(void *source)
+{
+    const pfd_inflated *self = source;
+    return self->source.methods->size(self->source.self);
+}
+
+static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err)
+{
+    const pfd_inflated *self = source;
+    return self->source.methods->at(self->source.self, ordinals, n, scratch, out, err);
+}
+
+static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const pfd_inflated *self = source;
+    self->source.methods->places(self->source.self, ordinals, n, out);
+}
+
+/* Places are for reading ahead, which is for files alone. */
+static const pfd_source_methods in_memory = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_source,
+    .size = num_records,
+    .at = at,
+};
+static const pfd_source_methods in_files = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_source,
+    .size = num_records,
+    .at = at,
+    .places = places,
+};
+
+void pfd_inflated_give(pfd_inflated *self, pfd_source *source)
+{
+    self->source = *source;
+    source->methods = self->num_inflated > 0 ? &in_memory : &in_files;
+    source->self = self;
+}

@@ -1,0 +1,503 @@
+/* MDSReader: samples of MDS shards, the format of Mosaic's streaming datasets.
+ *
+ * A shard is a count (uint32), offsets of the samples and of the end (uint32), a JSON text that
+ * describes the columns, and the samples.  index.json, beside them, names the shards and says the
+ * same of each.  A shard may be compressed as a whole: then the source is a stream that inflates
+ * one shard after the other. */
+#include "core/error.h"
+#include "io/compression.h"
+#include "io/mds_files.h"
+#include "proto/field_record.h"
+#include "proto/mds_sample.h"
+#include "pyflowdata/op.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD ((int64_t)sizeof(uint32_t))
+
+typedef struct mds_attrs {
+    pfd_list_string columns;
+} mds_attrs;
+
+/* Columns, and what is wanted of them: one for all shards that are alike. */
+typedef struct layout {
+    pfd_mds_columns columns;
+    pfd_mds_choice *choices;
+} layout;
+
+typedef struct shard {
+    const pfd_file *file;
+    int64_t first_record, samples;
+    int64_t bytes; /* decompressed */
+    int64_t layout;
+    int32_t compression; /* PFD_COMPRESSION_NONE: read where it lies */
+} shard;
+
+typedef struct mds {
+    const pfd_host *host;
+    int64_t num_outputs, num_shards, num_layouts, num_records;
+    pfd_field_spec *specs;
+    pfd_row_type *types;
+    shard *shards; /* one more, for num_records */
+    int64_t shards_capacity;
+    layout *layouts;
+    int32_t is_stream;
+    /* Of a stream: */
+    int64_t position, loaded; /* next record; the shard in `inflated`, -1: none */
+    uint8_t *inflated;
+} mds;
+
+static void close_mds(void *source)
+{
+    mds *self = source;
+    for (int64_t i = 0; i < self->num_layouts; i++) {
+        pfd_mds_columns_free(&self->layouts[i].columns);
+        free(self->layouts[i].choices);
+    }
+    free(self->layouts);
+    free(self->shards);
+    free(self->specs);
+    free(self->types);
+    free(self->inflated);
+    free(self);
+}
+
+static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
+{
+    return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the shards of an MDS dataset");
+}
+
+/* ---- The bytes of a shard -------------------------------------------------------------------- */
+
+/* Of the file, or decompressed. */
+static pfd_status read_shard(const mds *self, const shard *from, int64_t offset, int64_t size,
+                             pfd_scratch *scratch, const uint8_t **data, pfd_error *err)
+{
+    if (from->compression == PFD_COMPRESSION_NONE)
+        return self->host->read(from->file, offset, size, scratch, data, err);
+    if (offset > from->bytes || size > from->bytes - offset)
+        return self->host->fail_file(err, from->file, -1, PFD_CORRUPT_DATA,
+                                     "the shard, decompressed, ends at byte %" PRId64
+                                     ", and %" PRId64 " bytes are expected from byte %" PRId64,
+                                     from->bytes, size, offset);
+    *data = self->inflated + offset;
+    return PFD_OK;
+}
+
+/* Fails at an offset in the shard. */
+static pfd_status fail_shard(const mds *self, const shard *from, int64_t at, const char *found,
+                             int64_t number, int64_t expected, pfd_error *err)
+{
+    int32_t is_plain = from->compression == PFD_COMPRESSION_NONE;
+    return self->host->fail_file(err, from->file, is_plain ? at : -1, PFD_CORRUPT_DATA,
+                                 "%s %" PRId64 "; expected %" PRId64 "%s", found, number, expected,
+                                 is_plain ? "" : " (in the decompressed shard)");
+}
+
+/* Count and offsets, as far as two reads tell; *begin: where the samples begin. */
+static pfd_status check_head(const mds *self, const shard *from, pfd_scratch *scratch,
+                             int64_t *begin, pfd_error *err)
+{
+    const uint8_t *data;
+    uint32_t word[2];
+    PFD_TRY(read_shard(self, from, 0, 2 * WORD, scratch, &data, err));
+    memcpy(word, data, sizeof word);
+    int64_t least = WORD * (from->samples + 2);
+    if (word[0] != from->samples)
+        return fail_shard(self, from, 0, "the number of samples in the shard is", word[0],
+                          from->samples, err);
+    if (word[1] < least || word[1] > from->bytes)
+        return self->host->fail_file(
+            err, from->file, from->compression == PFD_COMPRESSION_NONE ? WORD : -1,
+            PFD_CORRUPT_DATA,
+            "the first sample is said to begin at byte %u; expected one between the offsets, which "
+            "end at %" PRId64 ", and the end of the shard at %" PRId64,
+            word[1], least, from->bytes);
+    *begin = word[1];
+    PFD_TRY(read_shard(self, from, least - WORD, WORD, scratch, &data, err));
+    memcpy(word, data, WORD);
+    if (word[0] != from->bytes)
+        return fail_shard(self, from, least - WORD, "the samples are said to end at byte", word[0],
+                          from->bytes, err);
+    return PFD_OK;
+}
+
+/* Sample number k of a shard; out->offset is set. */
+static pfd_status find_sample(const mds *self, const shard *from, int64_t k, pfd_scratch *scratch,
+                              pfd_record *out, const uint8_t **sample, int64_t *size,
+                              pfd_error *err)
+{
+    const uint8_t *data;
+    uint32_t offsets[2];
+    int32_t is_plain = from->compression == PFD_COMPRESSION_NONE;
+    int64_t entry = WORD * (1 + k);
+    PFD_TRY(read_shard(self, from, entry, 2 * WORD, scratch, &data, err));
+    memcpy(offsets, data, sizeof offsets);
+    if (offsets[0] < WORD * (from->samples + 2) || offsets[1] < offsets[0] ||
+        offsets[1] > from->bytes) {
+        out->offset = is_plain ? entry : 0;
+        return self->host->fail_row(err, 0, is_plain ? 0 : -1, PFD_CORRUPT_DATA,
+                                    "sample %" PRId64 " of the shard is said to lie from byte %u "
+                                    "to %u, of %" PRId64,
+                                    k, offsets[0], offsets[1], from->bytes);
+    }
+    out->offset = is_plain ? offsets[0] : 0;
+    *size = offsets[1] - offsets[0];
+    return read_shard(self, from, offsets[0], *size, scratch, sample, err);
+}
+
+/* Record `ordinal` as a record of fields; damage in the sample makes a record, too. */
+static pfd_status make_record(const mds *self, int64_t number, int64_t ordinal,
+                              pfd_field_part *parts, pfd_scratch *scratch, pfd_record *out,
+                              pfd_error *err)
+{
+    const shard *from = &self->shards[number];
+    const layout *like = &self->layouts[from->layout];
+    const uint8_t *sample = NULL;
+    int64_t size = 0;
+    *out = (pfd_record){.ordinal = ordinal, .file = from->file->index};
+    pfd_status status = find_sample(self, from, ordinal - from->first_record, scratch, out, &sample,
+                                    &size, err);
+    if (status == PFD_OK)
+        status = pfd_mds_sample_parts(self->host, &like->columns, like->choices, self->num_outputs,
+                                      self->types, sample, size, parts, err);
+    if (status == PFD_OK)
+        return pfd_field_record_compose(self->host, self->types, parts, self->num_outputs, scratch,
+                                        out, err);
+    if (status != PFD_CORRUPT_DATA || err->row < 0) return status;
+    if (from->compression != PFD_COMPRESSION_NONE) err->byte = -1;
+    pfd_error damage = *err;
+    pfd_error_init(err);
+    return pfd_field_record_damaged(self->host, &damage, scratch, out, err);
+}
+
+static int64_t shard_of(const mds *self, int64_t ordinal)
+{
+    int64_t low = 0, high = self->num_shards;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (self->shards[middle].first_record <= ordinal) low = middle;
+        else high = middle;
+    }
+    return low;
+}
+
+/* ---- The source, where no shard is compressed ------------------------------------------------ */
+static int64_t num_records(void *source)
+{
+    const mds *self = source;
+    return self->num_records;
+}
+
+static pfd_field_part *alloc_parts(const mds *self, pfd_scratch *scratch)
+{
+    return self->host->alloc(scratch, self->num_outputs * (int64_t)sizeof(pfd_field_part));
+}
+
+static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err)
+{
+    const mds *self = source;
+    pfd_field_part *parts = alloc_parts(self, scratch);
+    if (!parts) return fail_memory(self->host, err);
+    int64_t number = -1;
+    for (int64_t i = 0; i < n; i++) {
+        if (number < 0 || ordinals[i] < self->shards[number].first_record ||
+            ordinals[i] >= self->shards[number + 1].first_record)
+            number = shard_of(self, ordinals[i]);
+        PFD_TRY(make_record(self, number, ordinals[i], parts, scratch, &out[i], err));
+    }
+    return PFD_OK;
+}
+
+/* As if all samples of a shard had one size. */
+static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const mds *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        const shard *from = &self->shards[shard_of(self, ordinals[i])];
+        double part = (double)(ordinals[i] - from->first_record) / (double)from->samples;
+        out[i] = (pfd_place){.offset = (int64_t)(part * (double)from->bytes),
+                             .file = from->file->index};
+    }
+}
+
+static const pfd_source_methods random_access = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_mds,
+    .size = num_records,
+    .at = at,
+    .places = places,
+};
+
+/* ---- The source, where one is ---------------------------------------------------------------- */
+static pfd_status load_shard(mds *self, int64_t number, pfd_scratch *scratch, pfd_error *err)
+{
+    const shard *from = &self->shards[number];
+    int64_t size, begin;
+    free(self->inflated);
+    self->inflated = NULL;
+    self->loaded = -1;
+    PFD_TRY(pfd_inflate_file(from->file, from->compression, from->bytes,
+                                         &self->inflated, &size, err));
+    if (size != from->bytes)
+        return self->host->fail_file(err, from->file, -1, PFD_CORRUPT_DATA,
+                                     "the shard has %" PRId64 " bytes, decompressed; its "
+                                     "index.json says %" PRId64,
+                                     size, from->bytes);
+    PFD_TRY(check_head(self, from, scratch, &begin, err));
+    self->loaded = number;
+    return PFD_OK;
+}
+
+static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_record *out, int64_t *n,
+                       pfd_error *err)
+{
+    mds *self = source;
+    *n = 0;
+    if (self->position >= self->num_records) return PFD_END;
+    int64_t number = shard_of(self, self->position);
+    const shard *from = &self->shards[number];
+    if (from->compression != PFD_COMPRESSION_NONE && self->loaded != number)
+        PFD_TRY(load_shard(self, number, scratch, err));
+    pfd_field_part *parts = alloc_parts(self, scratch);
+    if (!parts) return fail_memory(self->host, err);
+    while (*n < max && self->position < self->shards[number + 1].first_record) {
+        PFD_TRY(make_record(self, number, self->position, parts, scratch, &out[*n], err));
+        self->position++;
+        ++*n;
+    }
+    return PFD_OK;
+}
+
+static pfd_status seek(void *source, int64_t epoch, int64_t position, pfd_scratch *scratch,
+                       pfd_error *err)
+{
+    (void)epoch, (void)scratch, (void)err;
+    mds *self = source;
+    self->position = position;
+    return PFD_OK;
+}
+
+static const pfd_source_methods stream = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_mds,
+    .next = next,
+    .seek = seek,
+};
+
+/* ---- Opening shards -------------------------------------------------------------------------- */
+static pfd_status fail_json(const pfd_host *host, const pfd_file *file, int64_t begin,
+                            const pfd_json *json, pfd_error *err)
+{
+    return host->fail_file(err, file, begin + json->at, PFD_CORRUPT_DATA,
+                           "the JSON that describes the shards: %s", json->problem);
+}
+
+/* The number of the layout with these columns, which are the layouts' from here on. */
+static pfd_status add_layout(mds *self, pfd_mds_columns *columns, int64_t *number, pfd_error *err)
+{
+    for (int64_t i = self->num_layouts - 1; i >= 0; i--) {
+        if (!pfd_mds_columns_equal(&self->layouts[i].columns, columns)) continue;
+        pfd_mds_columns_free(columns);
+        *number = i;
+        return PFD_OK;
+    }
+    layout *grown = realloc(self->layouts, (size_t)(self->num_layouts + 1) * sizeof *grown);
+    if (grown) self->layouts = grown;
+    pfd_mds_choice *choices = calloc((size_t)self->num_outputs, sizeof *choices);
+    if (!grown || !choices) {
+        pfd_mds_columns_free(columns);
+        free(choices);
+        return fail_memory(self->host, err);
+    }
+    *number = self->num_layouts++;
+    self->layouts[*number] = (layout){.columns = *columns, .choices = choices};
+    return pfd_mds_choose(self->host, "columns", self->specs, self->types, self->num_outputs,
+                          columns, choices, err);
+}
+
+static pfd_status parse_layout(mds *self, const pfd_file *file, int64_t begin,
+                               const pfd_mds_arrays *arrays, int64_t *number, pfd_error *err)
+{
+    pfd_mds_columns columns;
+    pfd_json json;
+    pfd_status status = pfd_mds_columns_parse(arrays, &columns, &json, err);
+    if (status == PFD_OK) return add_layout(self, &columns, number, err);
+    pfd_mds_columns_free(&columns);
+    return status == PFD_CORRUPT_DATA ? fail_json(self->host, file, begin, &json, err) : status;
+}
+
+static pfd_status add_shard(mds *self, const shard *added, pfd_error *err)
+{
+    if (self->num_shards + 1 >= self->shards_capacity) {
+        int64_t capacity = self->shards_capacity ? 2 * self->shards_capacity : 64;
+        shard *grown = realloc(self->shards, (size_t)capacity * sizeof *grown);
+        if (!grown) return fail_memory(self->host, err);
+        self->shards = grown;
+        self->shards_capacity = capacity;
+    }
+    self->shards[self->num_shards] = *added;
+    self->shards[self->num_shards++].first_record = self->num_records;
+    self->num_records += added->samples;
+    self->shards[self->num_shards] = (shard){.first_record = self->num_records};
+    if (added->compression != PFD_COMPRESSION_NONE) self->is_stream = 1;
+    return PFD_OK;
+}
+
+/* A shard without an index.json: its own JSON has the columns. */
+static pfd_status open_shard(mds *self, const pfd_file *file, pfd_scratch *scratch, pfd_error *err)
+{
+    const uint8_t *data;
+    uint32_t samples;
+    int64_t begin = 0;
+    PFD_TRY(self->host->read(file, 0, WORD, scratch, &data, err));
+    memcpy(&samples, data, sizeof samples);
+    if (samples == 0xfd2fb528 || (samples & 0xffff) == 0x8b1f)
+        return self->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
+                                     "this shard is compressed, and how many samples it has is not "
+                                     "known; name the index.json that belongs to it");
+    shard added = {.file = file,
+                   .samples = samples,
+                   .bytes = file->size,
+                   .compression = PFD_COMPRESSION_NONE};
+    PFD_TRY(check_head(self, &added, scratch, &begin, err));
+    int64_t json_begin = WORD * (2 + (int64_t)samples);
+    PFD_TRY(self->host->read(file, json_begin, begin - json_begin, scratch, &data, err));
+    pfd_mds_arrays arrays;
+    pfd_json json;
+    if (!pfd_mds_config(data, begin - json_begin, &arrays, &json))
+        return fail_json(self->host, file, json_begin, &json, err);
+    PFD_TRY(parse_layout(self, file, json_begin, &arrays, &added.layout, err));
+    return add_shard(self, &added, err);
+}
+
+/* ---- Opening index.json ---------------------------------------------------------------------- */
+static pfd_status add_named_shard(mds *self, const pfd_open_args *args, const pfd_file *index,
+                                  const pfd_mds_shard *named, int64_t *hint, pfd_error *err)
+{
+    int64_t begin;
+    shard added = {.samples = named->samples, .bytes = named->raw_bytes};
+    PFD_TRY(pfd_mds_find_shard(args, index->path, named, hint, &added.file, &added.compression,
+                               err));
+    int32_t is_plain = added.compression == PFD_COMPRESSION_NONE;
+    int64_t bytes = is_plain ? named->raw_bytes : named->zip_bytes;
+    if (added.file->size != bytes)
+        return self->host->fail_file(err, added.file, -1, PFD_CORRUPT_DATA,
+                                     "the shard has %" PRId64 " bytes, its index.json says %" PRId64
+                                     "; was it cut short?", added.file->size, bytes);
+    if (added.bytes > UINT32_MAX)
+        return self->host->fail_file(err, added.file, -1, PFD_CORRUPT_DATA,
+                                     "index.json says that the shard has %" PRId64
+                                     " bytes; shards are smaller than 2^32", added.bytes);
+    if (is_plain) PFD_TRY(check_head(self, &added, args->scratch, &begin, err));
+    PFD_TRY(parse_layout(self, index, 0, &named->columns, &added.layout, err));
+    return add_shard(self, &added, err);
+}
+
+static pfd_status open_index(mds *self, const pfd_open_args *args, const pfd_file *file,
+                             int64_t *hint, pfd_error *err)
+{
+    const uint8_t *text;
+    pfd_mds_index index;
+    pfd_mds_shard named;
+    if (file->size > PFD_MDS_MOST_INDEX_BYTES)
+        return self->host->fail_file(err, file, -1, PFD_UNSUPPORTED,
+                                     "an index.json of more than 1 GiB");
+    PFD_TRY(self->host->read(file, 0, file->size, args->scratch, &text, err));
+    pfd_mds_index_begin(text, file->size, &index);
+    while (pfd_mds_index_next(&index, &named)) {
+        if (self->host->is_cancelled(args->scratch))
+            return self->host->fail(err, PFD_CANCELLED, "the loader is closing");
+        PFD_TRY(add_named_shard(self, args, file, &named, hint, err));
+    }
+    return index.json.problem ? fail_json(self->host, file, 0, &index.json, err) : PFD_OK;
+}
+
+/* Either indexes, whose shards the other files must be, or shards. */
+static pfd_status open_all(mds *self, const pfd_open_args *args, pfd_error *err)
+{
+    int64_t indexes = 0, hint = 0;
+    for (int64_t i = 0; i < args->num_files; i++) {
+        if (!pfd_mds_is_index(args->files[i]->path)) continue;
+        PFD_TRY(open_index(self, args, args->files[i], &hint, err));
+        indexes++;
+    }
+    if (indexes && indexes + self->num_shards != args->num_files)
+        return self->host->fail(err, PFD_INVALID_ARGUMENT,
+                                "%" PRId64 " files were named besides index.json, and it names "
+                                "%" PRId64 " shards; name index.json alone",
+                                args->num_files - indexes, self->num_shards);
+    for (int64_t i = 0; !indexes && i < args->num_files; i++)
+        PFD_TRY(open_shard(self, args->files[i], args->scratch, err));
+    return PFD_OK;
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const mds_attrs *attrs = args->attrs;
+    return pfd_field_record_types(args->host, "columns", &attrs->columns, NULL, args->outputs, err);
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    const mds_attrs *attrs = args->attrs;
+    mds *self = calloc(1, sizeof *self);
+    if (!self) return fail_memory(args->host, err);
+    *self = (mds){.host = args->host, .num_outputs = attrs->columns.size, .loaded = -1};
+    self->specs = calloc((size_t)self->num_outputs, sizeof *self->specs);
+    self->types = calloc((size_t)self->num_outputs, sizeof *self->types);
+    pfd_status status = self->specs && self->types
+                            ? pfd_field_record_types(args->host, "columns", &attrs->columns,
+                                                     self->specs, self->types, err)
+                            : fail_memory(args->host, err);
+    if (status == PFD_OK) status = open_all(self, args, err);
+    if (status != PFD_OK) {
+        close_mds(self);
+        return status;
+    }
+    out->methods = self->is_stream ? &stream : &random_access;
+    out->self = self;
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    return pfd_field_records_compute(args, args->num_outputs, err);
+}
+
+static const pfd_attr attrs[] = {
+    PFD_ATTR_ROW(mds_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
+                 "Columns to read, each [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), "
+                 "'x:float32[?,3]'."),
+};
+
+static const pfd_port outputs[] = {
+    {"out", "A column: numbers as their column has them, arrays of the shape that the field says, "
+            "all else as ragged uint8."},
+};
+
+const pfd_op pfd_op_mds_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "MDSReader",
+    .doc = "Reads the shards of Mosaic's streaming datasets (MDS). Name index.json in `files`, and "
+           "the shards that it lists are read from its folder, or name shards without one. "
+           "Numbers (int, int8 ... float64, str_int, str_float) and ndarrays need their type in "
+           "the field; bytes, str, json, jpeg, png and all others are ragged uint8, as they lie in "
+           "the shard. Pickles are not loaded. A plain shard is read at random; where one is "
+           "compressed (zstd, gz), the dataset is a stream that decompresses shard after shard.",
+    .attrs = attrs,
+    .num_attrs = PFD_COUNT(attrs),
+    .attrs_struct_size = sizeof(mds_attrs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+    .outputs_attr = "columns",
+    .companions = pfd_mds_add_shards,
+};

@@ -1,0 +1,18 @@
+/* text/widen.h -- integers of one dtype copied into a wider one.
+ *
+ * A conversion is there where every value of the one dtype is a value of the other.  Both sides may
+ * be unaligned.  All variants give the same results.
+ */
+#ifndef PFD_TEXT_WIDEN_H
+#define PFD_TEXT_WIDEN_H
+#include <stdint.h>
+
+typedef void (*pfd_widen_fn)(const uint8_t *from, uint8_t *to, int64_t n);
+
+/* The fastest one of this processor; NULL: the dtypes (PFD_INT8 ...) are no integers, or some value
+ * of `from` does not fit into `to`. */
+pfd_widen_fn pfd_widen_best(int32_t from, int32_t to);
+
+/* The same for one PFD_SIMD_* level, which the processor must have. */
+pfd_widen_fn pfd_widen_at(int32_t from, int32_t to, int32_t simd_level);
+#endif
