@@ -5,12 +5,15 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import re
 import signal
+import subprocess
 import sys
 import threading
 import time
 import traceback
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -616,3 +619,16 @@ def test_references_do_not_pile_up():
         epochs(blob, 2)
     gc.collect()
     assert (sys.getrefcount(source), sys.getrefcount(source[0])) == before
+
+
+# ---- Pages --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", ["python-sources.md", "decoders.md"])
+def test_what_the_pages_show(page, tmp_path):
+    root = Path(__file__).resolve().parent.parent
+    code = re.findall(r"^```python\n(.*?)^```$", (root / "docs" / page).read_text(), re.S | re.M)
+    script = f"import sys; sys.path.insert(0, {str(root)!r})\n" + "\n".join(code)
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True,
+                          text=True)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
