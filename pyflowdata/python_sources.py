@@ -100,7 +100,7 @@ class _Indexed:
             except CorruptDataError as failure:
                 found.append(Damaged(message_of(failure, self.name, _OWN_FILES)))
             except BaseException as failure:
-                failure.pyflowdata_place = (index, f"{self.name}[{ordinal}]")  # type: ignore[attr-defined]
+                _place(failure, index, f"{self.name}[{ordinal}]")
                 raise
         return found
 
@@ -149,8 +149,9 @@ class _Stream:
             self._iterator = None
             if self._position == 0 and self._has_yielded:
                 raise InternalError(
-                    f"{self.name} yields nothing, and did in a former epoch; is it an iterator that "
-                    "can be gone through only once? Give a function that makes a new one each time"
+                    f"{self.name} yields nothing, and did in a former epoch; is it an iterator "
+                    "that can be gone through only once? Give a function that makes a new one each "
+                    "time"
                 ) from None
             return _OVER
         except CorruptDataError as failure:
@@ -191,6 +192,11 @@ class _Stream:
 _OVER = object()
 
 
+def _place(failure: BaseException, row: int, said: str) -> None:
+    """Notes what was called when an exception came, and its row (-1: none)."""
+    failure.pyflowdata_place = (row, said)  # type: ignore[attr-defined]
+
+
 class _placed:  # noqa: N801  (used as a function)
     """Says of exceptions at which sample they came."""
 
@@ -205,7 +211,7 @@ class _placed:  # noqa: N801  (used as a function)
         if failure is not None and not hasattr(failure, "pyflowdata_place"):
             stream = self._stream
             said = f"{stream.name}, at sample {stream._position + self._taken},"
-            failure.pyflowdata_place = (-1, said)  # type: ignore[attr-defined]
+            _place(failure, -1, said)
 
 
 def _close(iterator: Any) -> None:

@@ -310,7 +310,7 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
  * room for `size` bytes. */
 pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
 
-/* ---- Objects of a program as sources -------------------------------------------------------------
+/* ---- Objects of a program as sources ----------------------------------------------------------
  *
  * What the language of the program does for readers whose source is one of its objects (an attr of
  * PFD_ATTR_OBJECT).  open() is given the fields that are wanted of a sample: keys, and types of
