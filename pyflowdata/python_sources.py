@@ -250,7 +250,13 @@ def _fail(args: tuple[Any, ...], failure: BaseException) -> int:
 
 
 def _is_told(failure: BaseException) -> bool:
-    return isinstance(failure, Error) and failure.__cause__ is None
+    """Whether the text says all: it was raised here, and not by the user's code."""
+    if not isinstance(failure, Error) or failure.__cause__ is not None:
+        return False
+    trace = failure.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename in _OWN_FILES
 
 
 def _run_check(number: int, _err: CData) -> int:

@@ -346,6 +346,20 @@ def test_a_failure_that_passes_is_read_again():
         assert [x for batch in loader for x in batch] == list(range(10))
 
 
+def test_errors_of_this_package_keep_their_kind_and_traceback():
+    class Missing:
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            raise flow.FileError("the shard is away")
+
+    for on_error in ("raise", "skip"):
+        with pytest.raises(flow.FileError, match="the shard is away") as caught:
+            numbers(Missing(), on_error=on_error)
+        assert "__getitem__" in str(traceback.extract_tb(caught.value.__cause__.__traceback__))
+
+
 def test_a_factory_that_raises():
     def factory():
         raise OSError("no such place")

@@ -1,10 +1,8 @@
 /* GeneratorReader: samples that an object of the program yields. */
-#include "core/rows.h"
 #include "io/object_source.h"
 #include "pyflowdata/op.h"
 #include "text/field_spec.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
