@@ -25,7 +25,7 @@ static pfd_status find_features(const pfd_feature_call *call, pfd_feature_map *m
 {
     pfd_feature_map_begin(map);
     while (c.at < c.end) {
-        pfd_wire_cursor features;
+        pfd_wire_cursor features = c;
         uint32_t tag = pfd_wire_tag(&c);
         if (tag == features_tag) {
             if (!pfd_wire_bytes(&c, &features)) return pfd_feature_damaged(call, c.at);

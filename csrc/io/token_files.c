@@ -84,21 +84,10 @@ static pfd_status fail_unpaired(const pfd_file *file, int32_t is_index, pfd_erro
 
 /* The .bin beside an .idx is not asked: tokens may look like the beginning of a compressed file, and
  * the .idx tells how many there are. */
-static pfd_status check_plain(const pfd_file *file, pfd_error *err)
-{
-    int32_t compression = pfd_file_compression(file);
-    if (compression <= PFD_COMPRESSION_NONE) return PFD_OK;
-    return pfd_fail_at(err, file, 0, PFD_UNSUPPORTED,
-                       "the file is compressed by %s; tokens are read in any order, which "
-                       "compressed files do not allow: decompress it first, or use "
-                       "compression='none' if these are its tokens",
-                       pfd_compression_name(compression));
-}
-
 static pfd_status open_pair(const pfd_open_args *args, const pfd_token_options *options,
                             const pfd_file *idx, pfd_token_file *out, pfd_error *err)
 {
-    PFD_TRY(check_plain(idx, err));
+    PFD_TRY(pfd_compression_refuse(idx, err));
     PFD_TRY(pfd_megatron_index_open(idx, out->bin, options->gaps, args->scratch, &out->index, err));
     out->dtype = out->index.dtype;
     if (options->header_bytes > 0)
@@ -119,7 +108,6 @@ static pfd_status open_flat(const pfd_token_options *options, pfd_token_file *ou
 {
     PFD_TRY(pfd_compression_refuse(out->bin, err));
     const pfd_file *bin = out->bin;
-    PFD_TRY(check_plain(bin, err));
     out->dtype = options->file_dtype;
     out->header_bytes = options->header_bytes;
     int64_t each = pfd_dtype_size(out->dtype), bytes = bin->size - out->header_bytes;

@@ -209,8 +209,8 @@ pfd_status pfd_feature_list_string(const pfd_feature_call *call, const pfd_featu
     if (list->is_plain) return PFD_OK;
     while (c.at < c.end) {
         uint32_t tag = pfd_wire_tag(&c);
-        if (tag == PFD_FEATURE_VALUE ? !pfd_wire_bytes(&c, out) : !tag || !pfd_wire_skip(&c, tag)) break;
-        if (tag == PFD_FEATURE_VALUE) return PFD_OK;
+        if (tag == PFD_FEATURE_VALUE && pfd_wire_bytes(&c, out)) return PFD_OK;
+        if (tag == PFD_FEATURE_VALUE || !tag || !pfd_wire_skip(&c, tag)) break;
     }
     return pfd_feature_damaged(call, c.at);
 }

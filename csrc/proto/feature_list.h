@@ -49,7 +49,8 @@ pfd_status pfd_feature_gather(const pfd_feature_call *call, pfd_wire_cursor mess
 
 /* Where the content of a message's only field begins, which is of type PFD_WIRE_BYTES and ends with
  * the message; NULL where the message is not so simple. */
-static inline const uint8_t *pfd_feature_only_content(const uint8_t *at, const uint8_t *end, uint32_t *tag)
+static inline const uint8_t *pfd_feature_only_content(const uint8_t *at, const uint8_t *end,
+                                                      uint32_t *tag)
 {
     uint64_t size;
     if (end - at < 3 || at[0] >= 0x80 || PFD_WIRE_TYPE(at[0]) != PFD_WIRE_BYTES) return NULL;

@@ -129,26 +129,42 @@ void pfd_feature_map_begin(pfd_feature_map *map)
     for (int64_t i = 0; i < map->num_specs; i++) map->found[i].at = NULL;
 }
 
+/* An entry that is a key and a value and nothing else, as nearly all are: where it ends; NULL where
+ * it is not so simple. */
+static inline const uint8_t *walk_simple_entry(pfd_feature_map *map, const uint8_t *at,
+                                               const uint8_t *end)
+{
+    int64_t size, key_size, value_size;
+    const uint8_t *entry = pfd_wire_enter(at, end, entry_tag, &size);
+    if (!entry) return NULL;
+    end = entry + size;
+    const uint8_t *key = pfd_wire_enter(entry, end, key_tag, &key_size);
+    if (!key) return NULL;
+    const uint8_t *value = pfd_wire_enter(key + key_size, end, value_tag, &value_size);
+    if (!value || value + value_size != end) return NULL;
+    for (int64_t i = find_spec(map, key, key_size); i >= 0; i = map->next[i]) {
+        map->found[i].at = value;
+        map->found[i].end = end;
+    }
+    return end;
+}
+
 pfd_status pfd_feature_map_walk(const pfd_feature_call *call, pfd_feature_map *map,
                                 pfd_wire_cursor message)
 {
-    while (message.at < message.end) {
-        pfd_wire_cursor entry, key, value;
-        uint32_t tag = pfd_wire_tag(&message);
-        if (tag != entry_tag) {
-            if (!tag || !pfd_wire_skip(&message, tag))
-                return pfd_feature_damaged(call, message.at);
-            continue;
+    const uint8_t *at = message.at, *end = message.end;
+    while (at < end) {
+        const uint8_t *behind = walk_simple_entry(map, at, end);
+        if (!behind) {
+            pfd_wire_cursor c = {at, end}, entry = c;
+            uint32_t tag = pfd_wire_tag(&c);
+            if (tag == entry_tag ? !pfd_wire_bytes(&c, &entry) : !tag || !pfd_wire_skip(&c, tag))
+                return pfd_feature_damaged(call, c.at);
+            pfd_status status = tag == entry_tag ? walk_entry(call, map, entry) : PFD_OK;
+            if (status != PFD_OK) return status;
+            behind = c.at;
         }
-        if (!pfd_wire_bytes(&message, &entry)) return pfd_feature_damaged(call, message.at);
-        pfd_wire_cursor c = entry; /* mostly a key and a value, and nothing else */
-        if (pfd_wire_tag(&c) == key_tag && pfd_wire_bytes(&c, &key) &&
-            pfd_wire_tag(&c) == value_tag && pfd_wire_bytes(&c, &value) && c.at == c.end) {
-            keep(map, find_spec(map, key.at, key.end - key.at), value);
-            continue;
-        }
-        pfd_status status = walk_entry(call, map, entry);
-        if (status != PFD_OK) return status;
+        at = behind;
     }
     return PFD_OK;
 }

@@ -189,7 +189,10 @@ pfd_status pfd_feature_spec_read(const pfd_host *host, const pfd_feature_attrs *
     if (status != PFD_OK) return status;
     for (int64_t k = 0; k < attrs->decode_raw.size && !out->is_raw; k++)
         out->is_raw = is_name(out, attrs->decode_raw.data[k]);
-    out->is_bytes = !out->is_raw && !strncmp(out->field.key + out->field.key_size, ":bytes", 6);
+    out->is_bytes = !strncmp(out->field.key + out->field.key_size, ":bytes", 6);
+    if (out->is_bytes && out->is_raw)
+        return refuse(host, out, "'decode_raw' takes bytes as numbers, and bytes are asked for",
+                      err);
     if (attrs->has_lists) status = read_steps(host, out, err);
     if (status == PFD_OK) status = read_type(host, out, err);
     if (status != PFD_OK || !out->field.default_text || out->is_bytes || out->is_steps)
