@@ -54,6 +54,7 @@ MARKERS = {
         "exercises the threads of a loader; what ThreadSanitizer watches",
         {
             "test_engine",
+            "test_generator_reader",
             "test_invariance",
             "test_mini_dataloader",
             "test_python_ops",

@@ -71,7 +71,8 @@ static const char *limits_fault(const pfd_attr *row)
 {
     if (!(row->min <= row->max)) return "min must not be above max";
     int32_t is_string = row->type == PFD_ATTR_STRING || row->type == PFD_ATTR_DTYPE ||
-                        row->type == PFD_ATTR_LIST_STRING || row->type == PFD_ATTR_CHOICE;
+                        row->type == PFD_ATTR_LIST_STRING || row->type == PFD_ATTR_CHOICE ||
+                        row->type == PFD_ATTR_OBJECT;
     if (is_string && row->min != row->max) return "min and max are for numbers only";
     return NULL;
 }
@@ -94,6 +95,8 @@ static const char *offset_fault(const pfd_attr *table, uint32_t i, uint32_t stru
 static pfd_status check_default(const char *owner, const pfd_attr *row, pfd_error *err)
 {
     if (!row->default_value) return PFD_OK;
+    if (row->type == PFD_ATTR_OBJECT)
+        return fault_in(err, owner, "attr", row->name, "default_value: an object can have none");
     union {
         int64_t i;
         double f;

@@ -138,6 +138,8 @@ typedef struct pfd_tensor {
 #define PFD_ATTR_LIST_FLOAT64 10 /* pfd_list_float64 */
 #define PFD_ATTR_LIST_STRING 11 /* pfd_list_string */
 #define PFD_ATTR_CHOICE 12      /* int32_t: which one of `choices` it is, from 0 */
+#define PFD_ATTR_OBJECT 13      /* int64_t: the number by which the language of the program knows
+                                   one of its objects; required, and no part of a state */
 
 typedef struct pfd_list_int64 {
     const int64_t *data;
