@@ -17,7 +17,8 @@ import numpy as np
 
 import pyflowdata as flow
 
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "200"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "100"))
+CUTS = max(100, FLIPS)
 
 Row = tuple[bytes, ...]
 
@@ -68,15 +69,17 @@ def try_rows(form: Format, paths: Sequence[Path]) -> tuple[dict[int, Row], int] 
         return None
 
 
-def check_cuts(form: Format, folder: Path, most: int = 3000) -> None:
+def check_cuts(form: Format, folder: Path, most: int = CUTS) -> None:
     """Cuts the file at every place (at `most` of them where it is longer)."""
     paths = list(form.make(folder))
     whole, left_out = read_rows(form, paths)
     assert whole and left_out == 0
     data = paths[0].read_bytes()
-    step = max(1, len(data) // most)
+    near = max(1, most // 4)  # where headers and footers are, every place
+    places = {*range(min(near, len(data))), *range(max(0, len(data) - near), len(data))}
+    places |= {*range(0, len(data), max(1, len(data) // most))}
     unnoticed = []
-    for size in range(0, len(data), step):
+    for size in sorted(places):
         paths[0].write_bytes(data[:size])
         found = try_rows(form, paths)
         if found is None or found[1] > 0:

@@ -1,7 +1,7 @@
 """Every format's reader with files that were cut anywhere, and that were changed at random.
 
-FUZZ_FLIPS in the environment says how many changes are tried of each; `make fuzz` tries thousands
-under AddressSanitizer.
+FUZZ_FLIPS in the environment says how many changes and cuts are tried of each; `make fuzz` tries
+thousands under AddressSanitizer.
 """
 
 from __future__ import annotations
