@@ -65,7 +65,14 @@ MARKERS = {
     ),
     "slow": (
         "takes seconds; left out of the sanitizer runs",
-        {"test_accelerate", "test_examples", "test_lightning", "test_soak", "test_torch"},
+        {
+            "test_accelerate",
+            "test_cli_files",
+            "test_examples",
+            "test_lightning",
+            "test_soak",
+            "test_torch",
+        },
     ),
 }
 

@@ -98,6 +98,18 @@ def test_commands_know_nothing_of_each_other():
         assert not imported & set(cli.COMMANDS), f"{path.name} imports another command"
 
 
+def test_writers_and_formats_are_on_top():
+    """Only commands know them; formats know the writers."""
+    below = {
+        "io": {"_native", "errors", "ragged"},
+        "formats": {"_check_job", "errors", "graph", "io.crc32c", "loader", "registry"},
+    }
+    for folder, allowed in below.items():
+        for path in (ROOT / "pyflowdata" / folder).glob("*.py"):
+            imported = set(re.findall(r"^\s*from \.\.([\w.]*) import", path.read_text(), re.M))
+            assert imported <= allowed, f"{folder}/{path.name} imports {imported - allowed}"
+
+
 def test_integrations_are_on_top():
     """They take the public face, types, and the graph as data; nothing imports them."""
     below = "batches errors graph op_functions opening state".split()
