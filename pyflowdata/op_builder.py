@@ -10,8 +10,8 @@ from .op_functions import take_inputs
 from .registry import Op as RegisteredOp
 from .registry import Port, find_op
 
-# What OneFlow's ops call an attr -> its name here, where an op does not have the first itself: there
-# `name` is a node's, and dtypes are called as NumPy does.
+# What OneFlow's ops call an attr -> its name here, where an op does not have the first itself:
+# there `name` is a node's, and dtypes are called as NumPy does.
 _ONEFLOW_ATTRS = {"name": "blob_name", "data_type": "dtype"}
 
 

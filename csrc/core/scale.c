@@ -114,8 +114,8 @@ AVX512 static int64_t each_avx512(const uint8_t *in, float *out, int64_t n, cons
 /* ---- Bytes to float32 by float32 ------------------------------------------------------------- */
 #if defined(__x86_64__)
 
-/* A byte has 256 values: where float32 arithmetic gives the bits of float64's for all of them, it is
- * taken, and twice as fast.  The scale is two floats then, whose sum is it to 48 bits. */
+/* A byte has 256 values: where float32 arithmetic gives the bits of float64's for all of them, it
+ * is taken, and twice as fast.  The scale is two floats then, whose sum is it to 48 bits. */
 typedef struct short_factors {
     float high, low, shift;
 } short_factors;

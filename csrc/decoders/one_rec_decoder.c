@@ -53,8 +53,8 @@ static pfd_status read_default(const pfd_host *host, const char *element, wanted
         pfd_cast_numbers(&out->fill, PFD_FLOAT64, &ignored, field->type.dtype, 1) == 1)
         return PFD_OK;
     return host->fail(err, PFD_INVALID_ARGUMENT,
-                      "attr 'features': '%.200s': the default must be one number of dtype %s, which "
-                      "then fills the row",
+                      "attr 'features': '%.200s': the default must be one number of dtype %s, "
+                      "which then fills the row",
                       element, pfd_dtype_name(field->type.dtype));
 }
 

@@ -1,5 +1,5 @@
-/* io/inflated.h -- files that may be compressed, as files whose bytes can be had in any order: those
- * that are have their bytes in memory as a whole.
+/* io/inflated.h -- files that may be compressed, as files whose bytes can be had in any order:
+ * those that are have their bytes in memory as a whole.
  *
  * For files that are small, like MNIST's.
  * OWNERSHIP  The files given are borrowed until close.

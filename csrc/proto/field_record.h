@@ -40,8 +40,8 @@ pfd_status pfd_field_record_compose(const pfd_host *host, const pfd_row_type *ty
 pfd_status pfd_field_record_damaged(const pfd_host *host, const pfd_error *damage,
                                     pfd_scratch *scratch, pfd_record *out, pfd_error *err);
 
-/* For records that need not be composed: writes the parts of one row to the outputs.  Rows that are
- * ragged point into the parts' data, or into the scratch where it is not aligned. */
+/* For records that need not be composed: writes the parts of one row to the outputs.  Rows that
+ * are ragged point into the parts' data, or into the scratch where it is not aligned. */
 pfd_status pfd_field_parts_write(const pfd_compute_args *args, int64_t row,
                                  const pfd_field_part *parts, pfd_error *err);
 

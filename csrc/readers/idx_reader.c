@@ -185,7 +185,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     ROW(labels, PFD_ATTR_LIST_STRING, "", NULL,
         "Files of labels, paths or patterns: one for each file of images, in the same order."),
-    ROW(dtype, PFD_ATTR_DTYPE, "uint8", DTYPES, "The dtype of the images; every file must have it."),
+    ROW(dtype, PFD_ATTR_DTYPE, "uint8", DTYPES,
+        "The dtype of the images; every file must have it."),
     ROW(shape, PFD_ATTR_SHAPE, "28,28", NULL, "Shape of one image; every file must have it."),
     ROW(label_dtype, PFD_ATTR_DTYPE, "uint8", DTYPES, "The dtype of the labels."),
     ROW(label_shape, PFD_ATTR_SHAPE, "", NULL,

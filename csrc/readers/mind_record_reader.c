@@ -376,7 +376,7 @@ static const pfd_port outputs[] = {
             "strings and bytes as ragged uint8."},
 };
 
-const pfd_op pfd_op_mindrecord_reader = {
+const pfd_op pfd_op_mind_record_reader = {
     PFD_OP_SIZES,
     .flags = PFD_READS_FILES,
     .name = "MindRecordReader",
