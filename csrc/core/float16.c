@@ -54,6 +54,7 @@ static inline uint16_t narrowed(float value)
 }
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 __attribute__((target("avx2,f16c"))) static int64_t widen_avx2(const uint16_t *in, float *out,
@@ -75,9 +76,12 @@ __attribute__((target("avx2,f16c"))) static int64_t narrow_avx2(const float *in,
     return i;
 }
 
+/* Not every compiler knows "f16c" as a name of __builtin_cpu_supports(). */
 static int32_t has_f16c(void)
 {
-    return pfd_simd_level() >= PFD_SIMD_AVX2 && __builtin_cpu_supports("f16c");
+    unsigned eax, ebx, ecx, edx;
+    return pfd_simd_level() >= PFD_SIMD_AVX2 && __get_cpuid(1, &eax, &ebx, &ecx, &edx) &&
+           (ecx & bit_F16C);
 }
 #endif
 
