@@ -11,7 +11,7 @@
 The ops are functions of this module, made from the C library's registry: `help(flow.MiniReader)`.
 """
 
-from . import ops
+from . import ops, python_sources
 from ._native import include_dir, version
 from ._world import World, world
 from .compiler import compile as compile  # not in __all__: `import *` leaves the built-in one

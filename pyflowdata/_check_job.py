@@ -11,6 +11,7 @@ from ._native import encode, ffi, lib
 from .attr_values import Plain
 from .errors import InvalidArgumentError
 from .graph import Blob, Node
+from .objects import Object
 from .plugins import load_library
 from .registry import HOST_OUTPUTS, Op, find_op
 
@@ -192,6 +193,8 @@ def _attr_line(name: str, value: Plain) -> str:
         kind, words = lib.PFD_VALUE_INT, [str(value)]
     elif isinstance(value, float):
         kind, words = lib.PFD_VALUE_FLOAT, [repr(value)]
+    elif isinstance(value, Object):  # which there is only in this process
+        kind, words = lib.PFD_VALUE_INT, [str(value.number)]
     elif isinstance(value, str):
         kind, words = lib.PFD_VALUE_STRING, [_hex(value)]
     elif value and isinstance(value[0], str):

@@ -13,9 +13,10 @@ import numpy as np
 
 from ._native import CData, encode, ffi, lib
 from .errors import InvalidArgumentError, shown
+from .objects import Object
 from .registry import Attr, Op
 
-Plain = bool | int | float | str | list[int] | list[float] | list[str]
+Plain = bool | int | float | str | list[int] | list[float] | list[str] | Object
 
 _NO_VALUES = "mMV"  # dtype kinds whose item() looks like a number or a tuple, and is none
 
@@ -99,6 +100,8 @@ class _Filler:
             slot.kind, slot.i = lib.PFD_VALUE_INT, value
         elif isinstance(value, float):
             slot.kind, slot.f = lib.PFD_VALUE_FLOAT, value
+        elif isinstance(value, Object):
+            slot.kind, slot.i = lib.PFD_VALUE_INT, value.number
         elif isinstance(value, str):
             slot.kind, slot.s = lib.PFD_VALUE_STRING, self.string(value, what)
         else:
@@ -135,6 +138,8 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
         attr = op.attr(name)
         if attr is None:
             plain[name] = True  # whatever it is: C refuses the name, with near ones
+        elif attr.type.word == "object":
+            plain[name] = value if isinstance(value, Object) else Object(value)
         elif attr.type.word == "dtype":
             plain[name] = _dtype_name(attr, value)
         elif attr.type.element is str and isinstance(value, (str, os.PathLike)):

@@ -355,8 +355,9 @@ class DataLoader(Generic[BatchT]):
         """A function that C runs for a batch must not wait for that batch, nor for who does."""
         if threading.get_ident() in inside and not _is_owned(self._taking):
             raise UnsupportedError(
-                "a function of register_decoder takes batches or the state of a DataLoader; it "
-                "would wait for itself if that is the loader which runs it"
+                "a function that a DataLoader calls, of register_decoder or in the source of a "
+                "reader, takes batches or the state of a DataLoader; it would wait for itself if "
+                "that is the loader which runs it"
             )
 
     def _check_life(self) -> None:
@@ -376,7 +377,7 @@ class DataLoader(Generic[BatchT]):
         counters and skipped records can still be read.
 
         Another thread that waits for a batch gets a CancelledError.  Closing twice is fine.  In a
-        function of register_decoder it returns at once, and the threads stop a moment later.
+        function that the loader calls it returns at once, and the threads stop a moment later.
         """
         if self._life == _OPEN:
             self._life = _CLOSED

@@ -11,7 +11,7 @@ from .registry import Op as RegisteredOp
 from .registry import Port, find_op
 
 # What OneFlow's ops call an attr -> its name here, where an op does not have the first itself:
-# `name` is a node's here, and dtypes are called as NumPy does.
+# there `name` is a node's, and dtypes are called as NumPy does.
 _ONEFLOW_ATTRS = {"name": "blob_name", "data_type": "dtype"}
 
 

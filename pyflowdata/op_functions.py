@@ -16,7 +16,13 @@ from .registry import Attr, Op, Port
 _MANY = inspect.Parameter.VAR_POSITIONAL
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
-_SCALARS: dict[str, object] = {"bool": bool, "int": int, "float": float, "str": str}
+_SCALARS: dict[str, object] = {
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "str": str,
+    "object": object,
+}
 _LISTS: dict[type, object] = {
     int: Sequence[int],
     float: float | Sequence[float],  # a number stands for a list of one
@@ -34,13 +40,16 @@ def python_name(name: str) -> str:
 
 def ordered_attrs(op: Op) -> list[Attr]:
     """As in the op's table, but where the files are comes first, then what is required."""
-    return sorted(op.attrs, key=lambda attr: (attr.name != _FOLDER, not attr.required))
+    first = positional_names(op) if op.is_reader else []
+    return sorted(op.attrs, key=lambda attr: (attr.name not in first, not attr.required))
 
 
 def positional_names(op: Op) -> list[str]:
-    """The inputs, or where the files are: all else is given by name, as it has no natural order."""
-    names = [port.name for port in op.inputs]
-    return [_FOLDER] if op.is_reader and op.attr(_FOLDER) is not None else names
+    """The inputs, or where the records come from: all else is given by name, as it has no natural
+    order."""
+    if not op.is_reader:
+        return [port.name for port in op.inputs]
+    return [attr.name for attr in op.attrs if attr.name == _FOLDER or attr.type.word == "object"]
 
 
 def _annotation(attr: Attr) -> object:

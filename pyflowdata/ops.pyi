@@ -40,6 +40,7 @@ __all__ = [
     "TarReader",
     "MegatronReader",
     "GPTReader",
+    "GeneratorReader",
 ]
 
 @overload
@@ -4726,6 +4727,204 @@ def GPTReader(
     file_access: Literal["auto", "map", "read"] = "auto",
     compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
     index_dir: str | PathLike[str] = "",
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: bool = False,
+    with_id: bool = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def GeneratorReader(
+    source: object,
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    thread_safe: bool = False,
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]:
+    """Reads the samples of a Python object: arrays, numbers, bytes and texts.
+
+    An object with __len__ and __getitem__ is read in any order, as files with an index are;
+    iterables are streams. A sample whose values do not fit the types is damaged; what the object
+    raises is raised by the loader, with its traceback.
+
+    Args:
+        source (object, required): Either an object with __len__ and __getitem__, or a function that
+            is called for each epoch, without arguments, and returns an iterable, or an iterable
+            that begins anew each time.
+        fields (list of str, required): What is taken of a sample, [NAME=]KEY:TYPE each, such as
+            x:float32[3], y:int64, tokens:int32[?] or name:bytes; a dict is asked for the keys, a
+            tuple has the fields in this order, and a single field may be the sample itself.
+        thread_safe (bool, default False): Whether __getitem__ may be called by several threads at
+            once; else by one at a time.
+        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+            be divisible by world_size.
+        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
+            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
+            first records.
+        random_shuffle (bool, default False): Whether the order is random, with every record once in
+            an epoch; which random order, is said by the attr shuffle.
+        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+            records can come next: global shuffles all of them, window those of some blocks of the
+            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
+            order; auto is none without random_shuffle, and with it global, or buffer where the
+            source can only be read in sequence.
+        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+            epoch, instead of the same one; without a shuffle it does nothing.
+        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+            from, where the shuffle is a buffer.
+        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+            block: what is read together from a file.
+        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+            mixed at a time; more mix better and touch more memory.
+        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
+        order_key (str, default ''): Text that the random order depends on besides the seed, the
+            same for readers that shall stay paired; empty takes the reader's name.
+        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+            their group, in readers that make batches of one group each.
+        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+            from 0; -1, given or left out with world_size, finds both out from the framework or
+            launcher in use.
+        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+            it out, together with rank.
+        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
+            delivers a row of zeros whose mask is False.
+        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+            have before on_error=skip and pad fail as well; -1 is no limit.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of fields: The values of a field, ragged where a dimension varies or the type
+            is bytes.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+
+    Raises:
+        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+            the text says what is allowed.
+    """
+    ...
+@overload
+def GeneratorReader(
+    source: object,
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    thread_safe: bool = False,
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[False] = False,
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def GeneratorReader(
+    source: object,
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    thread_safe: bool = False,
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[False] = False,
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def GeneratorReader(
+    source: object,
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    thread_safe: bool = False,
+    batch_size: int = 1,
+    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
+    random_shuffle: bool = False,
+    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
+    shuffle_after_epoch: bool = False,
+    shuffle_buffer_size: int = 1024,
+    shuffle_block_size: int = 256,
+    shuffle_window: int = 1024,
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    group_buffer_size: int = 65536,
+    rank: int = -1,
+    world_size: int = -1,
+    on_error: Literal["raise", "skip", "pad"] = "raise",
+    max_errors: int = -1,
+    with_mask: Literal[True],
+    with_id: Literal[True],
+    name: str | None = None,
+) -> Blob | tuple[Blob, ...]: ...
+@overload
+def GeneratorReader(
+    source: object,
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    thread_safe: bool = False,
     batch_size: int = 1,
     last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
     random_shuffle: bool = False,

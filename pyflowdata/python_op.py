@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _calls
-from ._native import EXCEPTIONS, CData, check, encode, ffi, lib, new_error, new_struct
+from ._native import CData, check, encode, ffi, lib, new_error, new_struct
+from .callbacks import c_function, message_of, status_of
 from .errors import (
     CancelledError,
     CorruptDataError,
@@ -34,11 +34,9 @@ from .tensors import (
     write_ragged,
 )
 
-_STATUS = {cls: status for status, cls in EXCEPTIONS.items()}
-_LONGEST = 800  # characters of a message: the mark behind them must fit, too
 _GIVEN_BY_HOST = ("rng", "ids")
 _kept: list[object] = []  # what C points to: an op stays as long as the process
-_main_thread = threading.main_thread()
+_OWN_FILES = (__file__, c_function.__code__.co_filename)
 _generators = threading.local()
 
 
@@ -161,64 +159,30 @@ class PythonOp:
     def _callback(self, kind: str, run: Callable[[CData], None]) -> CData:
         """A C function that calls `run` with its arguments; what that raises becomes C's error."""
 
-        def call(args: CData, err: CData) -> int:
-            me = threading.get_ident()
-            try:
-                _calls.inside[me] = _calls.inside.get(me, 0) + 1
-                run(args)
-                return 0
-            except BaseException as failure:  # noqa: BLE001  (none can pass through C)
-                return self._fail(args, err, failure)
-            finally:
-                depth = _calls.inside.get(me, 0)
-                if depth > 1:
-                    _calls.inside[me] = depth - 1
-                else:
-                    _calls.inside.pop(me, None)
+        def call(args: CData, _err: CData) -> int:
+            run(args)
+            return 0
 
-        def interrupted(_type: Any, failure: Any, trace: Any) -> int:
-            """Ctrl-C came at the very edge of call()."""
-            here = trace.tb_frame.f_locals if trace is not None else {}
-            _calls.inside.pop(threading.get_ident(), None)
-            if "args" not in here:
-                return int(lib.PFD_INTERNAL)
-            return self._fail(here["args"], here["err"], failure)
+        signature = f"pfd_status (*)(const pfd_{kind}_args *, pfd_error *)"
+        return c_function(signature, call, self._fail)
 
-        return ffi.callback(
-            f"pfd_status (*)(const pfd_{kind}_args *, pfd_error *)",
-            call,
-            error=lib.PFD_INTERNAL,
-            onerror=interrupted,
-        )
-
-    def _fail(self, args: CData, err: CData, failure: BaseException) -> int:
-        if isinstance(failure, KeyboardInterrupt) and threading.current_thread() is _main_thread:
-            _calls.interrupt(failure)
+    def _fail(self, given: tuple[CData, CData], failure: BaseException) -> int:
+        args, err = given
         row = getattr(failure, "pyflowdata_row", -1)
         byte = -1
         if isinstance(failure, CorruptDataError) and failure.row is not None and row < 0:
             row = failure.row
-        if isinstance(failure, Error):
-            status = next(_STATUS[cls] for cls in type(failure).__mro__ if cls in _STATUS)
-            message = failure.message
-            byte = failure.byte if failure.byte is not None and row >= 0 else -1
-        else:
-            status = lib.PFD_INVALID_ARGUMENT if _is_of_infer(args) else lib.PFD_INTERNAL
-            if isinstance(failure, MemoryError):
-                status = lib.PFD_OUT_OF_MEMORY
-            message = f"{self._said}() raised {type(failure).__name__}: {failure}"
-        trace = failure.__traceback__  # without the frames of this module, but for the last one
-        while trace is not None and trace.tb_next and trace.tb_frame.f_code.co_filename == __file__:
-            trace = trace.tb_next
-        failure.__traceback__ = trace
-        mark = ""
-        if not isinstance(failure, Mismatch):  # that has said all there is to say
-            mark = _calls.carry(failure, is_light=isinstance(failure, CorruptDataError))
-        said = message.encode("utf-8", "backslashreplace").replace(b"\0", b"\\0")
-        said = said[:_LONGEST].decode("utf-8", "ignore").encode()
-        text = ffi.new("char[]", said + mark.encode())
-        args.host.fail_row(err, row, byte, status, b"%s", text)
-        return int(status)
+        if isinstance(failure, Error) and failure.byte is not None and row >= 0:
+            byte = failure.byte
+        is_of_infer = _is_of_infer(args)
+        status = status_of(
+            failure, lib.PFD_INVALID_ARGUMENT if is_of_infer else lib.PFD_INTERNAL
+        )
+        said = message_of(
+            failure, f"{self._said}()", _OWN_FILES, is_told=isinstance(failure, Mismatch)
+        )
+        args.host.fail_row(err, row, byte, status, b"%s", ffi.new("char[]", said))
+        return status
 
     # ---- infer ----
 

@@ -65,6 +65,7 @@ _TYPES: dict[int, AttrType] = {
     lib.PFD_ATTR_STRING: AttrType("str", "str | PathLike[str]", None, str),
     lib.PFD_ATTR_CHOICE: AttrType("str", "str", None, str),
     lib.PFD_ATTR_DTYPE: AttrType("dtype", "DTypeLike", None, str),
+    lib.PFD_ATTR_OBJECT: AttrType("object", "object", None, str),
     lib.PFD_ATTR_SHAPE: AttrType("shape", "Sequence[int]", int, _ints),
     lib.PFD_ATTR_LIST_INT64: AttrType("list of int", "Sequence[int]", int, _ints),
     lib.PFD_ATTR_LIST_FLOAT64: AttrType("list of float", "float | Sequence[float]", float, _floats),

@@ -104,7 +104,7 @@ class Mismatch(InternalError):
 _WIDER = {"b": "biuf", "i": "iuf", "f": "f"}  # kinds of dtype that numbers of Python may become
 
 
-def _are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
+def are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
     """Whether these are numbers of Python, which have no dtype, that the dtype can hold."""
     if not isinstance(found, (bool, int, float, list, tuple)):
         return False
@@ -138,7 +138,7 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
             array = np.asarray(found)
         except ValueError as failure:
             raise Mismatch(f"the output '{name}' is no array: {failure}") from None
-        is_fit = array.dtype == dtype or _are_numbers_of(found, array, dtype)
+        is_fit = array.dtype == dtype or are_numbers_of(found, array, dtype)
     if not is_fit:
         raise Mismatch(
             f"the output '{name}' has dtype {array.dtype}, and {dtype} is declared: return "

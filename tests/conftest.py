@@ -54,6 +54,7 @@ MARKERS = {
         "exercises the threads of a loader; what ThreadSanitizer watches",
         {
             "test_engine",
+            "test_generator_reader",
             "test_invariance",
             "test_mini_dataloader",
             "test_python_ops",
@@ -64,7 +65,14 @@ MARKERS = {
     ),
     "slow": (
         "takes seconds; left out of the sanitizer runs",
-        {"test_accelerate", "test_examples", "test_lightning", "test_soak", "test_torch"},
+        {
+            "test_accelerate",
+            "test_cli_files",
+            "test_examples",
+            "test_lightning",
+            "test_soak",
+            "test_torch",
+        },
     ),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import tempfile
 from collections.abc import Sequence
@@ -19,6 +20,16 @@ ALL_DTYPES = [np.dtype(name) for name in (
 
 _tables: dict[int, Sequence[np.ndarray]] = {}
 _numbers = itertools.count()
+_folder = tempfile.TemporaryDirectory(prefix="pyflowdata-rows-")
+
+
+@functools.cache
+def _records(count: int) -> str:
+    """A folder with so many records."""
+    folder = Path(_folder.name, str(count))
+    folder.mkdir()
+    (folder / "part-0").write_bytes(b"1,2\n" * count)
+    return str(folder)
 
 
 @flow.register_decoder(
@@ -36,9 +47,7 @@ def blob_of(rows, shape=None, dtype=None, batch_size=None, **reader: Any) -> flo
     dtype = np.dtype(dtype or rows[0].dtype)
     number = next(_numbers)
     _tables[number] = [np.asarray(row, dtype) for row in rows]
-    folder = tempfile.mkdtemp(prefix="pyflowdata-rows-")
-    Path(folder, "part-0").write_bytes(b"1,2\n" * len(rows))
-    record = flow.MiniReader(folder, batch_size=batch_size or len(rows), **reader)
+    record = flow.MiniReader(_records(len(rows)), batch_size=batch_size or len(rows), **reader)
     record = record[0] if isinstance(record, tuple) else record
     return ops.TableRows(record, table=number, dtype=dtype.name, shape=list(shape))
 

@@ -108,6 +108,12 @@ def numbers(folder: Path) -> list[Path]:
     return [path]
 
 
+def zipped_numbers(folder: Path) -> list[Path]:
+    (path,) = numbers(folder)
+    path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    return [path]
+
+
 FIXTURES = Path(__file__).resolve().parent / "fixtures"
 NUMBERS = np.random.default_rng(2).integers(0, 100, (20, 3, 4))
 
@@ -203,6 +209,13 @@ FORMATS = {
             files=files, columns=CSV_COLUMNS, multiline=True, **attrs
         ),
         may_be_cut=400,
+    ),
+    "CSVReader gzip": Format(
+        zipped_numbers,
+        lambda files, **attrs: flow.CSVReader(
+            files=files, columns=["a:int32", "d"], compression="gzip", **attrs
+        ),
+        has_checksums=True,
     ),
     "CSVReader lines": Format(
         numbers,

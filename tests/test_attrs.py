@@ -134,7 +134,8 @@ def test_a_misspelt_attr_is_not_reported_as_a_missing_one():
 def test_refusals_of_a_decoder():
     rec = flow.MiniReader("data", batch_size=4)
     assert "(a string); it must be a list of floats" in str(refused(flow.Affine, rec, scale="a"))
-    assert "it must be one of float32, float64" in str(refused(flow.Affine, rec, dtype="int8"))
+    said = str(refused(flow.Affine, rec, dtype="int8"))
+    assert "it must be one of float16, float32, float64" in said
     assert "did you mean 'float32'?" in str(refused(flow.Affine, rec, dtype="flaot32"))
 
 

@@ -19,6 +19,7 @@ from damage import read_rows
 from format_samples import FORMATS
 
 import pyflowdata as flow
+from pyflowdata.cli import main
 
 pytestmark = pytest.mark.usefixtures("test_ops")
 
@@ -175,11 +176,12 @@ def test_text_that_begins_like_zlib_is_text(tmp_path: Path) -> None:
             read(files)
 
 
-def test_numbers_that_begin_like_zlib_are_frames(tmp_path: Path) -> None:
-    """78 01 00 00: a length, as other formats begin with."""
-    data = struct.pack("<Q", 0x178) + bytes(0x178)
-    with pytest.raises(flow.CorruptDataError, match="expected the header FRAMES"):
-        framed(write(tmp_path, data))
+def test_numbers_that_begin_like_compressed_files_are_frames(tmp_path: Path) -> None:
+    """78 01 00 00, or gzip's 1f 8b 00 00: a length, as other formats begin with."""
+    for length in (0x178, 0x9C78, 0x8B1F):
+        data = struct.pack("<Q", length) + bytes(length)
+        with pytest.raises(flow.CorruptDataError, match="expected the header FRAMES"):
+            framed(write(tmp_path, data))
 
 
 # ---- Order -------------------------------------------------------------------------------------
@@ -249,6 +251,13 @@ def test_frames_are_resumed_at_every_record(tmp_path: Path) -> None:
 def test_only_a_buffer_shuffles_them(tmp_path: Path) -> None:
     with pytest.raises(flow.UnsupportedError, match="only be read in sequence"):
         mini(many(tmp_path), shuffle="global")
+
+
+def test_the_command_index_says_that_there_is_none(tmp_path: Path,
+                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "part-0").write_bytes(gzip.compress(lines(0, 9)))
+    assert main(["index", "--op", "MiniReader", str(tmp_path)]) == 0
+    assert "it can only be read in sequence" in capsys.readouterr().out
 
 
 # ---- Damage ------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import math
 import re
@@ -368,3 +369,66 @@ def test_a_damaged_row_costs_one_row(table) -> None:
         (a, b), = list(loader)
         assert a.tolist() == [1, 5] and b.tolist() == [2, 6] and len(loader.skipped) == 2
     assert math.isfinite(float(a[0]))
+
+
+# ---- Compressed files ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attrs", [{}, {"multiline": True}, {"comment": "#"}])
+@pytest.mark.parametrize("header", ["key,x,name\n", "", "\ufeffkey,x,name\n", "\ufeff"])
+def test_compressed_files_read_as_plain_ones(table, header: str, attrs: dict[str, object]) -> None:
+    columns = ["k=0:int32", "1", "n=2:bytes"]
+    if "key" in header:
+        columns = ["key:int32", "x", "name:bytes"]
+    line_end = "\n" if attrs.get("multiline") else " "
+    text = header + "".join(f'{i},{i / 8},"a {i},{line_end}b"\n\n' for i in range(5000))
+    plain = [table(text, "a.csv"), table(header + "1,2,3", "b.csv"), table(text, "c.csv")]
+    packed = [table(gzip.compress(path.read_bytes()), f"{path.stem}.gz") for path in plain]
+
+    def epoch(files: list[Path], **more: object) -> list[list[object]]:
+        blobs = flow.CSVReader(files=files, columns=columns, batch_size=64, **attrs, **more)
+        with flow.DataLoader(*blobs) as loader:
+            batches = list(loader)
+        return [[bytes(row) if i == 2 else row for batch in batches for row in batch[i]]
+                for i in range(3)]
+
+    expected = epoch(plain)
+    assert len(expected[0]) == 10001 and epoch(packed) == expected
+    mixed = epoch(packed, shuffle="buffer", seed=1)
+    assert mixed != expected and sorted(mixed[0]) == sorted(expected[0])
+
+
+@pytest.mark.parametrize("attrs", [{}, {"header": "yes"}, {"header": "yes", "multiline": True}])
+def test_errors_in_compressed_files_name_the_line(table, attrs: dict[str, object]) -> None:
+    text = "1,2\n" * 3000 + "\n1,x\n" + "1,2\n" * 1000 + "1,y\n"
+    path = table(gzip.compress(text.encode()), "a.csv.gz")
+    with pytest.raises(flow.CorruptDataError, match=r"a\.csv\.gz:3002 .*column 1.*found 'x'"):
+        read(path, ["b=1"], **attrs)
+    blob = flow.CSVReader(files=path, columns=["b=1"], batch_size=64, on_error="skip", **attrs)
+    with flow.DataLoader(blob) as loader:
+        assert sum(len(batch) for batch in loader) == 4000 - bool(attrs)
+        assert [skipped.line for skipped in loader.skipped] == [3002, 4003]
+
+
+def test_an_epoch_of_compressed_files_resumes(table) -> None:
+    files = [table(gzip.compress(("a,b\n" + f"{k},{k}\n" * 100).encode()), f"{k}.gz")
+             for k in range(3)]
+    blob = flow.CSVReader(files=files, columns=["a"], batch_size=32)
+    with flow.DataLoader(blob) as loader:
+        batches = iter(loader)
+        for _ in range(5):
+            next(batches)
+        state, rest = loader.state_dict(), [batch.tolist() for batch in batches]
+    with flow.DataLoader(blob) as loader:
+        loader.load_state_dict(state)
+        assert [batch.tolist() for batch in loader] == rest and len(rest) == 5
+
+
+def test_a_compressed_file_that_is_cut(table) -> None:
+    data = gzip.compress(b"a,b\n" + b"".join(b"%d,%d\n" % (i, i * 7) for i in range(300)))
+    for size in (0, 1, 10, 20, len(data) // 2, len(data) - 9, len(data) - 1):
+        with pytest.raises(flow.Error):
+            read(table(data[:size], "a.gz"), ["a"], compression="gzip")
+    quoted = table(gzip.compress(b'a,b\n1,"x\ny'), "b.gz")
+    with pytest.raises(flow.CorruptDataError, match=r"byte 6.*not closed before the file ends"):
+        read(quoted, ["a"], multiline=True)

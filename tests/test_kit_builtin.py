@@ -144,6 +144,9 @@ SAMPLES = {
     ),
     "MegatronReader": lambda: flow.MegatronReader(files=TOKENS, batch_size=4),
     "GPTReader": lambda: flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4),
+    "GeneratorReader": lambda: flow.GeneratorReader(
+        range(300), fields=["x:int64"], batch_size=4, thread_safe=True
+    ),
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),

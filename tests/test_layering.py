@@ -27,12 +27,13 @@ C_LAYERS = {
 }
 
 # A module may import those before it.
-PYTHON_ORDER = """_calls errors _world _native registry attr_values graph op_functions op_builder
-    ops plugins compiler ragged row_types python_attrs tensors python_op numba_ops python_ops
-    batches state opening loader
-    _check_report _check_job _op_bench _op_bench_report
-    _check_kit _check_damage _check_low _check_loader _check_worker _check_native
-    testing __init__ cli _stubs __main__""".split()
+PYTHON_ORDER = """
+    _calls errors _world objects _native registry attr_values graph op_functions op_builder ops
+    plugins compiler ragged row_types python_attrs tensors callbacks python_op samples
+    python_sources numba_ops python_ops batches state opening loader _check_report _check_job
+    _op_bench _op_bench_report _check_kit _check_damage _check_low _check_loader _check_worker
+    _check_native testing __init__ cli _stubs __main__
+""".split()
 
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
 OPS = sorted(p.stem for kind in ("readers", "decoders") for p in (ROOT / "csrc" / kind).glob("*.c"))
@@ -95,6 +96,18 @@ def test_commands_know_nothing_of_each_other():
     for path in (ROOT / "pyflowdata" / "cli").glob("*.py"):
         imported = set(re.findall(r"^\s*from \.(\w+) import", path.read_text(), re.M))
         assert not imported & set(cli.COMMANDS), f"{path.name} imports another command"
+
+
+def test_writers_and_formats_are_on_top():
+    """Only commands know them; formats know the writers."""
+    below = {
+        "io": {"_native", "errors", "ragged"},
+        "formats": {"_check_job", "errors", "graph", "io.crc32c", "loader", "registry"},
+    }
+    for folder, allowed in below.items():
+        for path in (ROOT / "pyflowdata" / folder).glob("*.py"):
+            imported = set(re.findall(r"^\s*from \.\.([\w.]*) import", path.read_text(), re.M))
+            assert imported <= allowed, f"{folder}/{path.name} imports {imported - allowed}"
 
 
 def test_integrations_are_on_top():

@@ -327,3 +327,14 @@ def test_other_files_beside_an_index_are_refused(tmp_path):
     with pytest.raises(flow.InvalidArgumentError, match="name index.json alone"):
         read(str(tmp_path / "*"), "label:int64")
     assert len(read(path, "label:int64")) == 12
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_files_that_are_not_mapped(shuffle):
+    fields = ["a_int:int64", "b_bytes", "n_float64:float64"]
+    mapped, unmapped = (
+        read(index("plain"), *fields, random_shuffle=shuffle, seed=1, file_access=access)
+        for access in ("map", "read")
+    )
+    for left, right in zip(mapped, unmapped, strict=True):
+        assert [v.tobytes() for v in left] == [v.tobytes() for v in right]

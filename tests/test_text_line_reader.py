@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -114,3 +115,13 @@ def test_as_python_splits_lines(tmp_path_factory, contents, skip, keep) -> None:
     else:
         with pytest.raises(flow.Error):
             flow.DataLoader(flow.TextLineReader(batch_size=3, **attrs))
+
+
+@pytest.mark.parametrize("attrs", [{}, {"skip_header_lines": 2}, {"keep_blank_lines": True},
+                                   {"skip_header_lines": 2, "keep_blank_lines": True}])
+def test_compressed_files_read_as_plain_ones(tmp_path: Path, attrs: dict[str, object]) -> None:
+    body = b"".join(b"%d\r\n \n" % i + b"x" * (i % 5000) + b"\n" for i in range(1000))
+    parts = [b"\xef\xbb\xbfone\n\n" + body, b"head\n\nlast", body]
+    plain = write_parts(tmp_path / "plain", *parts)
+    packed = write_parts(tmp_path / "packed", *map(gzip.compress, parts))
+    assert read(packed, **attrs) == read(plain, **attrs)

@@ -38,7 +38,8 @@ def library(tmp_path_factory):
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
     source = ROOT / "csrc" / "io" / "codecs.c"
     subprocess.run(["cc", *flags, *strict, "-c", source, "-o", codecs], check=True)
-    objects = [path for path in OBJECTS.glob("*/*.o") if path.name != "codecs.o"]
+    sources = [path for path in (ROOT / "csrc").glob("*/*.c") if path.name != "codecs.c"]
+    objects = [OBJECTS / path.parent.name / f"{path.stem}.o" for path in sources]
     link = ["cc", "-shared", "-pthread", f"-Wl,--version-script={ROOT / 'csrc/pyflowdata.map'}"]
     subprocess.run([*link, "-o", library, codecs, *objects, "-lm", "-ldl"], check=True)
     return library

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas
 
-from bench import reservoir
+from bench import reservoir, wide_text
 from bench.contender import Batch, Source, contender
 
 
@@ -35,3 +35,14 @@ def in_memory(source: Source) -> Iterator[Batch]:
     """All read, a permutation, batches taken by it: a global shuffle, all rows in memory."""
     x, y = (np.concatenate(column) for column in zip(*tables(source)))
     yield from reservoir.permuted(x, y, source.batch_size)
+
+
+@contender("W1c")
+def wide(source: Source) -> Iterator[Batch]:
+    """read_csv of a part at a time with dtypes, to_numpy(), sliced."""
+    types = {name: np.float32 for name in wide_text.NAMES} | {"y": np.int64}
+    for path in source.files:
+        frame = pandas.read_csv(path, dtype=types, engine="c")
+        x, y = frame[wide_text.NAMES].to_numpy(), frame["y"].to_numpy()
+        for batch in reservoir.slices(x, y, source.batch_size):
+            yield wide_text.columns(*batch)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars
 
-from bench import reservoir
+from bench import reservoir, wide_text
 from bench.contender import Batch, Source, contender
 
 SCHEMA = {"x": polars.Float64, "y": polars.Float64}
@@ -60,3 +60,16 @@ def sample(source: Source) -> Iterator[Batch]:
     """All read, sample(shuffle=True), sliced: a global shuffle, all rows in memory twice."""
     x, y = columns(read_all(source).sample(fraction=1, shuffle=True, seed=7))
     yield from reservoir.slices(x, y, source.batch_size)
+
+
+WIDE = {name: polars.Float32 for name in wide_text.NAMES} | {"y": polars.Int64}
+
+
+@contender("W1c")
+def wide(source: Source) -> Iterator[Batch]:
+    """read_csv of a part at a time with a schema, to_numpy(), sliced."""
+    for path in source.files:
+        frame = polars.read_csv(path, schema=WIDE)
+        x, y = frame.select(wide_text.NAMES).to_numpy(), frame["y"].to_numpy()
+        for batch in reservoir.slices(x, y, source.batch_size):
+            yield wide_text.columns(*batch)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
+import numpy as np
 import pyarrow
 from pyarrow import csv
 
-from bench import reservoir
+from bench import reservoir, wide_text
 from bench.contender import Batch, Source, contender
 
 NAMES = csv.ReadOptions(column_names=["x", "y"])
@@ -40,3 +42,29 @@ def open_csv(source: Source) -> Iterator[Batch]:
 def shuffled(source: Source) -> Iterator[Batch]:
     """read_csv of a part at a time, then a shuffle buffer in NumPy."""
     yield from reservoir.shuffled(tables(source), source.batch_size)
+
+
+WIDE = csv.ConvertOptions(
+    column_types={name: pyarrow.float32() for name in wide_text.NAMES} | {"y": pyarrow.int64()}
+)
+
+
+def matrices(blocks: Iterable[Any], batch_size: int) -> Iterator[Batch]:
+    for block in blocks:
+        x = np.column_stack([block[name].to_numpy() for name in wide_text.NAMES])
+        for batch in reservoir.slices(x, block["y"].to_numpy(), batch_size):
+            yield wide_text.columns(*batch)
+
+
+@contender("W1c")
+def wide(source: Source) -> Iterator[Batch]:
+    """read_csv of a part at a time with types, its columns stacked, sliced."""
+    tables = (csv.read_csv(path, convert_options=WIDE) for path in source.files)
+    yield from matrices(tables, source.batch_size)
+
+
+@contender("W1c")
+def wide_stream(source: Source) -> Iterator[Batch]:
+    """The streaming reader with types, the columns of its record batches stacked, sliced."""
+    for path in source.files:
+        yield from matrices(csv.open_csv(path, convert_options=WIDE), source.batch_size)

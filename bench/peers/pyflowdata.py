@@ -9,6 +9,7 @@ from typing import Any
 import pyflowdata as flow
 
 from bench import examples, images, programs, tokens
+from bench import examples, programs, tokens, wide_text
 from bench.contender import Source, contender
 from bench.data import Text
 
@@ -75,6 +76,27 @@ for batch_size in (4096, 65536):
 for megabytes in (10, 100, 1000):
     sweep(f"{megabytes}-MB", Text(megabytes))
     sweep(f"{megabytes}-MB-shuffled", Text(megabytes), shuffle=True)
+
+
+class WideText:
+    """Batches of 64 values and a label by CSVReader."""
+
+    def __init__(self, source: Source, **options: Any) -> None:
+        x, y = flow.CSVReader(
+            files=source.files,
+            columns=["x=x0..x63:float32[64]", "y:int64"],
+            batch_size=source.batch_size,
+        )
+        self._loader = flow.DataLoader(x, y, **options)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (wide_text.columns(x, y) for x, y in self._loader)
+
+
+contender("W1c", name="default", text="CSVReader, defaults.")(WideText)
+contender("W1c", name="1-thread", text="CSVReader, num_threads=1.")(
+    functools.partial(WideText, num_threads=1)
+)
 
 
 class Examples:

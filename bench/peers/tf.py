@@ -9,7 +9,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf
 
-from bench import examples, programs, reservoir
+from bench import examples, programs, reservoir, wide_text
 from bench.contender import Source, contender
 
 Dataset = Any
@@ -80,6 +80,36 @@ def shuffle_csv_interleaved(source: Source) -> Dataset:
     paths = tf.data.Dataset.from_tensor_slices(source.files)
     mixed = paths.interleave(rows, cores, block_length=1024, num_parallel_calls=cores)
     return mixed.shuffle(reservoir.SIZE, seed=7).batch(source.batch_size).prefetch(2)
+
+
+class Wide:
+    """A dataset of batches of 64 columns and a label: the columns are stacked in the graph."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset.map(lambda *all: (tf.stack(all[:-1], axis=1), all[-1]))
+
+    def __iter__(self) -> Any:
+        return (wide_text.columns(x, y) for x, y in self._dataset.prefetch(2))
+
+
+WIDE = [tf.constant([], tf.float32)] * wide_text.VALUES + [tf.constant([], tf.int64)]
+
+
+@contender("W1c", parts=1)
+def wide_lines(source: Source) -> Wide:
+    """TextLineDataset without headers, batch, decode_csv of a batch on all cores."""
+    paths = tf.data.Dataset.from_tensor_slices(source.files)
+    lines = paths.flat_map(lambda path: tf.data.TextLineDataset(path, buffer_size=1 << 20).skip(1))
+    batches = lines.batch(source.batch_size)
+    return Wide(batches.map(lambda some: tuple(tf.io.decode_csv(some, WIDE)), programs.cores()))
+
+
+@contender("W1c", parts=1)
+def wide_csv(source: Source) -> Wide:
+    """CsvDataset, batch."""
+    types = [tf.float32] * wide_text.VALUES + [tf.int64]
+    rows = tf.data.experimental.CsvDataset(source.files, types, header=True, buffer_size=1 << 20)
+    return Wide(rows.batch(source.batch_size))
 
 
 FEATURES = {

@@ -3,7 +3,12 @@
 
 #include "core/simd.h"
 
+#include <math.h>
 #include <string.h>
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") /* these loops are there to be vectorised */
+#endif
 
 static inline uint32_t bits_of(float value)
 {
@@ -48,25 +53,8 @@ static inline uint16_t narrowed(float value)
     return (uint16_t)(sign | (rest - ((uint32_t)(127 - 15) << 23)) >> 13);
 }
 
-/* A double as a float that, where it is not exact, ends in a bit of 1: rounded again to fewer
- * bits, it gives what the double itself would. */
-static inline float rounded_to_odd(double value)
-{
-    float nearest = (float)value;
-    uint32_t bits = bits_of(nearest);
-    double back = (double)nearest;
-    if (back == value || value != value || (bits & 1)) return nearest;
-    if ((bits & 0x7fffffff) == 0x7f800000) return nearest; /* infinity, for float16 too */
-    int32_t is_above = value > 0 ? back > value : back < value; /* in magnitude */
-    return float_of(is_above ? bits - 1 : bits + 1);
-}
-
-void pfd_float16_from_float64(const double *in, uint16_t *out, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) out[i] = narrowed(rounded_to_odd(in[i]));
-}
-
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 
 __attribute__((target("avx2,f16c"))) static int64_t widen_avx2(const uint16_t *in, float *out,
@@ -88,9 +76,12 @@ __attribute__((target("avx2,f16c"))) static int64_t narrow_avx2(const float *in,
     return i;
 }
 
+/* Not every compiler knows "f16c" as a name of __builtin_cpu_supports(). */
 static int32_t has_f16c(void)
 {
-    return pfd_simd_level() >= PFD_SIMD_AVX2 && __builtin_cpu_supports("f16c");
+    unsigned eax, ebx, ecx, edx;
+    return pfd_simd_level() >= PFD_SIMD_AVX2 && __get_cpuid(1, &eax, &ebx, &ecx, &edx) &&
+           (ecx & bit_F16C);
 }
 #endif
 
@@ -110,4 +101,29 @@ void pfd_float16_from_float32(const float *in, uint16_t *out, int64_t n)
     if (has_f16c()) i = narrow_avx2(in, out, n);
 #endif
     for (; i < n; i++) out[i] = narrowed(in[i]);
+}
+
+/* Doubles as floats that, where they are not exact, end in a bit of 1: rounded again to fewer bits,
+ * they give what the doubles themselves would. */
+static void round_to_odd(const double *restrict in, float *restrict out, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float nearest = (float)in[i];
+        double back = (double)nearest;
+        uint32_t bits = bits_of(nearest), is_finite = (bits & 0x7fffffff) < 0x7f800000;
+        uint32_t moves = is_finite & (back != in[i]) & ~bits & 1;
+        uint32_t is_above = fabs(back) > fabs(in[i]); /* in magnitude */
+        out[i] = float_of(bits + moves - 2 * (moves & is_above));
+    }
+}
+
+void pfd_float16_from_float64(const double *in, uint16_t *out, int64_t n)
+{
+    enum { block = 512 };
+    float narrow[block];
+    for (int64_t i = 0; i < n; i += block) {
+        int64_t count = n - i < block ? n - i : block;
+        round_to_odd(in + i, narrow, count);
+        pfd_float16_from_float32(narrow, out + i, count);
+    }
 }

@@ -91,7 +91,7 @@ AVX512 INLINE int64_t scale_avx512(const uint8_t *in, float *out, int64_t n, con
         __m512d s = step ? _mm512_loadu_pd(scale + i) : _mm512_set1_pd(*scale);
         __m512d t = step ? _mm512_loadu_pd(shift + i) : _mm512_set1_pd(*shift);
         /* With the rounding named, no compiler makes one instruction of the two. */
-        const int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+        enum { nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
         __m512d product = _mm512_mul_round_pd(_mm512_cvtepi32_pd(wide), s, nearest);
         _mm256_storeu_ps(out + i, _mm512_cvtpd_ps(_mm512_add_round_pd(product, t, nearest)));
     }
@@ -122,7 +122,7 @@ typedef struct short_factors {
 
 enum { all_bytes = 256, worth_trying = 8 * all_bytes };
 
-AVX2 __attribute__((target("fma"))) static int64_t short_avx2(const uint8_t *in, float *out,
+__attribute__((target("avx2,fma"))) static int64_t short_avx2(const uint8_t *in, float *out,
                                                               int64_t n, const short_factors *by)
 {
     __m256 high = _mm256_set1_ps(by->high), low = _mm256_set1_ps(by->low);

@@ -102,8 +102,8 @@ static pfd_status measure(const pfd_compute_args *args, int64_t i, int32_t axis,
             } else if (row.shape[d] != shape[d]) {
                 return args->host->fail_row(
                     err, i, -1, PFD_CORRUPT_DATA,
-                    "dimension %d of the row is %" PRId64 " in input number %" PRId64 " and %" PRId64
-                    " in number 0; all dimensions but axis must agree",
+                    "dimension %d of the row is %" PRId64 " in input number %" PRId64
+                    " and %" PRId64 " in number 0; all dimensions but axis must agree",
                     d, row.shape[d], k, shape[d]);
             }
         }

@@ -128,8 +128,8 @@ const pfd_op pfd_op_decode_raw = {
     .flags = PFD_TAKES_RAGGED,
     .name = "DecodeRaw",
     .doc = "Takes the bytes of each row as numbers. "
-           "A row of another size than dtype and shape take is damaged. Of bools, all that is not 0 "
-           "is true.",
+           "A row of another size than dtype and shape take is damaged. Of bools, all that is not "
+           "0 is true.",
     .attrs = attr_table,
     .num_attrs = PFD_COUNT(attr_table),
     .attrs_struct_size = sizeof(decode_raw_attrs),

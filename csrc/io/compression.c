@@ -50,6 +50,15 @@ static int32_t begins_skippable(const uint8_t *data, int64_t size)
     return size >= 8 && (data[0] & 0xf0) == 0x50 && !memcmp(data + 1, "\x2a\x4d\x18", 3);
 }
 
+/* The magic number, the only method there is, and flags that are.  The number alone begins TFRecord
+ * and OFRecord files whose first record has 35,615 bytes, too. */
+static int32_t begins_gzip(const uint8_t *data, int64_t size)
+{
+    static const uint8_t magic[] = {0x1f, 0x8b, 8};
+    int64_t compared = size < 3 ? size : 3;
+    return size >= 2 && !memcmp(data, magic, (size_t)compared) && (size < 4 || data[3] < 0x20);
+}
+
 static uint32_t little_endian(const uint8_t *data)
 {
     return data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
@@ -69,7 +78,7 @@ pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, in
         size = 4;
     }
     if (begins_zstd(data, size)) *found = PFD_COMPRESSION_ZSTD;
-    if (size >= 2 && data[0] == 0x1f && data[1] == 0x8b) *found = PFD_COMPRESSION_GZIP;
+    if (begins_gzip(data, size)) *found = PFD_COMPRESSION_GZIP;
     if (*found != PFD_COMPRESSION_NONE || size < 2 || (data[0] & 0x8f) != 8) return PFD_OK;
     size = file->size < trial_bytes ? file->size : trial_bytes;
     PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));
@@ -165,8 +174,8 @@ static pfd_status fail_damaged(const pfd_inflater *self, const char *message, pf
     const char *name = pfd_compression_name(self->compression);
     if (self->is_first && self->produced == 0)
         return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
-                           "this is no %s data, or damaged: %s; the attr compression='auto' finds "
-                           "out what a file is",
+                           "this is no %s data, or damaged: %s; compression='auto' finds out what "
+                           "a file is, and 'none' takes it as it is",
                            name, message);
     return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
                        "the %s data is damaged, here or before, at decompressed byte %" PRId64

@@ -38,8 +38,8 @@ static pfd_status add_matches(const char *attr, const char *pattern, pfd_path_li
     int64_t before = out->size;
     if (result != 0 && result != GLOB_NOMATCH)
         status = pfd_fail(err, PFD_IO, "attr '%s': the pattern '%.400s' cannot be matched: %s",
-                          attr,
-                          pattern, result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+                          attr, pattern,
+                          result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
     for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++) {
         struct stat st;
         if (stat(found.gl_pathv[i], &st) == 0 && S_ISDIR(st.st_mode)) continue;

@@ -37,8 +37,8 @@ static void *alloc_index(int64_t n, int64_t each, const char *what, pfd_error *e
     void *index = n <= MOST_INDEX_BYTES / each ? malloc((size_t)(n * each)) : NULL;
     if (!index)
         (void)pfd_fail(err, PFD_OUT_OF_MEMORY,
-                       "no memory for the index of %s: %" PRId64 " times %" PRId64 " bytes; ask for "
-                       "fewer samples with num_samples",
+                       "no memory for the index of %s: %" PRId64 " times %" PRId64
+                       " bytes; ask for fewer samples with num_samples",
                        what, n, each);
     return index;
 }

@@ -3,48 +3,34 @@
 
 #include "core/error.h"
 #include "io/input_files.h"
-#include "io/stream_window.h"
 #include "io/text_source.h"
 
 #include <string.h>
 
 enum { first_window = 4096 };
 
-/* Of a file that is read in sequence, the size is known once its end has been seen. */
-static pfd_status look_on(const pfd_host *host, const pfd_file *file, int64_t offset,
-                          pfd_scratch *scratch, pfd_text_look_fn look, void *ctx, pfd_error *err)
+pfd_status pfd_text_file(const pfd_file *file, pfd_stream_window *window, const pfd_file **out,
+                         pfd_error *err)
 {
-    int64_t window = pfd_file_data(file) ? file->size - offset : first_window;
-    for (;; window *= 4) {
-        const uint8_t *text;
+    *out = file;
+    if (pfd_file_compression(file) <= PFD_COMPRESSION_NONE) return PFD_OK;
+    *out = &window->file.file;
+    return pfd_stream_window_open(window, file, err);
+}
+
+pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t offset,
+                         pfd_scratch *scratch, pfd_text_look_fn look, void *ctx, pfd_error *err)
+{
+    for (int64_t window = pfd_file_data(file) ? file->size - offset : first_window;; window *= 4) {
         int32_t ends;
+        const uint8_t *text;
+        /* Where a compressed file ends is known, and becomes its size, once it has been seen. */
         PFD_TRY(pfd_file_ends_at(file, offset + window, scratch, &ends, err));
         int64_t left = file->size - offset, size = window < left ? window : left;
         PFD_TRY(host->read(file, offset, size, scratch, &text, err));
         pfd_status status = look(ctx, text, size, size == left, err);
         if (status != PFD_END || size == left) return status;
     }
-}
-
-static pfd_status look_inside(const pfd_host *host, pfd_stream_window *window, int64_t offset,
-                              pfd_scratch *scratch, pfd_text_look_fn look, void *ctx,
-                              pfd_error *err)
-{
-    PFD_TRY(pfd_stream_window_pass(window, offset, scratch, err));
-    return look_on(host, &window->file.file, offset, scratch, look, ctx, err);
-}
-
-pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t offset,
-                         pfd_scratch *scratch, pfd_text_look_fn look, void *ctx, pfd_error *err)
-{
-    if (pfd_file_compression(file) <= PFD_COMPRESSION_NONE)
-        return look_on(host, file, offset, scratch, look, ctx, err);
-    pfd_stream_window window = {0};
-    pfd_status status = pfd_stream_window_open(&window, file, err);
-    if (status == PFD_OK)
-        status = look_inside(host, &window, offset, scratch, look, ctx, err);
-    pfd_stream_window_close(&window);
-    return status;
 }
 
 typedef struct head {

@@ -1,11 +1,12 @@
-/* io/text_head.h -- reading on in a text file from a place, as far as need be.
- *
- * Offsets in a compressed file are those of its decompressed text, which is read from its beginning
- * for each call, unless the file is that of a pfd_stream_window.
- */
+/* io/text_head.h -- reading on in a text file from a place, as far as need be. */
 #ifndef PFD_IO_TEXT_HEAD_H
 #define PFD_IO_TEXT_HEAD_H
-#include "pyflowdata/op.h"
+#include "io/stream_window.h"
+
+/* *out: the file, or, of a compressed one, a file of its decompressed bytes, which `window` holds;
+ * both have room for one file after the other.  The caller closes the window. */
+pfd_status pfd_text_file(const pfd_file *file, pfd_stream_window *window, const pfd_file **out,
+                         pfd_error *err);
 
 /* Looks at text[0, size) from a place on, to the end of the file where is_end is 1.  Returns
  * PFD_END where more text is needed; with is_end it may not. */

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "io/line_numbers.h"
+#include "io/stream_lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@ typedef struct text_source {
     pfd_source inner; /* owned */
     const pfd_file *const *files;
     int64_t num_files;
-    pfd_line_numbers *numbers; /* owned; NULL: the inner source knows lines */
+    pfd_line_numbers *numbers; /* of mapped and read files; owned */
+    pfd_stream_lines *lines;   /* of compressed ones; owned.  Both NULL: the inner source knows */
     void *kept;
     void (*free_kept)(void *kept);
 
@@ -126,14 +128,17 @@ static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *
 static void describe(void *source, const pfd_record *record, pfd_error *err)
 {
     const text_source *self = source;
-    if (!self->numbers) {
+    if (!self->numbers && !self->lines) {
         self->inner.methods->describe(self->inner.self, record, err);
         return;
     }
     if (record->file < 0 || record->file >= self->num_files) return;
     int64_t offset = err->byte > record->offset ? err->byte : record->offset;
-    if (offset < 0 || offset > self->files[record->file]->size) return;
-    err->line = pfd_line_numbers_of(self->numbers, record->file, offset);
+    if (offset < 0) return;
+    if (self->lines)
+        err->line = pfd_stream_lines_of(self->lines, record->file, offset);
+    else if (offset <= self->files[record->file]->size)
+        err->line = pfd_line_numbers_of(self->numbers, record->file, offset);
 }
 
 static void close_source(void *source)
@@ -142,16 +147,10 @@ static void close_source(void *source)
     if (self->inner.methods) self->inner.methods->close(self->inner.self);
     if (self->free_kept) self->free_kept(self->kept);
     pfd_line_numbers_free(self->numbers);
+    pfd_stream_lines_free(self->lines);
     free(self->first);
     free(self->passed);
     free(self);
-}
-
-static void nothing_known(void *source, const pfd_record *record, pfd_error *err)
-{
-    (void)source;
-    (void)record;
-    (void)err;
 }
 
 /* What the inner source can. */
@@ -173,13 +172,8 @@ static const pfd_source_methods *methods_for(const pfd_source_methods *inner)
                                               .next = next,
                                               .seek = seek,
                                               .describe = describe};
-    static const pfd_source_methods plain_stream = {.struct_size = sizeof(pfd_source_methods),
-                                                    .close = close_source,
-                                                    .next = next,
-                                                    .seek = seek,
-                                                    .describe = nothing_known};
     if (inner->at) return inner->places ? &random_access : &without_places;
-    return inner->describe ? &stream : &plain_stream;
+    return &stream;
 }
 
 /* ---- Open ------------------------------------------------------------------------------------ */
@@ -258,10 +252,14 @@ static pfd_status pass_heads(text_source *self, const int64_t *heads, pfd_scratc
 static pfd_status open_source(text_source *self, const pfd_text_source_args *args, pfd_error *err)
 {
     const pfd_source_methods *inner = self->inner.methods;
-    if (inner->at && !inner->describe) {
-        self->numbers =
-            pfd_line_numbers_create(self->files, self->num_files, pfd_newline_scan_best());
-        if (!self->numbers) return pfd_fail_memory(err, self->num_files, "line numbers");
+    if (!inner->describe) {
+        if (inner->at)
+            self->numbers =
+                pfd_line_numbers_create(self->files, self->num_files, pfd_newline_scan_best());
+        else
+            self->lines = pfd_stream_lines_create(self->files);
+        if (!self->numbers && !self->lines)
+            return pfd_fail_memory(err, self->num_files, "line numbers");
     }
     int32_t any = 0;
     for (int64_t i = 0; args->heads && i < self->num_files; i++) any |= args->heads[i] > 0;

@@ -82,8 +82,8 @@ static pfd_status fail_unpaired(const pfd_file *file, int32_t is_index, pfd_erro
                        "'uint16'");
 }
 
-/* The .bin beside an .idx is not asked: tokens may look like the beginning of a compressed file, and
- * the .idx tells how many there are. */
+/* The .bin beside an .idx is not asked whether it is compressed: tokens may look like the beginning
+ * of such a file, and the .idx tells how many there are. */
 static pfd_status open_pair(const pfd_open_args *args, const pfd_token_options *options,
                             const pfd_file *idx, pfd_token_file *out, pfd_error *err)
 {
@@ -185,12 +185,8 @@ static pfd_status find_pair(const pfd_open_args *args, const pfd_token_options *
     int32_t may_be_flat = options->format == PFD_TOKENS_FLAT ||
                           (options->format == PFD_TOKENS_AUTO && options->file_dtype && !is_index);
     if (!partner && !may_be_flat) return fail_unpaired(file, is_index, err);
-    for (int64_t k = 0; k < i; k++) {
+    for (int64_t k = 0; k < i; k++)
         if (partner && args->files[k] == partner) *bin = NULL;
-        if (!strcmp(args->files[k]->path, file->path))
-            return pfd_fail_at(err, file, -1, PFD_INVALID_ARGUMENT,
-                               "the file is named twice; name each file once");
-    }
     return PFD_OK;
 }
 

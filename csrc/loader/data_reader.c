@@ -200,7 +200,8 @@ static char *make_spec(const pfd_data_reader *reader)
     if (spec) snprintf(spec, used + 1, "op=%s\n", op->name);
     int32_t whole = spec != NULL;
     for (uint32_t i = 0; whole && i < op->num_attrs; i++)
-        whole = append_attr(&spec, &used, node->attrs, &op->attrs[i]);
+        if (op->attrs[i].type != PFD_ATTR_OBJECT) /* another one in each process */
+            whole = append_attr(&spec, &used, node->attrs, &op->attrs[i]);
     for (uint32_t i = 0; whole && i < pfd_reader_attr_count; i++) {
         const pfd_attr *row = &pfd_reader_attr_table[i];
         if (!strcmp(row->name, "random_shuffle"))
@@ -395,7 +396,8 @@ void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *rec
     if (record->file >= 0 && record->file < num_files)
         pfd_error_set_file(err, files[record->file]->path);
     err->ordinal = record->ordinal;
-    err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
+    if (reader->files || record->offset > 0 || err->byte >= 0) /* else there is no place to tell */
+        err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
     pfd_dataset_describe(reader->source, record, err);
 }
 

@@ -29,9 +29,10 @@ pfd_attr_type pfd_attr_type_of(int32_t type)
         [PFD_ATTR_LIST_FLOAT64] = TYPE(pfd_list_float64, "list of floats"),
         [PFD_ATTR_LIST_STRING] = TYPE(pfd_list_string, "list of strings"),
         [PFD_ATTR_CHOICE] = TYPE(int32_t, "string"),
+        [PFD_ATTR_OBJECT] = TYPE(int64_t, "object"),
     };
 #undef TYPE
-    if (type < PFD_ATTR_BOOL || type > PFD_ATTR_CHOICE) return (pfd_attr_type){0};
+    if (type < PFD_ATTR_BOOL || type > PFD_ATTR_OBJECT) return (pfd_attr_type){0};
     return types[type];
 }
 
@@ -83,7 +84,7 @@ static pfd_status refuse_kind(const pfd_attr *row, const pfd_attr_value *value, 
     case PFD_ATTR_DTYPE: pfd_text_add(&text, "the name of a dtype, like 'float32'"); break;
     case PFD_ATTR_FLOAT32:
     case PFD_ATTR_FLOAT64: pfd_text_add(&text, "a number"); break;
-    default: pfd_text_add(&text, "%s %s", *type == 'i' ? "an" : "a", type);
+    default: pfd_text_add(&text, "%s %s", *type == 'i' || *type == 'o' ? "an" : "a", type);
     }
     if ((row->type == PFD_ATTR_INT32 || row->type == PFD_ATTR_INT64) && is_float &&
         fabs(value->f) < 1e15 && value->f == floor(value->f))
@@ -316,6 +317,10 @@ pfd_status pfd_attr_store(const pfd_attr *row, const pfd_attr_value *value, pfd_
     case PFD_ATTR_BOOL:
         if (value->kind != PFD_VALUE_BOOL) return refuse_kind(row, value, err);
         *(int32_t *)out = value->i != 0;
+        return PFD_OK;
+    case PFD_ATTR_OBJECT:
+        if (value->kind != PFD_VALUE_INT) return refuse_kind(row, value, err);
+        *(int64_t *)out = value->i;
         return PFD_OK;
     case PFD_ATTR_INT32:
     case PFD_ATTR_INT64:

@@ -128,6 +128,7 @@ void pfd_attrs_format(const pfd_attrs *attrs, const pfd_attr *row, char *out, si
     case PFD_ATTR_BOOL: pfd_text_add(&text, *(const int32_t *)field ? "true" : "false"); break;
     case PFD_ATTR_INT32: pfd_text_add(&text, "%" PRId32, *(const int32_t *)field); break;
     case PFD_ATTR_INT64: pfd_text_add(&text, "%" PRId64, *(const int64_t *)field); break;
+    case PFD_ATTR_OBJECT: pfd_text_add(&text, "an object"); break;
     case PFD_ATTR_FLOAT32: pfd_text_add_float(&text, *(const float *)field, 1); break;
     case PFD_ATTR_FLOAT64: pfd_text_add_float(&text, *(const double *)field, 0); break;
     case PFD_ATTR_STRING: pfd_text_add_escaped(&text, *(const char *const *)field, "\\"); break;

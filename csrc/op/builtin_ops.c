@@ -4,7 +4,7 @@
 
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
-    X(mindrecord_reader)                                                                           \
+    X(mind_record_reader)                                                                           \
     X(mds_reader)                                                                                  \
     X(text_line_reader)                                                                            \
     X(csv_reader)                                                                                  \
@@ -33,7 +33,8 @@
     X(one_rec_decoder)                                                                             \
     X(tar_reader)                                                                                  \
     X(megatron_reader)                                                                             \
-    X(gpt_reader)
+    X(gpt_reader)                                                                                  \
+    X(generator_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

@@ -71,7 +71,8 @@ static const char *limits_fault(const pfd_attr *row)
 {
     if (!(row->min <= row->max)) return "min must not be above max";
     int32_t is_string = row->type == PFD_ATTR_STRING || row->type == PFD_ATTR_DTYPE ||
-                        row->type == PFD_ATTR_LIST_STRING || row->type == PFD_ATTR_CHOICE;
+                        row->type == PFD_ATTR_LIST_STRING || row->type == PFD_ATTR_CHOICE ||
+                        row->type == PFD_ATTR_OBJECT;
     if (is_string && row->min != row->max) return "min and max are for numbers only";
     return NULL;
 }
@@ -94,6 +95,8 @@ static const char *offset_fault(const pfd_attr *table, uint32_t i, uint32_t stru
 static pfd_status check_default(const char *owner, const pfd_attr *row, pfd_error *err)
 {
     if (!row->default_value) return PFD_OK;
+    if (row->type == PFD_ATTR_OBJECT)
+        return fault_in(err, owner, "attr", row->name, "default_value: an object can have none");
     union {
         int64_t i;
         double f;
@@ -167,6 +170,8 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, and a reader takes no inputs");
     if ((op->flags & PFD_MANY_INPUTS) && (op->open || op->num_inputs != 1))
         return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs one input declared");
+    if ((op->flags & PFD_TAKES_STEMS) && !op->companions)
+        return fault(err, op->name, "flags", "has PFD_TAKES_STEMS, which needs companions()");
     if (op->companions && !(op->flags & PFD_READS_FILES))
         return fault(err, op->name, "companions", "are for ops with PFD_READS_FILES");
     return PFD_OK;
@@ -204,7 +209,8 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
         return fault(err, op->name ? op->name : "NULL", "name",
                      "must be in CamelCase, at most 63 letters");
     if (!is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
-    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS))
+    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS |
+                      PFD_TAKES_STEMS))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));

@@ -35,8 +35,7 @@ static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_
     return status;
 }
 
-/* Moves those of n paths that are the stem and an ending to `out`, which has room; returns how many.
- */
+/* Moves those of n paths that are the stem and an ending to `out`; returns how many. */
 static int64_t take_endings(const char *stem, char **paths, int64_t n, char **out)
 {
     size_t size = strlen(stem);
@@ -53,7 +52,8 @@ static int64_t take_endings(const char *stem, char **paths, int64_t n, char **ou
  * place. */
 static pfd_status settle_stems(pfd_path_list *list, int64_t num_named, pfd_error *err)
 {
-    pfd_path_list settled = {calloc((size_t)list->size + 1, sizeof *list->paths), 0, list->size + 1};
+    pfd_path_list settled = {.capacity = list->size + 1};
+    settled.paths = calloc((size_t)settled.capacity, sizeof *settled.paths);
     pfd_status status = PFD_OK;
     if (!settled.paths) return pfd_fail_memory(err, list->size * 8, "a list of files");
     for (int64_t i = 0; i < list->size && status == PFD_OK; i++) {
@@ -77,12 +77,12 @@ static pfd_status settle_stems(pfd_path_list *list, int64_t num_named, pfd_error
 
 pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out, pfd_error *err)
 {
-    int32_t has_companions = node->op->op->companions != NULL;
-    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(node->file_attrs), has_companions, out, err));
+    const pfd_op *op = node->op->op;
+    int32_t takes_stems = (op->flags & PFD_TAKES_STEMS) != 0;
+    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(node->file_attrs), takes_stems, out, err));
     int64_t num_named = out->size;
-    if (!has_companions) return PFD_OK;
-    PFD_TRY(add_companions(node, out, err));
-    return settle_stems(out, num_named, err);
+    if (op->companions) PFD_TRY(add_companions(node, out, err));
+    return takes_stems ? settle_stems(out, num_named, err) : PFD_OK;
 }
 
 pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_error *err)

@@ -126,6 +126,31 @@ static pfd_status write_ragged(const pfd_compute_args *args, int64_t row, const 
     return PFD_OK;
 }
 
+pfd_status pfd_field_parts_write(const pfd_compute_args *args, int64_t row,
+                                 const pfd_field_part *parts, pfd_error *err)
+{
+    for (int64_t i = 0; i < args->num_outputs; i++) {
+        const pfd_tensor *out = args->outputs[i];
+        const pfd_field_part *part = &parts[i];
+        if (!out->is_ragged) {
+            if (part->size != out->row_bytes) return fail_record(args, row, err);
+            if (part->size) memcpy(out->data + row * part->size, part->data, (size_t)part->size);
+            continue;
+        }
+        int64_t item = pfd_dtype_size(out->type.dtype), shape = shape_bytes(&out->type);
+        pfd_ragged_row *to = &out->rows[row];
+        to->num_elements = part->size / item;
+        if (to->num_elements == 0) continue;
+        int64_t *copy = shape ? args->host->alloc(args->scratch, shape) : NULL;
+        if (copy) memcpy(copy, part->shape, (size_t)shape);
+        to->data = aligned(args, part->data, part->size, item);
+        to->shape = copy;
+        if (!to->data || (shape && !copy))
+            return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a row");
+    }
+    return PFD_OK;
+}
+
 static pfd_status write_fields(const pfd_compute_args *args, int64_t row, int64_t n, pfd_error *err)
 {
     const pfd_record *record = &args->records[row];

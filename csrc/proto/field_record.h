@@ -1,4 +1,4 @@
-/* proto/field_record.h -- records that are composed of fields.
+/* proto/field_record.h -- fields of a record, on their way to the outputs that a user has named.
  *
  * For formats whose samples cannot be read without the header of their file, or do not lie in one
  * piece.  The source, which knows the header, finds the fields that are wanted and composes a
@@ -39,6 +39,11 @@ pfd_status pfd_field_record_compose(const pfd_host *host, const pfd_row_type *ty
  * out->offset. */
 pfd_status pfd_field_record_damaged(const pfd_host *host, const pfd_error *damage,
                                     pfd_scratch *scratch, pfd_record *out, pfd_error *err);
+
+/* For records that need not be composed: writes the parts of one row to the outputs.  Rows that
+ * are ragged point into the parts' data, or into the scratch where it is not aligned. */
+pfd_status pfd_field_parts_write(const pfd_compute_args *args, int64_t row,
+                                 const pfd_field_part *parts, pfd_error *err);
 
 /* All of compute(), for an op with n outputs. */
 pfd_status pfd_field_records_compute(const pfd_compute_args *args, int64_t n, pfd_error *err);

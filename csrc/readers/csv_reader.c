@@ -1,5 +1,5 @@
 /* CSVReader: columns of delimited text. */
-#include "io/compression.h"
+#include "io/file_stream.h"
 #include "io/input_files.h"
 #include "io/newline_scan.h"
 #include "io/text_head.h"
@@ -106,13 +106,12 @@ static pfd_status look_for_record(void *ctx, const uint8_t *text, int64_t size, 
 {
     extent *self = ctx;
     (void)err;
-    self->at = 0;
-    while (self->at < size || self->at == 0) {
+    self->found = (pfd_csv_extent){.open_quote = -1};
+    for (self->at = 0; self->at < size; self->at += self->found.next) {
         self->text = text + self->at;
         if (!pfd_csv_scan(&self->format, self->text, size - self->at, is_end, &self->found))
             return PFD_END;
         if (self->found.is_record || !self->pass_blank) return PFD_OK;
-        self->at += self->found.next;
     }
     return is_end ? PFD_OK : PFD_END;
 }
@@ -122,11 +121,11 @@ static pfd_status fail_open_quote(const pfd_host *host, const pfd_file *file, in
 {
     pfd_status status =
         host->fail_file(err, file, byte, PFD_CORRUPT_DATA,
-                        "the quoted field that begins here is not closed before the file ends; is "
-                        "a quote missing, or is the file cut short?");
+                        "the quoted field that begins here is not closed before the file ends, at "
+                        "byte %" PRId64 "; is a quote missing, or is the file cut short?",
+                        file->size);
     const uint8_t *text = pfd_file_data(file);
-    if (text && pfd_file_compression(file) <= PFD_COMPRESSION_NONE)
-        err->line = 1 + pfd_newline_scan_best()->count(text, byte);
+    if (text) err->line = 1 + pfd_newline_scan_best()->count(text, byte);
     return status;
 }
 
@@ -138,8 +137,7 @@ static pfd_status find_head(const pfd_host *host, const pfd_file *file, const cs
 {
     *first = (extent){.format = format_of(attrs), .pass_blank = 1};
     pfd_status status = pfd_text_head(host, file, attrs->skip_header_lines, scratch, head, err);
-    int32_t ends = *head == file->size && pfd_file_compression(file) <= PFD_COMPRESSION_NONE;
-    if (status != PFD_OK || ends) return status;
+    if (status != PFD_OK || *head == file->size) return status;
     status = pfd_text_look(host, file, *head, scratch, look_for_record, first, err);
     if (status != PFD_OK) return status;
     if (!first->found.is_record) {
@@ -230,17 +228,19 @@ static int32_t is_layout_of(const pfd_csv_layout *layout, const extent *first)
            !memcmp(layout->first_row, first->text, (size_t)first->found.size);
 }
 
-static pfd_status fill_layouts(const pfd_open_args *args, pfd_csv_table *table, int64_t *heads,
-                               pfd_error *err)
+static pfd_status fill_layouts(const pfd_open_args *args, pfd_stream_window *window,
+                               pfd_csv_table *table, int64_t *heads, pfd_error *err)
 {
     const pfd_host *host = args->host;
     int32_t header = has_header(host, args->attrs);
     pfd_csv_layout *last = NULL;
     for (int64_t i = 0; i < args->num_files; i++) {
         extent first;
-        const pfd_file *file = args->files[i];
-        pfd_status status =
-            find_head(host, file, args->attrs, header, args->scratch, &heads[i], &first, err);
+        const pfd_file *file;
+        pfd_status status = pfd_text_file(args->files[i], window, &file, err);
+        if (status == PFD_OK)
+            status =
+                find_head(host, file, args->attrs, header, args->scratch, &heads[i], &first, err);
         if (status != PFD_OK) return status;
         if (first.text && !is_layout_of(last, &first)) {
             int64_t offset = header ? heads[i] - first.found.next : heads[i] + first.at;
@@ -272,20 +272,23 @@ static pfd_status make_table(const pfd_open_args *args, int64_t *heads, pfd_csv_
     table->layouts = calloc((size_t)table->num_files + 1, sizeof *table->layouts);
     if (!table->columns || !table->defaults || !table->layouts) return fail_memory(args->host, err);
     pfd_status status = fill_columns(args->host, attrs, table, err);
-    return status == PFD_OK ? fill_layouts(args, table, heads, err) : status;
+    if (status != PFD_OK) return status;
+    pfd_stream_window window = {0};
+    status = fill_layouts(args, &window, table, heads, err);
+    pfd_stream_window_close(&window);
+    return status;
 }
 
-/* Rows are lines unless the format says otherwise; of a stream the framing leaves headers out. */
+/* Rows are lines unless the format says otherwise; of a stream the framing leaves heads out. */
 static pfd_status open_rows(const pfd_open_args *args, const pfd_csv_format *format,
-                            pfd_source *out, int32_t *is_framed, pfd_error *err)
+                            const int64_t *heads, pfd_source *out, int32_t *is_framed,
+                            pfd_error *err)
 {
     *is_framed = format->multiline || *format->comment || strchr(" \t", format->delimiter);
-    if (*is_framed) return args->host->open_frames(args, &framing, out, err);
-    pfd_status status = args->host->open_lines(args, out, err);
-    if (status != PFD_OK || out->methods->at) return status;
-    out->methods->close(out->self);
-    *is_framed = 1;
-    return args->host->open_frames(args, &framing, out, err);
+    for (int64_t i = 0; i < args->num_files && pfd_files_are_stream(args); i++)
+        if (heads[i] > 0) *is_framed = 1;
+    return *is_framed ? args->host->open_frames(args, &framing, out, err)
+                      : args->host->open_lines(args, out, err);
 }
 
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
@@ -295,7 +298,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     int64_t *heads = args->host->alloc(args->scratch, args->num_files * (int64_t)sizeof *heads);
     int32_t is_framed = 0;
     pfd_status status = heads ? make_table(args, heads, &table, err) : fail_memory(args->host, err);
-    if (status == PFD_OK) status = open_rows(args, &table->format, &inner, &is_framed, err);
+    if (status == PFD_OK) status = open_rows(args, &table->format, heads, &inner, &is_framed, err);
     if (status != PFD_OK) {
         if (table) free_table(table);
         return status;

@@ -6,7 +6,9 @@
  * one shard after the other. */
 #include "core/error.h"
 #include "io/compression.h"
+#include "io/input_files.h"
 #include "io/mds_files.h"
+#include "io/mds_shard.h"
 #include "proto/field_record.h"
 #include "proto/mds_sample.h"
 #include "pyflowdata/op.h"
@@ -15,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD ((int64_t)sizeof(uint32_t))
 
 typedef struct mds_attrs {
     pfd_list_string columns;
@@ -28,10 +29,8 @@ typedef struct layout {
 } layout;
 
 typedef struct shard {
-    const pfd_file *file;
-    int64_t first_record, samples;
-    int64_t bytes; /* decompressed */
-    int64_t layout;
+    pfd_mds_bytes bytes;
+    int64_t first_record, layout;
     int32_t compression; /* PFD_COMPRESSION_NONE: read where it lies */
 } shard;
 
@@ -69,108 +68,17 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
     return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the shards of an MDS dataset");
 }
 
-/* ---- The bytes of a shard -------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
-/* Of the file, or decompressed. */
-static pfd_status read_shard(const mds *self, const shard *from, int64_t offset, int64_t size,
-                             pfd_scratch *scratch, const uint8_t **data, pfd_error *err)
-{
-    if (from->compression == PFD_COMPRESSION_NONE)
-        return self->host->read(from->file, offset, size, scratch, data, err);
-    if (offset > from->bytes || size > from->bytes - offset)
-        return self->host->fail_file(err, from->file, -1, PFD_CORRUPT_DATA,
-                                     "the shard, decompressed, ends at byte %" PRId64
-                                     ", and %" PRId64 " bytes are expected from byte %" PRId64,
-                                     from->bytes, size, offset);
-    *data = self->inflated + offset;
-    return PFD_OK;
-}
-
-/* Fails at an offset in the shard. */
-static pfd_status fail_shard(const mds *self, const shard *from, int64_t at, const char *found,
-                             int64_t number, int64_t expected, pfd_error *err)
-{
-    int32_t is_plain = from->compression == PFD_COMPRESSION_NONE;
-    return self->host->fail_file(err, from->file, is_plain ? at : -1, PFD_CORRUPT_DATA,
-                                 "%s %" PRId64 "; expected %" PRId64 "%s", found, number, expected,
-                                 is_plain ? "" : " (in the decompressed shard)");
-}
-
-/* Count and offsets, as far as two reads tell; *begin: where the samples begin. */
-static pfd_status check_head(const mds *self, const shard *from, pfd_scratch *scratch,
-                             int64_t *begin, pfd_error *err)
-{
-    const uint8_t *data;
-    uint32_t word[2];
-    PFD_TRY(read_shard(self, from, 0, 2 * WORD, scratch, &data, err));
-    memcpy(word, data, sizeof word);
-    int64_t least = WORD * (from->samples + 2);
-    if (word[0] != from->samples)
-        return fail_shard(self, from, 0, "the number of samples in the shard is", word[0],
-                          from->samples, err);
-    if (word[1] < least || word[1] > from->bytes)
-        return self->host->fail_file(
-            err, from->file, from->compression == PFD_COMPRESSION_NONE ? WORD : -1,
-            PFD_CORRUPT_DATA,
-            "the first sample is said to begin at byte %u; expected one between the offsets, which "
-            "end at %" PRId64 ", and the end of the shard at %" PRId64,
-            word[1], least, from->bytes);
-    *begin = word[1];
-    PFD_TRY(read_shard(self, from, least - WORD, WORD, scratch, &data, err));
-    memcpy(word, data, WORD);
-    if (word[0] != from->bytes)
-        return fail_shard(self, from, least - WORD, "the samples are said to end at byte", word[0],
-                          from->bytes, err);
-    return PFD_OK;
-}
-
-/* Sample number k of a shard; out->offset is set. */
-static pfd_status find_sample(const mds *self, const shard *from, int64_t k, pfd_scratch *scratch,
-                              pfd_record *out, const uint8_t **sample, int64_t *size,
-                              pfd_error *err)
-{
-    const uint8_t *data;
-    uint32_t offsets[2];
-    int32_t is_plain = from->compression == PFD_COMPRESSION_NONE;
-    int64_t entry = WORD * (1 + k);
-    PFD_TRY(read_shard(self, from, entry, 2 * WORD, scratch, &data, err));
-    memcpy(offsets, data, sizeof offsets);
-    if (offsets[0] < WORD * (from->samples + 2) || offsets[1] < offsets[0] ||
-        offsets[1] > from->bytes) {
-        out->offset = is_plain ? entry : 0;
-        return self->host->fail_row(err, 0, is_plain ? 0 : -1, PFD_CORRUPT_DATA,
-                                    "sample %" PRId64 " of the shard is said to lie from byte %u "
-                                    "to %u, of %" PRId64,
-                                    k, offsets[0], offsets[1], from->bytes);
-    }
-    out->offset = is_plain ? offsets[0] : 0;
-    *size = offsets[1] - offsets[0];
-    return read_shard(self, from, offsets[0], *size, scratch, sample, err);
-}
-
-/* Record `ordinal` as a record of fields; damage in the sample makes a record, too. */
+/* Record `ordinal`: the bytes of its sample.  Where its offsets are wrong, it is they: compute()
+ * tells that by their place, which no sample can have. */
 static pfd_status make_record(const mds *self, int64_t number, int64_t ordinal,
-                              pfd_field_part *parts, pfd_scratch *scratch, pfd_record *out,
-                              pfd_error *err)
+                              pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
-    const shard *from = &self->shards[number];
-    const layout *like = &self->layouts[from->layout];
-    const uint8_t *sample = NULL;
-    int64_t size = 0;
+    const pfd_mds_bytes *from = &self->shards[number].bytes;
     *out = (pfd_record){.ordinal = ordinal, .file = from->file->index};
-    pfd_status status = find_sample(self, from, ordinal - from->first_record, scratch, out, &sample,
-                                    &size, err);
-    if (status == PFD_OK)
-        status = pfd_mds_sample_parts(self->host, &like->columns, like->choices, self->num_outputs,
-                                      self->types, sample, size, parts, err);
-    if (status == PFD_OK)
-        return pfd_field_record_compose(self->host, self->types, parts, self->num_outputs, scratch,
-                                        out, err);
-    if (status != PFD_CORRUPT_DATA || err->row < 0) return status;
-    if (from->compression != PFD_COMPRESSION_NONE) err->byte = -1;
-    pfd_error damage = *err;
-    pfd_error_init(err);
-    return pfd_field_record_damaged(self->host, &damage, scratch, out, err);
+    return pfd_mds_find_sample(self->host, from, ordinal - self->shards[number].first_record,
+                               scratch, out, err);
 }
 
 static int64_t shard_of(const mds *self, int64_t ordinal)
@@ -191,23 +99,38 @@ static int64_t num_records(void *source)
     return self->num_records;
 }
 
-static pfd_field_part *alloc_parts(const mds *self, pfd_scratch *scratch)
+/* In shuffled order an offset and its sample are far away: they are asked for ahead. */
+static void prefetch(const mds *self, const int64_t *ordinals, int64_t i, int64_t n)
 {
-    return self->host->alloc(scratch, self->num_outputs * (int64_t)sizeof(pfd_field_part));
+    enum { OFFSETS_AHEAD = 16, SAMPLES_AHEAD = 8, LINE = 64, LINES = 4 };
+    for (int64_t k = SAMPLES_AHEAD; k <= OFFSETS_AHEAD; k += OFFSETS_AHEAD - SAMPLES_AHEAD) {
+        if (i + k >= n) return;
+        const shard *from = &self->shards[shard_of(self, ordinals[i + k])];
+        const uint8_t *data = pfd_file_data(from->bytes.file);
+        if (!data) return;
+        const uint8_t *offset = data + PFD_MDS_WORD * (1 + ordinals[i + k] - from->first_record);
+        if (k == OFFSETS_AHEAD) {
+            __builtin_prefetch(offset);
+            continue;
+        }
+        uint32_t begin;
+        memcpy(&begin, offset, sizeof begin);
+        for (int64_t at = begin; at < begin + LINES * LINE && at < from->bytes.size; at += LINE)
+            __builtin_prefetch(data + at);
+    }
 }
 
 static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
 {
     const mds *self = source;
-    pfd_field_part *parts = alloc_parts(self, scratch);
-    if (!parts) return fail_memory(self->host, err);
     int64_t number = -1;
     for (int64_t i = 0; i < n; i++) {
         if (number < 0 || ordinals[i] < self->shards[number].first_record ||
             ordinals[i] >= self->shards[number + 1].first_record)
             number = shard_of(self, ordinals[i]);
-        PFD_TRY(make_record(self, number, ordinals[i], parts, scratch, &out[i], err));
+        prefetch(self, ordinals, i, n);
+        PFD_TRY(make_record(self, number, ordinals[i], scratch, &out[i], err));
     }
     return PFD_OK;
 }
@@ -218,9 +141,9 @@ static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *
     const mds *self = source;
     for (int64_t i = 0; i < n; i++) {
         const shard *from = &self->shards[shard_of(self, ordinals[i])];
-        double part = (double)(ordinals[i] - from->first_record) / (double)from->samples;
-        out[i] = (pfd_place){.offset = (int64_t)(part * (double)from->bytes),
-                             .file = from->file->index};
+        double part = (double)(ordinals[i] - from->first_record) / (double)from->bytes.samples;
+        out[i] = (pfd_place){.offset = (int64_t)(part * (double)from->bytes.size),
+                             .file = from->bytes.file->index};
     }
 }
 
@@ -235,21 +158,25 @@ static const pfd_source_methods random_access = {
 /* ---- The source, where one is ---------------------------------------------------------------- */
 static pfd_status load_shard(mds *self, int64_t number, pfd_scratch *scratch, pfd_error *err)
 {
-    const shard *from = &self->shards[number];
+    shard *from = &self->shards[number];
     int64_t size, begin;
+    if (self->loaded >= 0) self->shards[self->loaded].bytes.inflated = NULL;
+    self->loaded = -1;
     free(self->inflated);
     self->inflated = NULL;
-    self->loaded = -1;
-    PFD_TRY(pfd_inflate_file(from->file, from->compression, from->bytes,
-                                         &self->inflated, &size, err));
-    if (size != from->bytes)
-        return self->host->fail_file(err, from->file, -1, PFD_CORRUPT_DATA,
+    PFD_TRY(pfd_inflate_file(from->bytes.file, from->compression, from->bytes.size, &self->inflated,
+                             &size, err));
+    if (size != from->bytes.size)
+        return self->host->fail_file(err, from->bytes.file, -1, PFD_CORRUPT_DATA,
                                      "the shard has %" PRId64 " bytes, decompressed; its "
                                      "index.json says %" PRId64,
-                                     size, from->bytes);
-    PFD_TRY(check_head(self, from, scratch, &begin, err));
+                                     size, from->bytes.size);
+    from->bytes.inflated = self->inflated;
     self->loaded = number;
-    return PFD_OK;
+    pfd_status status = pfd_mds_check_head(self->host, &from->bytes, scratch, &begin, err);
+    if (status == PFD_OK) status = pfd_mds_check_offsets(self->host, &from->bytes, err);
+    if (status != PFD_OK) self->loaded = -1, from->bytes.inflated = NULL;
+    return status;
 }
 
 static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_record *out, int64_t *n,
@@ -262,10 +189,8 @@ static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_reco
     const shard *from = &self->shards[number];
     if (from->compression != PFD_COMPRESSION_NONE && self->loaded != number)
         PFD_TRY(load_shard(self, number, scratch, err));
-    pfd_field_part *parts = alloc_parts(self, scratch);
-    if (!parts) return fail_memory(self->host, err);
     while (*n < max && self->position < self->shards[number + 1].first_record) {
-        PFD_TRY(make_record(self, number, self->position, parts, scratch, &out[*n], err));
+        PFD_TRY(make_record(self, number, self->position, scratch, &out[*n], err));
         self->position++;
         ++*n;
     }
@@ -341,7 +266,7 @@ static pfd_status add_shard(mds *self, const shard *added, pfd_error *err)
     }
     self->shards[self->num_shards] = *added;
     self->shards[self->num_shards++].first_record = self->num_records;
-    self->num_records += added->samples;
+    self->num_records += added->bytes.samples;
     self->shards[self->num_shards] = (shard){.first_record = self->num_records};
     if (added->compression != PFD_COMPRESSION_NONE) self->is_stream = 1;
     return PFD_OK;
@@ -353,18 +278,16 @@ static pfd_status open_shard(mds *self, const pfd_file *file, pfd_scratch *scrat
     const uint8_t *data;
     uint32_t samples;
     int64_t begin = 0;
-    PFD_TRY(self->host->read(file, 0, WORD, scratch, &data, err));
+    PFD_TRY(self->host->read(file, 0, PFD_MDS_WORD, scratch, &data, err));
     memcpy(&samples, data, sizeof samples);
     if (samples == 0xfd2fb528 || (samples & 0xffff) == 0x8b1f)
         return self->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
                                      "this shard is compressed, and how many samples it has is not "
                                      "known; name the index.json that belongs to it");
-    shard added = {.file = file,
-                   .samples = samples,
-                   .bytes = file->size,
+    shard added = {.bytes = {.file = file, .size = file->size, .samples = samples},
                    .compression = PFD_COMPRESSION_NONE};
-    PFD_TRY(check_head(self, &added, scratch, &begin, err));
-    int64_t json_begin = WORD * (2 + (int64_t)samples);
+    PFD_TRY(pfd_mds_check_head(self->host, &added.bytes, scratch, &begin, err));
+    int64_t json_begin = PFD_MDS_WORD * (2 + (int64_t)samples);
     PFD_TRY(self->host->read(file, json_begin, begin - json_begin, scratch, &data, err));
     pfd_mds_arrays arrays;
     pfd_json json;
@@ -379,20 +302,21 @@ static pfd_status add_named_shard(mds *self, const pfd_open_args *args, const pf
                                   const pfd_mds_shard *named, int64_t *hint, pfd_error *err)
 {
     int64_t begin;
-    shard added = {.samples = named->samples, .bytes = named->raw_bytes};
-    PFD_TRY(pfd_mds_find_shard(args, index->path, named, hint, &added.file, &added.compression,
-                               err));
+    shard added = {.bytes = {.samples = named->samples, .size = named->raw_bytes}};
+    PFD_TRY(pfd_mds_find_shard(args, index->path, named, hint, &added.bytes.file,
+                               &added.compression, err));
+    const pfd_file *file = added.bytes.file;
     int32_t is_plain = added.compression == PFD_COMPRESSION_NONE;
     int64_t bytes = is_plain ? named->raw_bytes : named->zip_bytes;
-    if (added.file->size != bytes)
-        return self->host->fail_file(err, added.file, -1, PFD_CORRUPT_DATA,
+    if (file->size != bytes)
+        return self->host->fail_file(err, file, -1, PFD_CORRUPT_DATA,
                                      "the shard has %" PRId64 " bytes, its index.json says %" PRId64
-                                     "; was it cut short?", added.file->size, bytes);
-    if (added.bytes > UINT32_MAX)
-        return self->host->fail_file(err, added.file, -1, PFD_CORRUPT_DATA,
+                                     "; was it cut short?", file->size, bytes);
+    if (added.bytes.size > UINT32_MAX)
+        return self->host->fail_file(err, file, -1, PFD_CORRUPT_DATA,
                                      "index.json says that the shard has %" PRId64
-                                     " bytes; shards are smaller than 2^32", added.bytes);
-    if (is_plain) PFD_TRY(check_head(self, &added, args->scratch, &begin, err));
+                                     " bytes; shards are smaller than 2^32", added.bytes.size);
+    if (is_plain) PFD_TRY(pfd_mds_check_head(self->host, &added.bytes, args->scratch, &begin, err));
     PFD_TRY(parse_layout(self, index, 0, &named->columns, &added.layout, err));
     return add_shard(self, &added, err);
 }
@@ -464,9 +388,34 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     return PFD_OK;
 }
 
+/* One sample; the columns are those of its shard. */
+static pfd_status write_sample(const pfd_compute_args *args, int64_t row, pfd_field_part *parts,
+                               pfd_error *err)
+{
+    const mds *self = args->source;
+    const pfd_record *record = &args->records[row];
+    const shard *from = &self->shards[shard_of(self, record->ordinal)];
+    const layout *like = &self->layouts[from->layout];
+    int32_t is_plain = from->compression == PFD_COMPRESSION_NONE;
+    if (is_plain && record->offset < PFD_MDS_WORD * (from->bytes.samples + 2))
+        return pfd_mds_fail_offsets(args->host, &from->bytes, record, row, err);
+    pfd_status status = pfd_mds_sample_parts(args->host, &like->columns, like->choices,
+                                             self->num_outputs, self->types, record->data,
+                                             record->size, parts, err);
+    if (status == PFD_OK) return pfd_field_parts_write(args, row, parts, err);
+    err->row = row;
+    if (!is_plain) err->byte = -1;
+    return status;
+}
+
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    return pfd_field_records_compute(args, args->num_outputs, err);
+    int64_t bytes = args->num_outputs * (int64_t)sizeof(pfd_field_part);
+    pfd_field_part *parts = args->host->alloc(args->scratch, bytes);
+    if (!parts) return fail_memory(args->host, err);
+    for (int64_t row = 0; row < args->num_rows; row++)
+        PFD_TRY(write_sample(args, row, parts, err));
+    return PFD_OK;
 }
 
 static const pfd_attr attrs[] = {

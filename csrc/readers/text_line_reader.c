@@ -1,4 +1,5 @@
 /* TextLineReader: lines of text files as bytes. */
+#include "io/file_stream.h"
 #include "io/text_head.h"
 #include "io/text_source.h"
 #include "pyflowdata/op.h"
@@ -17,7 +18,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Lines as frames: where blank ones count, and of streams --------------------------------- */
+/* ---- Where blank lines are kept, and behind headers of compressed files: a line is a frame --- */
 typedef struct line {
     int64_t size, next; /* from the line's beginning */
     int32_t is_blank;
@@ -32,10 +33,10 @@ static pfd_status look_for_end(void *ctx, const uint8_t *text, int64_t size, int
     if (!newline && !is_end) return PFD_END;
     self->size = newline ? newline - text : size;
     self->next = newline ? self->size + 1 : size;
-    int64_t blanks = 0;
-    while (blanks < self->size && strchr(" \t\r", text[blanks]) && text[blanks]) blanks++;
-    self->is_blank = blanks == self->size;
     self->size -= self->size > 0 && text[self->size - 1] == '\r';
+    self->is_blank = 1;
+    for (int64_t i = 0; i < self->size && self->is_blank; i++)
+        self->is_blank = text[i] == ' ' || text[i] == '\t' || text[i] == '\r';
     return PFD_OK;
 }
 
@@ -83,34 +84,21 @@ static pfd_status find_heads(const pfd_open_args *args, const int64_t **out, pfd
     return PFD_OK;
 }
 
-/* Lines of files with heads that can only be read in sequence are frames as well: the head is the
- * first frame. */
-static pfd_status open_lines(const pfd_open_args *args, const int64_t *heads, pfd_source *out,
-                             pfd_error *err)
-{
-    int64_t with_head = 0;
-    pfd_status status = args->host->open_lines(args, out, err);
-    if (status != PFD_OK || out->methods->at) return status;
-    while (with_head < args->num_files && heads[with_head] == 0) with_head++;
-    if (with_head == args->num_files) return PFD_OK;
-    out->methods->close(out->self);
-    return args->host->open_frames(args, &framing, out, err);
-}
-
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     const text_line_attrs *attrs = args->attrs;
     pfd_text_source_args text = {.open = args};
     pfd_source inner = {.struct_size = sizeof inner};
-    pfd_status status = PFD_OK;
-    if (attrs->keep_blank_lines) {
-        status = args->host->open_frames(args, &framing, &inner, err);
-    } else {
-        status = find_heads(args, &text.heads, err);
-        if (status == PFD_OK) status = open_lines(args, text.heads, &inner, err);
-    }
+    int32_t is_stream = pfd_files_are_stream(args);
+    int32_t is_framed = attrs->keep_blank_lines || (is_stream && attrs->skip_header_lines > 0);
+    pfd_status status = is_framed ? args->host->open_frames(args, &framing, &inner, err)
+                                  : args->host->open_lines(args, &inner, err);
     if (status != PFD_OK) return status;
-    if (!inner.methods->at) text.heads = NULL; /* they are out of it already */
+    if (!is_framed && !is_stream) status = find_heads(args, &text.heads, err);
+    if (status != PFD_OK) {
+        inner.methods->close(inner.self);
+        return status;
+    }
     return pfd_text_source_open(&text, &inner, out, err);
 }
 

@@ -1,8 +1,9 @@
-/* Numbers of up to 16 digits by vectors of 16 bytes: the point is taken out, the digits are joined,
- * and one exact division follows.  All others take the way of pfd_parse_double(). */
+/* Numbers of up to 32 bytes by vectors of 16: the point is taken out, the digits are joined, and an
+ * exact division follows.  All others take the way of pfd_parse_double(). */
 #include "text/csv_doubles.h"
 
 #include "core/simd.h"
+#include "text/pair_notes.h"
 #include "text/parse_double.h"
 
 #include <math.h>
@@ -30,11 +31,8 @@ static int64_t doubles_plain(const uint8_t *text, int64_t size, int64_t begin, c
 }
 
 #if defined(__x86_64__)
-#define TARGET __attribute__((target("avx2,bmi,bmi2")))
-#define INLINE static inline __attribute__((always_inline))
-
-static const double powers[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+#define TARGET __attribute__((target("avx2,fma,bmi,bmi2")))
+#define INLINE PFD_INLINE
 
 /* The bytes [begin, end), 1 to 16 of them, at the end of a vector; what lies before is undefined.
  * Nothing outside the text is touched. */
@@ -86,8 +84,65 @@ TARGET INLINE int parse_short(const uint8_t *text, int64_t size, int64_t begin, 
     uint32_t fine = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(digits, capped));
     uint64_t mantissa = join_digits(digits);
     int scale = has_point ? 15 - point : 0;
-    *out = (double)(int64_t)mantissa / powers[scale];
+    *out = (double)(int64_t)mantissa / pfd_powers[scale];
     return fine == 0xffff && end - begin > has_point && mantissa <= UINT64_C(1) << 53;
+}
+
+/* mantissa / 10^scale, mantissa < 2^63; 0 where it is not certain to be rounded right.  The steps,
+ * and why they are exact, are those of divide() in number_pairs.c. */
+TARGET INLINE int divide(uint64_t mantissa, int scale, double *out)
+{
+    double power = pfd_powers[scale], reciprocal = pfd_reciprocals[scale];
+    double high = (double)(int64_t)mantissa;
+    double low = (double)((int64_t)mantissa - (int64_t)high);
+    double quotient = high * reciprocal;
+    double remainder = __builtin_fma(-quotient, power, high);
+    double rest = (remainder + low) * reciprocal;
+    *out = __builtin_fma(rest, 1 + 0x1p-50, quotient);
+    return *out == __builtin_fma(rest, 1 - 0x1p-50, quotient);
+}
+
+/* The last 32 bytes before `end` in two vectors; what lies before the text is undefined. */
+TARGET INLINE void load_two(const uint8_t *text, int64_t end, __m128i *high, __m128i *low)
+{
+    uint8_t copy[32] = {0};
+    const uint8_t *from = text + end - 32;
+    if (end < 32) {
+        memcpy(copy + 32 - end, text, (size_t)end);
+        from = copy;
+    }
+    *high = _mm_loadu_si128((const void *)from);
+    *low = _mm_loadu_si128((const void *)(from + 16));
+}
+
+/* The same with 17 to 32 bytes, and up to 18 digits that count. */
+TARGET INLINE int parse_long(const uint8_t *text, int64_t begin, int64_t end, double *out)
+{
+    const __m128i places = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m128i point_byte = _mm_set1_epi8('.'), zero = _mm_set1_epi8('0');
+    int before = (int)(31 - (end - begin)); /* last place that is not of the number, below 15 */
+    __m128i high, low;
+    load_two(text, end, &high, &low);
+    __m128i inside = _mm_cmpgt_epi8(places, _mm_set1_epi8((char)before));
+    uint32_t points =
+        (uint32_t)_mm_movemask_epi8(_mm_and_si128(_mm_cmpeq_epi8(high, point_byte), inside)) |
+        (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(low, point_byte)) << 16;
+    int has_point = points != 0, point = has_point ? (int)_tzcnt_u32(points) : -1;
+    int scale = has_point ? 31 - point : 0;
+    if (scale > PFD_MOST_SCALE) return 0;
+
+    __m128i behind_high = _mm_cmpgt_epi8(places, _mm_set1_epi8((char)point));
+    __m128i behind_low = _mm_cmpgt_epi8(places, _mm_set1_epi8((char)(point - 16)));
+    low = _mm_blendv_epi8(_mm_alignr_epi8(low, high, 15), low, behind_low);
+    high = _mm_blendv_epi8(_mm_slli_si128(high, 1), high, behind_high);
+    high = _mm_sub_epi8(high, zero);
+    low = _mm_sub_epi8(low, zero);
+    high = _mm_and_si128(high, _mm_cmpgt_epi8(places, _mm_set1_epi8((char)(before + has_point))));
+    __m128i largest = _mm_max_epu8(high, low), nine = _mm_set1_epi8(9);
+    if (_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(largest, nine), nine)) != 0xffff) return 0;
+    uint64_t upper = join_digits(high);
+    if (upper >= 900) return 0; /* mantissa of 9 * 10^18 or more */
+    return divide(upper * UINT64_C(10000000000000000) + join_digits(low), scale, out);
 }
 
 TARGET static int64_t doubles_avx2(const uint8_t *text, int64_t size, int64_t begin,
@@ -99,6 +154,8 @@ TARGET static int64_t doubles_avx2(const uint8_t *text, int64_t size, int64_t be
         int64_t minus = text[begin] == '-', digits = end - begin - minus;
         double value;
         if (digits >= 1 && digits <= 16 && parse_short(text, size, begin + minus, end, &value))
+            out[i] = minus ? -value : value;
+        else if (digits > 16 && digits <= 32 && parse_long(text, begin + minus, end, &value))
             out[i] = minus ? -value : value;
         else if (!parse_any(text, begin, end, &out[i]))
             return i;

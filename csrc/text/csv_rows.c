@@ -222,12 +222,15 @@ static pfd_status set_value(const row *r, int64_t column, int64_t i, int64_t num
         pfd_quote_bytes(r->text + field.begin, field.end - field.begin, text, sizeof text), err);
 }
 
-/* As many neighbouring fields as are plain numbers; none where the type is another. */
-static int64_t set_doubles(const row *r, int32_t dtype, int64_t first, int64_t n, uint8_t *out)
+/* As many neighbouring fields as are plain numbers. */
+static int64_t set_plain(const row *r, int32_t dtype, int64_t first, int64_t n, uint8_t *out)
 {
     enum { at_once = 64 };
     int64_t begin = first > 0 ? (int64_t)r->ends[first - 1] + 1 : 0;
     double values[at_once];
+    if (dtype == PFD_BOOL) return 0;
+    if (dtype != PFD_FLOAT32 && dtype != PFD_FLOAT64)
+        return pfd_csv_integers(dtype, r->text, begin, r->ends + first, n, out);
     if (dtype == PFD_FLOAT64)
         return r->doubles(r->text, r->size, begin, r->ends + first, n, (double *)(void *)out);
     float *narrow = (void *)out;
@@ -246,12 +249,11 @@ static pfd_status set_run(const row *r, int64_t column, int64_t i, const pfd_csv
                           uint8_t *out, pfd_error *err)
 {
     int32_t dtype = r->table->columns[column].type.dtype;
-    int32_t is_float = dtype == PFD_FLOAT32 || dtype == PFD_FLOAT64;
     int64_t item = pfd_dtype_size(dtype), there = r->num_fields - run->first;
     if (there > run->count) there = run->count;
     for (int64_t k = 0; k < run->count; k++) {
-        if (is_float && !r->fields && k < there)
-            k += set_doubles(r, dtype, run->first + k, there - k, out + (i + k) * item);
+        if (!r->fields && k < there)
+            k += set_plain(r, dtype, run->first + k, there - k, out + (i + k) * item);
         if (k == run->count) break;
         pfd_status status = set_value(r, column, i + k, run->first + k, out + (i + k) * item, err);
         if (status != PFD_OK) return status;
@@ -315,6 +317,9 @@ pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *a
     for (int64_t i = 0; i < args->num_rows; i++) {
         const pfd_record *record = &args->records[i];
         r.layout = table->layouts[record->file];
+        if (!r.layout)
+            return args->host->fail_row(err, i, -1, PFD_IO,
+                                        "the file changed while open: it had no row at open");
         r.text = record->data;
         r.size = record->size;
         r.number = i;

@@ -77,6 +77,51 @@ static int32_t parse_integer(int32_t dtype, const uint8_t *text, int64_t size, v
     return PFD_CSV_VALUE;
 }
 
+/* Up to 18 digits, which no int64 is too small for; 0 where it is anything else. */
+static inline int scan_short(const uint8_t *at, const uint8_t *end, int64_t *out)
+{
+    int64_t negative = at < end && *at == '-', value = 0;
+    at += negative;
+    if (at >= end || end - at > 18) return 0;
+    for (; at < end; at++) {
+        int64_t digit = *at - '0';
+        if ((uint64_t)digit > 9) return 0;
+        value = 10 * value + digit;
+    }
+    *out = negative ? -value : value;
+    return 1;
+}
+
+#define SCAN(type, least, most)                                                                    \
+    {                                                                                              \
+        type *to = out;                                                                            \
+        for (int64_t i = 0; i < n; i++) {                                                          \
+            int64_t value;                                                                         \
+            if (!scan_short(text + begin, text + ends[i], &value) || value < (least) ||            \
+                value > (most))                                                                    \
+                return i;                                                                          \
+            to[i] = (type)value;                                                                   \
+            begin = (int64_t)ends[i] + 1;                                                          \
+        }                                                                                          \
+        return n;                                                                                  \
+    }
+
+int64_t pfd_csv_integers(int32_t dtype, const uint8_t *text, int64_t begin, const uint32_t *ends,
+                         int64_t n, void *out)
+{
+    switch (dtype) {
+    case PFD_INT8: SCAN(int8_t, INT8_MIN, INT8_MAX)
+    case PFD_UINT8: SCAN(uint8_t, 0, UINT8_MAX)
+    case PFD_INT16: SCAN(int16_t, INT16_MIN, INT16_MAX)
+    case PFD_UINT16: SCAN(uint16_t, 0, UINT16_MAX)
+    case PFD_INT32: SCAN(int32_t, INT32_MIN, INT32_MAX)
+    case PFD_UINT32: SCAN(uint32_t, 0, UINT32_MAX)
+    case PFD_INT64: SCAN(int64_t, INT64_MIN, INT64_MAX)
+    case PFD_UINT64: SCAN(uint64_t, 0, INT64_MAX)
+    default: return 0;
+    }
+}
+
 /* ---- Others ---------------------------------------------------------------------------------- */
 static int32_t parse_bool(const uint8_t *text, int64_t size, void *out)
 {

@@ -12,6 +12,11 @@
  * t, f, yes, no, y, n, 1 and 0 in any case.  `dtype` is one of these. */
 int32_t pfd_csv_value(int32_t dtype, const uint8_t *text, int64_t size, void *out);
 
+/* Neighbouring fields as in csv_doubles.h, of an integer dtype.  Returns how many, from the first
+ * on, are digits with or without a minus, and in its range. */
+int64_t pfd_csv_integers(int32_t dtype, const uint8_t *text, int64_t begin, const uint32_t *ends,
+                         int64_t n, void *out);
+
 /* Whether there are fields of a dtype: float16 cannot be read. */
 int32_t pfd_csv_value_is_known(int32_t dtype);
 

@@ -85,9 +85,11 @@ def _place(node: Node, reader: Reader) -> str:
 
 def _describe(path: str, node: Node, reader: Reader) -> str:
     index = reader.index
+    what = f"{node.op.name}: {path}: {reader.files} files, {_size(reader.bytes)}"
+    if reader.records < 0:
+        return f"{what}\n  has no index: it can only be read in sequence"
     lines = [
-        f"{node.op.name}: {path}: {reader.files} files, {_size(reader.bytes)}, "
-        f"{reader.records} records",
+        f"{what}, {reader.records} records",
         f"  index  {_size(index.bytes)}, {8 * index.bytes / max(reader.bytes, 1):.3g} bits a byte",
         f"  {'built' if index.is_new else 'found'}  in {index.seconds:.3f} s",
         f"  lies   {_place(node, reader)}",

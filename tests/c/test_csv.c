@@ -82,7 +82,7 @@ static void test_split(void)
 static int write_field(char *out)
 {
     double value = ((double)draw(1000000) - 500000) / (double)(1 + draw(1000));
-    switch (draw(12)) {
+    switch (draw(16)) {
     case 0: return sprintf(out, "%d", (int)draw(100) - 50);
     case 1: return sprintf(out, "%.17g", value);
     case 2: return sprintf(out, "%.3e", value);
@@ -90,6 +90,12 @@ static int write_field(char *out)
     case 4: return sprintf(out, "%s", draw(2) ? ".5" : "-7.");
     case 5: return sprintf(out, "-%llu.%llu", (unsigned long long)draw(10),
                            (unsigned long long)(draw(1u << 31) * draw(100000)));
+    case 12: return sprintf(out, "%.*f", (int)draw(22), value / 977);
+    case 13: return sprintf(out, "%.*g", 15 + (int)draw(4), value * 1e5 / 7);
+    case 14: return sprintf(out, "0.%0*d%llu", (int)draw(6), 0,
+                            (unsigned long long)(draw(1u << 31) * draw(1u << 30)));
+    case 15: return sprintf(out, "%llu.%05u", (unsigned long long)(draw(1u << 31) * draw(1u << 30)),
+                            (unsigned)draw(100000));
     case 6: {
         static const char *const odd[] = {"", "-", ".", "-.", "1.2.3", "nan", "inf", "1e", "+1",
                                           " 1", "1 ", "--1", "1-", "0x1", "1e999", "12a", "\x80"};
@@ -115,7 +121,7 @@ static void test_doubles(void)
 {
     enum { most_fields = 9 };
     for (int round = 0; round < 100000; round++) {
-        char text[most_fields * 32];
+        char text[most_fields * 64];
         uint32_t ends[most_fields];
         double found[most_fields], expected[most_fields];
         int64_t n = 1 + (int64_t)draw(most_fields);

@@ -140,7 +140,7 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.name = "sample_op", "name must be in CamelCase");
     FAULT(s.op.doc = NULL, "op 'Sample': doc must end with a period");
     FAULT(s.op.doc = "No end", "op 'Sample': doc must end with a period");
-    FAULT(s.op.flags = 8, "flags has unknown bits");
+    FAULT(s.op.flags = 1u << 20, "flags has unknown bits");
     FAULT(s.op.flags = PFD_READS_FILES, "PFD_READS_FILES, which is for readers only");
     FAULT(s.op.infer = NULL, "infer is NULL");
     FAULT(s.op.compute = NULL, "compute is NULL");
@@ -164,7 +164,7 @@ static void test_faults_of_attrs(void)
     FAULT(s.attrs[FLAG].name = "a-b", "attr 'a-b': name must be in lower_snake_case");
     FAULT(s.attrs[FLAG].name = "count", "attr 'count': name is there twice");
     FAULT(s.attrs[FLAG].name = "name", "attr 'name': name is that of every node's own");
-    FAULT(s.attrs[FLAG].type = 13, "attr 'flag': type is none of PFD_ATTR_*");
+    FAULT(s.attrs[FLAG].type = 99, "attr 'flag': type is none of PFD_ATTR_*");
     FAULT(s.attrs[FLAG].doc = "", "attr 'flag': doc must be a sentence");
     FAULT(s.attrs[FLAG].default_value = "yes", "default_value \"yes\" is not true or false");
     FAULT(s.attrs[RATIO].offset = 4, "attr 'ratio': offset is not aligned");

@@ -138,6 +138,8 @@ typedef struct pfd_tensor {
 #define PFD_ATTR_LIST_FLOAT64 10 /* pfd_list_float64 */
 #define PFD_ATTR_LIST_STRING 11 /* pfd_list_string */
 #define PFD_ATTR_CHOICE 12      /* int32_t: which one of `choices` it is, from 0 */
+#define PFD_ATTR_OBJECT 13      /* int64_t: the number by which the language of the program knows
+                                   one of its objects; required, and no part of a state */
 
 typedef struct pfd_list_int64 {
     const int64_t *data;
@@ -416,6 +418,8 @@ typedef struct pfd_port {
 #define PFD_WHOLE_BATCH 2u  /* no reader: compute() is called with all rows of a batch at once */
 #define PFD_TAKES_RAGGED 4u /* no reader: inputs may be ragged; else the host refuses such ones */
 #define PFD_MANY_INPUTS 8u  /* no reader: takes one or more blobs for its only declared input */
+#define PFD_TAKES_STEMS 16u /* a reader with companions(): a path that is not there may be what the
+                               names of its companions begin with, up to a dot */
 
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */

@@ -309,6 +309,46 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
 /* The i-th file that the reader behind a blob would read; PFD_END past the last one.  `path` has
  * room for `size` bytes. */
 pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
+
+/* ---- Objects of a program as sources ----------------------------------------------------------
+ *
+ * What the language of the program does for readers whose source is one of its objects (an attr of
+ * PFD_ATTR_OBJECT).  open() is given the fields that are wanted of a sample: keys, and types of
+ * rows.  A record is then
+ *
+ *     int64 0, and for each field: where its type has a dimension of -1, all dimensions as int64;
+ *     its elements; bytes up to a multiple of 8
+ *     int64 1 and a text, in place of a sample that is damaged: what is wrong with it
+ *
+ * at an address that is a multiple of 8.  `session` is what open() made of the object.  The other
+ * functions are those of pfd_source_methods; at() is called by several threads at once. */
+typedef struct pfd_object_fields {
+    uint32_t struct_size;
+    int32_t reserved;
+    int64_t size;
+    const char *const *keys;
+    const pfd_row_type *types;
+} pfd_object_fields;
+
+typedef struct pfd_object_source {
+    uint32_t struct_size;
+    int32_t reserved;
+    pfd_status (*check)(int64_t object, pfd_error *err); /* whether it can be a source at all */
+    pfd_status (*open)(int64_t object, const pfd_object_fields *fields, int32_t is_concurrent,
+                       const pfd_host *host, int64_t *session, int64_t *num_records,
+                       pfd_error *err); /* *num_records -1: a stream */
+    pfd_status (*at)(int64_t session, const int64_t *ordinals, int64_t n, const pfd_host *host,
+                     pfd_scratch *scratch, pfd_record *out, pfd_error *err);
+    pfd_status (*next)(int64_t session, int64_t max, const pfd_host *host, pfd_scratch *scratch,
+                       pfd_record *out, int64_t *n, pfd_error *err);
+    pfd_status (*seek)(int64_t session, int64_t epoch, int64_t position, const pfd_host *host,
+                       pfd_scratch *scratch, pfd_error *err);
+    void (*close)(int64_t session);
+} pfd_object_source;
+
+/* Says once, before any such reader is made, who does it.  The struct must stay. */
+void pfd_object_source_set(const pfd_object_source *source);
+
 /* ---- Benchmark of ops ---------------------------------------------------------------------------
  *
  * Calls the functions of a reader and of the ops behind it as a loader would, on one thread, over

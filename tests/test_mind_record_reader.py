@@ -297,3 +297,27 @@ def test_a_damaged_raw_row_costs_one_record(tmp_path, find, put, message):
         assert rows == [5 * i - 7 for i in range(6) if i != 1]
         (error,) = loader.skipped
     assert error.ordinal == 1 and error.byte > 512 and message in str(error)
+
+
+@pytest.mark.parametrize("name", ["all", "many0", "appended"])
+def test_files_that_are_not_mapped(folder, name):
+    fields = ["text", "longs:int64[2,?]"] if name == "all" else ["n=id:int64", "data"]
+    mapped, unmapped = (
+        read(folder / name, *fields, random_shuffle=True, seed=1, file_access=access)
+        for access in ("map", "read")
+    )
+    for left, right in zip(mapped, unmapped, strict=True):
+        assert [v.tobytes() for v in left] == [v.tobytes() for v in right]
+
+
+def test_large_rows_and_a_header_of_many_pages(tmp_path):
+    """A page that is walked in several windows, and more pages than anybody writes by hand."""
+    schema = {"label": {"type": "int32"}, "data": {"type": "bytes"}}
+    groups = [[{"label": 3 * i + k, "data": b"x" * (i * 97 % 20000)} for k in range(3)]
+              for i in range(300)]
+    path = tmp_path / "shard"
+    path.write_bytes(mindrecord_files.shard_bytes(schema, groups, page_size=1 << 16))
+    for access in ("map", "read"):
+        label, data = read(path, "label:int32", "data", file_access=access)
+        assert [int(v) for v in label] == list(range(900))
+        assert [v.size for v in data] == [i * 97 % 20000 for i in range(300) for _ in range(3)]

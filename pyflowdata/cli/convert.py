@@ -1,0 +1,158 @@
+"""`pyflowdata convert`: the records of files, written in another format."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ..errors import InvalidArgumentError
+from ..formats import FORMATS, Source
+from .conversion import Conversion, Target, check_fields, run_tasks
+from .file_arguments import about, add_source_arguments, expand, source_of
+from .usage import UsageError
+
+_WRITTEN = [name for name, one in FORMATS.items() if one.writer]
+_PACKED = {".gz": "gzip", ".zlib": "zlib", ".zst": "zstd", ".zstd": "zstd"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    add = parser.add_argument
+    add("paths", nargs="+", metavar="SRC ... DST", help="files of one format, and the file to make")
+    add("--to", choices=_WRITTEN, help="the format to write (default: by the name of DST)")
+    add("--shards", type=int, metavar="N", help="how many files to make")
+    add("--shard-records", type=int, metavar="N", help="how many records a file has")
+    add("--compression", choices=("none", "gzip", "zlib", "zstd"),
+        help="of the files (default: by the name of DST)")  # fmt: skip
+    add("--jobs", type=int, metavar="N", help="processes at most (default: one for each core)")
+    add("--float32", action="store_true", help="store float64 as float32")
+    add("--skip-damaged", action="store_true", help="leave damaged records out (one shard only)")
+    add("--overwrite", action="store_true", help="replace what is there")
+    add("--quiet", action="store_true", help="no progress")
+    add_source_arguments(parser)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = (
+        "DST becomes DST-00000-of-00003 with several shards; part-{shard:05d} is a pattern.\n"
+        "The same command goes on where one was stopped: finished shards are kept beside DST,\n"
+        "in .DST.convert, and the source is compared.  DST appears when all of it is there.\n\n"
+        "  pyflowdata convert data/*.csv train.tfrecord --shards 8 --float32\n"
+        "  pyflowdata convert train-*.tfrecord x.npy --fields x"
+    )
+
+
+def _target(args: argparse.Namespace, path: str) -> Target:
+    plain = Path(path)
+    packed = _PACKED.get(plain.suffix)
+    plain = plain.with_suffix("") if packed else plain
+    to = args.to or next(
+        (name for name in _WRITTEN if plain.name.endswith(FORMATS[name].suffixes)), None
+    )
+    if to is None:
+        raise UsageError(f"{path}: its name does not say the format; say --to FORMAT")
+    said = packed if args.compression is None else args.compression
+    return Target(
+        path, to, None if said == "none" else said, args.float32, args.skip_damaged, args.overwrite
+    )
+
+
+def _bounds(args: argparse.Namespace, records: int) -> list[int]:
+    """Where each shard begins, and the end."""
+    for name, value in (("--shards", args.shards), ("--shard-records", args.shard_records)):
+        if value is not None and value < 1:
+            raise UsageError(f"{name} {value}: it must be 1 or more")
+    if args.shards is not None and args.shard_records is not None:
+        raise UsageError("give --shards or --shard-records, not both")
+    if args.shards in (None, 1) and args.shard_records is None:
+        return [0, -1 if args.skip_damaged else records]
+    if args.skip_damaged:
+        raise UsageError("--skip-damaged leaves open which records a shard gets: make one only")
+    if args.shard_records is not None:
+        return [*range(0, records, args.shard_records), records] if records else [0, 0]
+    shards = min(args.shards, max(records, 1))
+    return [records * one // shards for one in range(shards + 1)]
+
+
+def _count(source: Source, is_needed: bool) -> tuple[int, bool, str]:
+    """Records, whether they come in sequence only, and a fingerprint of the data.
+
+    A stream is read once to be counted, where shards need that; -1: not counted.
+    """
+    with source.loader(batch_size=1024) as loader:
+        reader = loader.readers[0]
+        stats = [os.stat(path) for path in source.files if os.path.exists(path)]
+        data = f"{reader.data} {[(one.st_size, one.st_mtime_ns) for one in stats]}"
+        if reader.records >= 0:
+            return reader.records, False, data
+        if not is_needed:
+            return -1, True, data
+        records = sum(len(next(iter(batch.values()))) for batch in loader)
+        return records, True, data
+
+
+class _Progress:
+    """A bar of tqdm on a terminal, where that is installed; otherwise lines now and then."""
+
+    def __init__(self, total: int, begun: int, quiet: bool) -> None:
+        self._bar: Any = None
+        self._quiet, self._total, self._begun = quiet, total, begun
+        self._next = time.monotonic() + 5
+        if not quiet and sys.stderr.isatty():
+            try:
+                tqdm = importlib.import_module("tqdm").tqdm
+                whole = total if total >= 0 else None
+                self._bar = tqdm(total=whole, initial=begun, unit=" records")
+            except ImportError:
+                pass
+
+    def told(self, records: int) -> None:
+        """So many are written, by now."""
+        if self._bar is not None:
+            self._bar.update(self._begun + records - self._bar.n)
+        elif not self._quiet and time.monotonic() >= self._next:
+            self._next = time.monotonic() + 5
+            of = f" of {self._total}" if self._total >= 0 else ""
+            print(f"{self._begun + records}{of} records", file=sys.stderr)
+
+    def close(self) -> None:
+        """The end of the bar."""
+        if self._bar is not None:
+            self._bar.close()
+
+
+def run(args: argparse.Namespace) -> int:
+    """Converts; prints what was made."""
+    if len(args.paths) < 2:
+        raise UsageError("name the files to read, and the file to make")
+    *given, path = args.paths
+    target = _target(args, path)
+    source = source_of(args, expand(given))
+    try:
+        check_fields(source, target)
+    except InvalidArgumentError as failure:
+        raise UsageError(str(failure)) from None
+    is_sharded = args.shard_records is not None or args.shards not in (None, 1)
+    records, is_stream, data = _count(source, is_sharded)
+    bounds = _bounds(args, records)
+    try:
+        conversion = Conversion(source, target, bounds, data)
+    except InvalidArgumentError as failure:
+        raise UsageError(str(failure)) from None
+    with conversion.at_work():
+        if conversion.says:
+            print(f"{path}: {conversion.says}", file=sys.stderr)
+        progress = _Progress(records, sum(conversion.done.values()), args.quiet)
+        jobs = args.jobs or len(os.sched_getaffinity(0))
+        try:
+            run_tasks(conversion, conversion.tasks(is_stream), jobs, progress.told)
+        finally:
+            progress.close()
+        written = sum(conversion.done.values())
+        made = conversion.publish()
+    names = str(made[0]) if len(made) == 1 else f"{made[0]} ... {made[-1]}"
+    print(f"{about(source)} to {FORMATS[target.format].title}: {written} records in {names}")
+    return 0

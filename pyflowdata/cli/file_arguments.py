@@ -1,0 +1,92 @@
+"""What commands about data files have in common: naming them, their format, and their fields."""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import os
+import sys
+from collections.abc import Sequence
+
+from ..errors import InvalidArgumentError
+from ..formats import FORMATS, Source, open_source
+from .op_arguments import pairs
+from .usage import UsageError
+
+
+def add_source_arguments(parser: argparse.ArgumentParser) -> None:
+    """--format, --fields and --attr."""
+    add = parser.add_argument
+    add("--format", choices=list(FORMATS), help="the files' format (default: by their content)")
+    add("--fields", metavar="NAME[:TYPE],...", default="",
+        help="only these fields, as x or x:float32[3] (default: all)")  # fmt: skip
+    add("--attr", action="append", default=[], metavar="NAME=VALUE",
+        help="an attr of the reader (may be repeated)")  # fmt: skip
+
+
+def split_fields(said: str) -> list[str]:
+    """The elements of a list with commas, some of which stand in brackets."""
+    parts, depth = [""], 0
+    for one in said:
+        depth += (one == "[") - (one == "]")
+        if one == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += one
+    return [part.strip() for part in parts if part.strip()]
+
+
+def expand(paths: Sequence[str]) -> list[str]:
+    """Files, with those that patterns and folders stand for, sorted.
+
+    Raises:
+        UsageError: Nothing is there.
+    """
+    found: list[str] = []
+    for path in paths:
+        if os.path.exists(path):
+            is_folder = os.path.isdir(path) and not os.path.isfile(os.path.join(path, "index.json"))
+            inside = sorted(os.path.join(path, name) for name in os.listdir(path)) if is_folder \
+                else [path]  # fmt: skip
+            found += [one for one in inside if not is_folder or _is_data(one)]
+        else:
+            found += sorted(glob.glob(path))
+    if not found:
+        raise UsageError(f"no files: {' '.join(paths)}")
+    return found
+
+
+def _is_data(path: str) -> bool:
+    return os.path.isfile(path) and not os.path.basename(path).startswith((".", "_"))
+
+
+def source_of(
+    args: argparse.Namespace, paths: Sequence[str], *, only_records: bool = False
+) -> Source:
+    """The source that the arguments name; UsageError where they make no sense."""
+    given = pairs(args.attr, "--attr")
+    try:
+        source = open_source(paths, args.format, only_records=only_records).with_attrs(given)
+        return source.choose(split_fields(args.fields))
+    except InvalidArgumentError as failure:
+        raise UsageError(str(failure)) from None
+
+
+def about(source: Source) -> str:
+    """The format in words: TFRecord (gzip)."""
+    packed = f" ({source.compression})" if source.compression else ""
+    return source.format.title + packed
+
+
+def say_left_out(source: Source) -> None:
+    """Names what of the records is not shown."""
+    for one in source.left_out:
+        print(f"left out: {one}", file=sys.stderr)
+
+
+def size_text(count: float) -> str:
+    """Bytes in words."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count:.0f} bytes"

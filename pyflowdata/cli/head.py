@@ -1,0 +1,107 @@
+"""`pyflowdata head`: the first records of a file, as a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from typing import Any
+
+import numpy as np
+
+from ..formats.source import RECORD
+from ..ragged import Ragged
+from .file_arguments import about, add_source_arguments, expand, say_left_out, source_of
+from .usage import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("file", metavar="FILE", help="a data file; its format is found by content")
+    parser.add_argument("-n", type=int, default=10, metavar="N", help="how many (%(default)s)")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each record")
+    add_source_arguments(parser)
+
+
+def _bytes_text(data: bytes) -> str:
+    try:
+        text = data.decode()
+        if text.isprintable():
+            return text
+    except UnicodeDecodeError:
+        pass
+    return f"<{len(data)} bytes {data[:8].hex(' ')}{' ...' if len(data) > 8 else ''}>"
+
+
+def _cell(value: Any) -> str:
+    """A value in one line."""
+    if isinstance(value, bytes):
+        return _bytes_text(value)
+    array = np.asarray(value)
+    if array.ndim == 0:
+        return str(array)
+    flat = array.ravel()
+    shown = " ".join(map(str, flat[:4]))
+    size = "x".join(map(str, array.shape))
+    return f"[{shown}{' ...' if flat.size > 4 else ''}]" + (f" ({size})" if flat.size > 4 else "")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return {"bytes": value.hex()}
+    return value.tolist()
+
+
+def rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a batch; bytes as bytes."""
+    columns: dict[str, Any] = {}
+    for name, column in batch.items():
+        is_bytes = isinstance(column, Ragged) and column.dtype == np.uint8
+        columns[name] = column.to_bytes_list() if is_bytes else list(column)
+    count = min(map(len, columns.values()), default=0)
+    return [{name: one[row] for name, one in columns.items()} for row in range(count)]
+
+
+def _print_table(names: list[str], rows: list[list[str]]) -> None:
+    room = max(shutil.get_terminal_size((100, 24)).columns, 40)
+    most = max(room // max(len(names), 1) - 2, 12)
+    texts = [[cell if len(cell) <= most else cell[: most - 3] + "..." for cell in row]
+             for row in rows]  # fmt: skip
+    table = [names, *texts]
+    widths = [max(len(row[place]) for row in table) for place in range(len(names))]
+    for row in table:
+        print("  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints the table."""
+    if args.n < 1:
+        raise UsageError(f"-n {args.n}: it must be 1 or more")
+    files = expand([args.file])
+    source = source_of(args, files)
+    say_left_out(source)
+    rows: list[dict[str, Any]] = []
+    with source.loader(batch_size=min(args.n, 4096)) as loader:
+        for batch in loader:
+            rows += rows_of(batch)
+            if len(rows) >= args.n:
+                break
+        records = loader.readers[0].records
+    rows = rows[: args.n]
+    if args.json:
+        for row in rows:
+            print(json.dumps({name: _plain(value) for name, value in row.items()}))
+        return 0
+    count = f"{records} records" if records >= 0 else "records in sequence"
+    more = f", {len(files)} files" if len(files) > 1 else ""
+    print(f"{args.file}: {about(source)}{more}, {count}")
+    types = {field.name: field.type for field in source.fields} or {RECORD: "bytes"}
+    names = list(types)
+    header = [f"{'record' if name == RECORD else name}:{kind}" for name, kind in types.items()]
+    _print_table(["#", *header], [
+        [str(number), *(_cell(row[name]) for name in names)] for number, row in enumerate(rows)
+    ])  # fmt: skip
+    return 0

@@ -1,0 +1,175 @@
+"""`pyflowdata stats`: what the fields of files hold, in numbers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from ..formats.source import RECORD
+from ..ragged import Ragged
+from .file_arguments import (
+    about,
+    add_source_arguments,
+    expand,
+    say_left_out,
+    size_text,
+    source_of,
+)
+
+_BATCH = 1024
+_BARS = 40  # characters of the longest bar
+_BINS = 12
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="data files of one format")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_source_arguments(parser)
+
+
+class _Numbers:
+    """What is known of the numbers of a field."""
+
+    def __init__(self) -> None:
+        self.count = self.nans = 0
+        self.total: float = 0
+        self.smallest: Any = None
+        self.largest: Any = None
+
+    def add(self, values: Any) -> None:
+        """All elements of an array."""
+        if values.dtype.kind == "f":
+            wrong = np.isnan(values)
+            self.nans += int(wrong.sum())
+            values = values[~wrong]
+        if not values.size:
+            return
+        low, high = values.min().item(), values.max().item()
+        self.smallest = low if self.smallest is None else min(self.smallest, low)
+        self.largest = high if self.largest is None else max(self.largest, high)
+        self.total += float(values.sum(dtype=np.float64))
+        self.count += values.size
+
+    def about(self) -> dict[str, Any]:
+        """As a dict for JSON."""
+        found: dict[str, Any] = {"count": self.count, "min": self.smallest, "max": self.largest}
+        found["mean"] = self.total / self.count if self.count else None
+        return {**found, **({"nan": self.nans} if self.nans else {})}
+
+
+class _Field:
+    """A column: its type, its numbers, and how long its rows are."""
+
+    def __init__(self) -> None:
+        self.type = ""
+        self.numbers = _Numbers()
+        self.lengths = _Numbers()
+        self.is_bytes = False
+
+    def add(self, column: Any) -> None:
+        """The rows of a batch."""
+        is_ragged = isinstance(column, Ragged)
+        shape = column.row_shape if is_ragged else column.shape[1:]
+        self.is_bytes = is_ragged and column.dtype == np.uint8
+        sizes = ",".join("?" if size is None else str(size) for size in shape)
+        self.type = f"{column.dtype}[{sizes}]" if shape else str(column.dtype)
+        if self.is_bytes:
+            self.type = "bytes"
+        else:
+            self.numbers.add((column.values if is_ragged else column).reshape(-1))
+        if is_ragged:
+            self.lengths.add(column.lengths)
+
+    def about(self) -> dict[str, Any]:
+        """As a dict for JSON."""
+        found: dict[str, Any] = {"type": self.type}
+        if not self.is_bytes:
+            found |= self.numbers.about()
+        if self.lengths.count:
+            found["length"] = self.lengths.about()
+        return found
+
+
+def _row_bytes(column: Any) -> Any:
+    """The bytes of each row."""
+    if isinstance(column, Ragged):
+        stride = int(np.prod(column.values.shape[1:], dtype=np.int64))
+        return column.lengths * stride * column.dtype.itemsize
+    return np.full(len(column), column.nbytes // max(len(column), 1), np.int64)
+
+
+def _short(value: Any) -> str:
+    return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _print_fields(fields: dict[str, dict[str, Any]]) -> None:
+    rows = [["field", "type", "min", "max", "mean", "nan", "length"]]
+    for name, one in fields.items():
+        length = one.get("length")
+        said = "" if length is None else (
+            f"{_short(length['min'])} to {_short(length['max'])}, mean {_short(length['mean'])}"
+        )  # fmt: skip
+        numbers = [_short(one[key]) if key in one else "" for key in ("min", "max", "mean", "nan")]
+        rows.append([name, one["type"], *numbers, said])
+    widths = [max(len(row[place]) for row in rows) for place in range(7)]
+    for row in rows:
+        print("  " + "  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+def _histogram(lengths: Any) -> list[tuple[int, int, int]]:
+    """(from, to, how many) of bins of equal width, the last bound included."""
+    low, high = int(lengths.min()), int(lengths.max())
+    width = max(-(-(high - low + 1) // _BINS), 1)
+    found = []
+    for begin in range(low, high + 1, width):
+        here = int(((lengths >= begin) & (lengths < begin + width)).sum())
+        found.append((begin, min(begin + width - 1, high), here))
+    return found
+
+
+def _print_histogram(bins: list[tuple[int, int, int]]) -> None:
+    print("  bytes of a record")
+    most = max(count for _, _, count in bins)
+    names = [f"{a}" if a == b else f"{a} to {b}" for a, b, _ in bins]
+    width = max(map(len, names))
+    for name, (_, _, count) in zip(names, bins, strict=True):
+        bar = "#" * -(-_BARS * count // most)
+        print(f"    {name:>{width}}  {bar:{_BARS}}  {count}".rstrip())
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reads all records and prints what was found."""
+    files = expand(args.files)
+    source = source_of(args, files)
+    say_left_out(source)
+    names = [field.name for field in source.fields]
+    wanted = [*names, RECORD] if source.has_records or not names else names
+    fields: dict[str, _Field] = {name: _Field() for name in names}
+    sizes = []
+    with source.loader(wanted, batch_size=_BATCH) as loader:
+        for batch in loader:
+            for name, field in fields.items():
+                field.add(batch[name])
+            whole = [RECORD] if RECORD in batch else names
+            sizes.append(sum(_row_bytes(batch[name]) for name in whole))
+    lengths = np.concatenate([np.zeros(0, np.int64), *sizes])
+    size = sum(os.path.getsize(one) for one in source.files)
+    found = {name: field.about() for name, field in fields.items()}
+    bins = _histogram(lengths) if lengths.size else []
+    if args.json:
+        print(json.dumps({
+            "format": source.format.name, "compression": source.compression, "files": len(files),
+            "bytes": size, "records": len(lengths), "fields": found, "record_bytes": bins,
+        }, indent=2))  # fmt: skip
+        return 0
+    print(f"{about(source)}: {len(files)} files, {size_text(size)}, {len(lengths)} records")
+    if found:
+        _print_fields(found)
+    if bins:
+        _print_histogram(bins)
+    return 0

@@ -1,0 +1,106 @@
+"""`pyflowdata verify`: every frame and checksum of files, and the places where they are wrong."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+
+from ..errors import CorruptDataError, Error, FileError, UnsupportedError
+from ..formats import Damage, Scan, Source, scan_ofrecord, scan_tfrecord
+from ..formats.source import RECORD
+from .file_arguments import about, add_source_arguments, expand, source_of
+
+_BATCH = 512  # below the number of skipped records that a loader keeps
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the options."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="data files, of any formats")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each file")
+    parser.epilog = (
+        "Exit status: 0 where all files are whole, 1 where one is damaged or cannot be read, 2 for "
+        "a wrong call."
+    )
+    add_source_arguments(parser)
+
+
+def _damage(path: str, failure: Error) -> Damage:
+    return Damage(
+        failure.file or path, failure.ordinal, failure.byte, failure.message, failure.line
+    )
+
+
+def _read(source: Source, scan: Scan) -> Iterator[Damage]:
+    """All records by the reader, which leaves damaged ones out and names them."""
+    path = source.files[0]
+    names = [RECORD] if source.has_records or not source.fields else None
+    try:
+        # One thread delivers, so that what was skipped is asked for batch by batch.
+        with source.loader(names, batch_size=_BATCH, on_error="skip") as loader:
+            told = 0
+            batches = iter(loader)
+            while True:
+                try:
+                    batch = next(batches, None)
+                except CorruptDataError as failure:
+                    yield _damage(path, failure)
+                    return
+                total = int(loader.stats()["skipped"])
+                new = loader.skipped[-(total - told) :] if total > told else []
+                yield from (_damage(path, failure) for failure in new)
+                told = total
+                if batch is None:
+                    return
+                scan.good += len(next(iter(batch.values())))
+    except (CorruptDataError, FileError) as failure:
+        yield _damage(path, failure)
+
+
+_SCANS = {"tfrecord": scan_tfrecord, "ofrecord": scan_ofrecord}
+
+
+def _check(source: Source, scan: Scan) -> list[Damage]:
+    """The damage of one file.  Where a frame is damaged the reader takes nothing of it: then the
+    file is walked over once more, for what is whole, and for what else is damaged."""
+    if source.is_empty or os.path.getsize(source.files[0]) == 0:
+        return []  # no records, none of them damaged
+    found = list(_read(source, scan))
+    walk = _SCANS.get(source.format.name)
+    if walk is not None and source.compression is None and (found or walk is scan_ofrecord):
+        scan.good = 0
+        return list(walk(source.files[0], scan)) or found
+    return found
+
+
+def run(args: argparse.Namespace) -> int:
+    """Checks file after file."""
+    is_damaged = False
+    for path in expand(args.files):
+        scan, title = Scan(), ""
+        try:
+            source = source_of(args, [path], only_records=True)
+            source = source.with_defaults() if source.format.name == "tar" else source
+            title = about(source)
+            damage = _check(source, scan)
+        except UnsupportedError as failure:
+            print(f"{path}: not checked: {failure}", file=sys.stderr)
+            is_damaged = True
+            continue
+        except (CorruptDataError, FileError) as failure:
+            damage = [_damage(path, failure)]
+        is_damaged |= bool(damage)
+        if args.json:
+            places = [{"record": one.record, "byte": one.byte, "line": one.line,
+                       "message": one.message} for one in damage]  # fmt: skip
+            print(json.dumps({"file": path, "format": title, "good": scan.good,
+                              "damage": places}))  # fmt: skip
+            continue
+        for one in damage:
+            print(one)
+        said = f"{len(damage)} damaged places" if len(damage) != 1 else "1 damaged place"
+        print(f"{path}: {title or 'unreadable'}: {scan.good} records whole, "
+              f"{said if damage else 'no damage'}")  # fmt: skip
+    return 1 if is_damaged else 0

@@ -1,0 +1,365 @@
+"""Files of a format, opened by the op that reads it."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import os
+import struct
+import tarfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._check_job import parse_attr
+from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedError, shown
+from ..graph import Blob, Node
+from ..loader import DataLoader
+from ..registry import find_op, registered_ops
+from .detect import FORMATS, Detected, Format, detect, mds_index
+from .fields import Field, Table, csv_table, features_fields, idx_field, npy_field, tar_fields
+from .wire import decode_example, decode_ofrecord
+
+RECORD = "__record__"  # the name of the blob of whole records
+_LOOKED_AT = 256  # records, to find the fields
+
+_WHOLE = ("tfrecord", "ofrecord", "onerec")  # their readers give records as bytes
+_DECODERS = {"tfrecord": "ExampleDecoder"}
+
+
+def _make(name: str, inputs: Sequence[Blob], **attrs: Any) -> Node:
+    """A node of an op that this build may not have."""
+    if name not in {op.name for op in registered_ops()}:
+        raise UnsupportedError(f"this build of pyflowdata has no op {name}")
+    return Node(find_op(name), None, inputs, attrs)
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Files of one format, and the fields of their records.
+
+    Attributes:
+        format: Of all files.
+        compression: Of all files.
+        files: As the reader takes them.
+        fields: Of a record; empty where only whole records are known.
+        has_records: Whether the reader gives whole records, with their bytes.
+        attrs: Of the reader, besides `files`.
+        left_out: What is said of parts of a record that are no fields.
+        is_empty: Whether the first file says that it has no records.
+    """
+
+    format: Format
+    compression: str | None
+    files: tuple[str, ...]
+    fields: tuple[Field, ...] = ()
+    has_records: bool = False
+    attrs: tuple[tuple[str, Any], ...] = ()
+    left_out: tuple[str, ...] = ()
+    is_empty: bool = False
+
+    def choose(self, wanted: Sequence[str] | None) -> Source:
+        """The same with some of its fields: names, or specs with a type of their own.
+
+        Raises:
+            InvalidArgumentError: There is no such field, and no type is said either.
+        """
+        if not wanted:
+            return self
+        known = {field.name: field for field in self.fields}
+        chosen = []
+        for one in wanted:
+            name, colon, kind = one.rpartition(":") if ":" in one else (one, "", "")
+            if name not in known and not colon:
+                raise InvalidArgumentError(
+                    f"there is no field {shown(name)}; there are {', '.join(known) or 'none'}"
+                )
+            field = known.get(name, Field(name, ""))
+            chosen.append(_typed(field, kind) if colon else field)
+        return dataclasses.replace(self, fields=tuple(chosen), left_out=())
+
+    def with_defaults(self) -> Source:
+        """The same where bytes that a record has not are empty bytes."""
+        fields = (
+            dataclasses.replace(one, default="") if one.dtype == "bytes" else one
+            for one in self.fields
+        )
+        return dataclasses.replace(self, fields=tuple(fields))
+
+    def with_attrs(self, texts: Mapping[str, str]) -> Source:
+        """The same with attrs of the reader, as a command line spells them."""
+        if not texts or not self._is_known():
+            return self
+        op = find_op(self.format.reader)
+        values = {name: parse_attr(op, name, text) for name, text in texts.items()}
+        fields = self.fields
+        if self.format.name == "raw":  # only the attrs know what its rows are
+            fields = (Field("out", str(values.get("dtype", "uint8")), values.get("shape", ())),)
+        attrs = (*self.attrs, *values.items())
+        return dataclasses.replace(self, fields=fields, attrs=attrs)
+
+    def reader(self, **attrs: Any) -> Node:
+        """The node that reads the files, on one rank, with these attrs of every reader."""
+        given = {"seed": 0, "rank": 0, "world_size": 1, **dict(self.attrs), **attrs}
+        listed = find_op(self.format.reader).outputs_attr if self._is_known() else ""
+        if listed:
+            given[listed] = [field.spec for field in self.fields]
+        return _make(self.format.reader, (), files=list(self.files), **given)
+
+    def _is_known(self) -> bool:
+        return self.format.reader in {op.name for op in registered_ops()}
+
+    def blobs(self, **attrs: Any) -> dict[str, Blob]:
+        """A blob for each field, and RECORD where there are whole records."""
+        node = self.reader(**attrs)
+        if self.format.name in _DECODERS:
+            found = {RECORD: node.outputs[0]}
+            if self.fields:
+                decoder = _DECODERS[self.format.name]
+                listed = find_op(decoder).outputs_attr if _has(decoder) else "features"
+                specs = {listed: [field.spec for field in self.fields]}
+                decoded = _make(decoder, [node.outputs[0]], **specs).outputs
+                found |= {
+                    field.name: blob for field, blob in zip(self.fields, decoded, strict=True)
+                }
+            return found
+        if self.has_records:
+            found = {RECORD: node.outputs[0]}
+            for field in self.fields:
+                found[field.name] = _ofrecord_blob(node.outputs[0], field)
+            return found
+        named = zip(self.fields, node.outputs, strict=False)
+        return {field.name: blob for field, blob in named}
+
+    def loader(self, wanted: Iterable[str] | None = None, **attrs: Any) -> DataLoader[Any]:
+        """A loader of dicts: of these fields, or all of them without RECORD."""
+        blobs = self.blobs(**attrs)
+        names = [field.name for field in self.fields] if wanted is None else list(wanted)
+        return DataLoader({name: blobs[name] for name in names or [RECORD]})
+
+
+def _has(op: str) -> bool:
+    return op in {one.name for one in registered_ops()}
+
+
+def _typed(field: Field, kind: str) -> Field:
+    """The field with another type, as float32 or float32[3]."""
+    dtype, bracket, sizes = kind.partition("[")
+    if not bracket:
+        return dataclasses.replace(field, dtype=dtype, key=field.key or field.name)
+    parts = [one for one in sizes.rstrip("]").split(",") if one]
+    try:
+        shape = tuple(None if one == "?" else int(one) for one in parts)
+    except ValueError:
+        raise InvalidArgumentError(
+            f"the type {shown(kind)} of {field.name} must be like float32[3,?]"
+        ) from None
+    return dataclasses.replace(field, dtype=dtype, shape=shape, key=field.key or field.name)
+
+
+def _ofrecord_blob(records: Blob, field: Field) -> Blob:
+    if field.dtype == "bytes":
+        return _make("OFRecordBytesDecoder", [records], blob_name=field.name).outputs[0]
+    attrs = {"blob_name": field.name, "shape": field.shape, "dtype": field.dtype}
+    return _make("OFRecordRawDecoder", [records], **attrs).outputs[0]
+
+
+# ---- Which fields there are ---------------------------------------------------------------------
+
+
+def _first_records(source: Source) -> list[bytes]:
+    """The first whole records, as the reader gives them."""
+    one = dataclasses.replace(source, files=source.files[:1], fields=())
+    with one.loader([RECORD], batch_size=_LOOKED_AT, on_error="skip") as loader:
+        for batch in loader:
+            found: list[bytes] = batch[RECORD].to_bytes_list()
+            return found
+    return []
+
+
+def _messages(source: Source, decode: Callable[[bytes], dict[str, Any] | None]) -> Source:
+    records = _first_records(source)
+    try:
+        fields, left_out = features_fields(decode(record) or {} for record in records)
+    except ValueError as failure:
+        if isinstance(failure, Error):
+            raise
+        return source  # records of something else: they stay whole
+    return dataclasses.replace(source, fields=tuple(fields), left_out=tuple(left_out))
+
+
+def _tfrecord(source: Source, found: Detected) -> Source:
+    return _messages(source, decode_example)
+
+
+def _ofrecord(source: Source, found: Detected) -> Source:
+    source = _messages(source, decode_ofrecord)
+    free = [one for one in source.fields if None in one.shape]
+    said = (
+        f"{one.name}, which has a varying number of values: {one.name}:{one.dtype}[LENGTH] in "
+        "--fields" for one in free
+    )  # fmt: skip
+    fields = tuple(one for one in source.fields if one not in free)
+    return dataclasses.replace(source, fields=fields, left_out=(*source.left_out, *said))
+
+
+def _npy(source: Source, found: Detected) -> Source:
+    field, is_big, rows = npy_field(found.head)
+    attrs: list[tuple[str, Any]] = [("dtype", field.dtype), ("shape", field.shape)]
+    attrs += [("byte_order", "big")] if is_big else []
+    return dataclasses.replace(
+        source, fields=(field,), attrs=tuple(attrs), is_empty=rows == 0
+    )
+
+
+def _idx(source: Source, found: Detected) -> Source:
+    field, rows = idx_field(found.head)
+    attrs = (("dtype", field.dtype), ("shape", field.shape))
+    return dataclasses.replace(source, fields=(field,), attrs=attrs, is_empty=rows == 0)
+
+
+def _raw(source: Source, found: Detected) -> Source:
+    return dataclasses.replace(source, fields=(Field("out", "uint8"),))
+
+
+def _text(source: Source, found: Detected) -> Source:
+    return dataclasses.replace(source, fields=(Field("out", "bytes"),))
+
+
+def _csv(source: Source, found: Detected) -> Source:
+    table: Table = csv_table(found.head, found.size == len(found.head))
+    attrs: list[tuple[str, Any]] = []
+    if table.delimiter != ",":
+        attrs.append(("delimiter", table.delimiter))
+    if table.has_breaks:
+        attrs.append(("multiline", True))
+    attrs.append(("header", "yes" if table.has_header else "no"))
+    attrs.append(("missing", ()))
+    return dataclasses.replace(source, fields=table.fields, attrs=tuple(attrs))
+
+
+def _tar(source: Source, found: Detected) -> Source:
+    modes = {"gzip": "r|gz", None: "r|"}
+    if found.compression not in modes:
+        raise UnsupportedError(f"the fields of a tar file that is {found.compression} compressed")
+    names: list[str] = []
+    try:
+        with tarfile.open(found.path, modes[found.compression]) as archive:  # type: ignore
+            names = [one.name for one in itertools.islice(archive, _LOOKED_AT)]
+    except (tarfile.TarError, EOFError, OSError) as failure:
+        if not names:
+            raise CorruptDataError(f"no member can be read: {failure}", file=found.path) from None
+    return dataclasses.replace(source, fields=tuple(tar_fields(names, len(names) < _LOOKED_AT)))
+
+
+def _megatron(source: Source, found: Detected) -> Source:
+    index = Path(found.path).with_suffix(".idx")
+    head = found.head if found.path.endswith(".idx") else index.read_bytes()[:34]
+    codes = {1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float64",
+             7: "float32", 8: "uint16"}  # fmt: skip
+    dtype = codes.get(head[17]) if len(head) > 17 and head.startswith(b"MMIDIDX") else None
+    if dtype is None:
+        raise UnsupportedError("only .idx files of version 1 are known", file=os.fspath(index))
+    files = tuple(str(Path(one).with_suffix(".bin")) for one in source.files)
+    field = Field("tokens", dtype, (None,))
+    return dataclasses.replace(source, files=files, fields=(field,), attrs=(("dtype", dtype),))
+
+
+_MDS = {"int": "int64", "str_int": "int64", "str_float": "float64"}
+
+
+def _mds(source: Source, found: Detected) -> Source:
+    if found.path.endswith(".json"):
+        shards: Any = mds_index(found.path).get("shards") or [{}]
+        about = shards[0]
+    else:
+        count, first = struct.unpack_from("<II", found.head)
+        about = json.loads(found.head[8 + 4 * count : first])
+    names, encodings = about.get("column_names", []), about.get("column_encodings", [])
+    known = list(zip(names, encodings, strict=True))
+    free = {name for name, one in known if one.startswith("ndarray") and one.count(":") < 2}
+    fields = tuple(_mds_field(name, one) for name, one in known if name not in free)
+    said = (f"{name}, an ndarray of any shape: {name}:dtype[?,?] in --fields" for name in free)
+    return dataclasses.replace(source, fields=fields, left_out=tuple(sorted(said)))
+
+
+def _mds_field(name: str, encoding: str) -> Field:
+    dtype = _MDS.get(encoding, encoding)
+    if dtype.startswith("ndarray:"):
+        _, dtype, sizes = dtype.split(":")
+        return Field(name, dtype, tuple(map(int, sizes.split(","))))
+    try:
+        known = np.dtype(dtype).kind in "iuf"
+    except TypeError:
+        known = False
+    return Field(name, dtype if known else "bytes")
+
+
+def _mindrecord(source: Source, found: Detected) -> Source:
+    if found.compression:
+        raise UnsupportedError(
+            f"a MindRecord file that is {found.compression} compressed is not read: decompress it",
+            file=found.path,
+        )
+    (length,) = struct.unpack_from("<Q", found.head)
+    with open(found.path, "rb") as file:
+        about = json.loads(file.read(8 + length)[8:])
+    schema = about["schema"][0]["schema"]
+    fields = []
+    for name, one in sorted(schema.items()):
+        shape = tuple(None if size == -1 else int(size) for size in one.get("shape", ()))
+        kind = one["type"]
+        fields.append(Field(name, "bytes" if kind in ("string", "bytes") else kind, shape))
+    return dataclasses.replace(source, fields=tuple(fields))
+
+
+_FINDERS: dict[str, Callable[[Source, Detected], Source]] = {
+    "tfrecord": _tfrecord, "ofrecord": _ofrecord, "npy": _npy, "idx": _idx, "raw": _raw,
+    "text": _text, "csv": _csv, "tar": _tar, "megatron": _megatron, "mds": _mds,
+    "mindrecord": _mindrecord,
+}  # fmt: skip
+
+
+def open_source(
+    paths: Sequence[str | os.PathLike[str]],
+    format: str | None = None,
+    *,
+    only_records: bool = False,
+) -> Source:
+    """Looks at files, which must be of one format, and finds the fields of their records.
+
+    Args:
+        paths: The files; `.bin` and `.idx` of Megatron name each other.
+        format: A key of FORMATS; None: found by content.
+        only_records: Whether fields are not looked for where the reader gives whole records.
+
+    Raises:
+        InvalidArgumentError: They are of no known format, or of several.
+        FileError: One cannot be read.
+        UnsupportedError: This build has no reader for it.
+    """
+    found = [detect(path, format) for path in paths]
+    kinds = {(one.format, one.compression) for one in found}
+    if len(kinds) != 1:
+        said = ", ".join(f"{one.path} is {FORMATS[one.format].title}" for one in found[:8])
+        raise InvalidArgumentError(f"the files are not of one format: {said}")
+    first = found[0]
+    files = tuple(one.path for one in found)
+    source = Source(FORMATS[first.format], first.compression, files)
+    finder = _FINDERS.get(first.format)
+    if first.format in _WHOLE:
+        source = dataclasses.replace(source, has_records=True)
+        finder = None if only_records else finder
+    try:
+        return source if finder is None else finder(source, first)
+    except Error as failure:
+        if failure.file is None and failure.op is None:
+            raise type(failure)(failure.message, file=first.path) from failure.__cause__
+        raise
+    except (ValueError, LookupError, TypeError, struct.error) as failure:
+        raise CorruptDataError(
+            f"what it begins with is no {source.format.title} file's: {failure!r}", file=first.path
+        ) from None

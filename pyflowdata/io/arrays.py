@@ -1,0 +1,103 @@
+"""Rows of one dtype and shape, as the writers of flat files take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from ..errors import InvalidArgumentError, shown
+from ..ragged import Ragged
+from .columns import Array
+
+
+def only_field(given: Any) -> Any:
+    """The value itself, or the only one of a dict."""
+    if not isinstance(given, Mapping):
+        return given
+    if len(given) != 1:
+        raise InvalidArgumentError(
+            f"the file holds one array, and this has the fields {', '.join(map(str, given))}: "
+            "choose one"
+        )
+    return next(iter(given.values()))
+
+
+class RowShape:
+    """The dtype and shape that all rows of a file have: given, or those of the first row."""
+
+    def __init__(self, dtype: Any, shape: tuple[int, ...] | None) -> None:
+        self.dtype: np.dtype[Any] | None = None if dtype is None else np.dtype(dtype)
+        self.shape = None if shape is None else tuple(shape)
+
+    def rows(self, given: Any, *, is_batch: bool) -> Array:
+        """The rows as one array; a single one is the only row of it.
+
+        Raises:
+            InvalidArgumentError: It is no array of numbers, or differs from the rows before.
+        """
+        given = only_field(given)
+        if isinstance(given, Ragged):
+            given = self._dense(given)
+        try:
+            array = np.asarray(given)
+        except ValueError as failure:
+            raise InvalidArgumentError(f"{shown(given)} is no array: {failure}") from None
+        if array.dtype.kind not in "biuf":
+            raise InvalidArgumentError(
+                f"{shown(given)} is of {array.dtype}; the file holds numbers"
+            )
+        if not is_batch:
+            array = array[np.newaxis]
+        elif array.ndim == 0:
+            raise InvalidArgumentError(f"{shown(given)} has no dimension of rows")
+        if self.shape is None:
+            self.shape = array.shape[1:]
+        if array.shape[1:] != self.shape:
+            raise InvalidArgumentError(
+                f"the row is of shape {array.shape[1:]}; those of this file are of {self.shape}"
+            )
+        return self._cast(array, given)
+
+    def _dense(self, given: Ragged) -> Array:
+        shapes = given.shapes
+        if len(given) and (shapes != shapes[0]).any():
+            row = int(np.argmax((shapes != shapes[0]).any(axis=1)))
+            raise InvalidArgumentError(
+                f"rows of the shapes {tuple(shapes[0].tolist())} and "
+                f"{tuple(shapes[row].tolist())} cannot be in one array; pad them",
+                ordinal=row,
+            )
+        tail = tuple(shapes[0].tolist()) if len(given) else tuple(given.values.shape)
+        return given.values.reshape(len(given), *tail)
+
+    def _cast(self, array: Array, given: Any) -> Array:
+        """To the dtype of the file, where no value is changed by that."""
+        if self.dtype is None:
+            self.dtype = array.dtype.newbyteorder("=")
+        if array.dtype == self.dtype:
+            return array
+        if self.dtype.kind == "f" and not isinstance(given, (np.ndarray, np.generic, Ragged)):
+            return array.astype(self.dtype)  # Python's numbers have no width of their own
+        with np.errstate(invalid="ignore", over="ignore"):
+            cast = array.astype(self.dtype)
+        if not np.array_equal(cast, array, equal_nan=array.dtype.kind == "f"):
+            differ = (cast != array).reshape(len(array), -1).any(axis=1)
+            raise InvalidArgumentError(
+                f"values of {array.dtype} do not fit into {self.dtype}, which the file has; "
+                "cast them where that is meant",
+                ordinal=int(np.argmax(differ)),
+            )
+        return cast
+
+
+def buffer_of(array: Array, order: Literal["<", ">"]) -> memoryview:
+    """The bytes of an array in that byte order, without a copy where it is so already."""
+    found = np.ascontiguousarray(array, array.dtype.newbyteorder(order))
+    return found.reshape(-1).view(np.uint8).data
+
+
+def sizes_of(array: Array) -> Array:
+    """Bytes of each row."""
+    return np.full(len(array), array.nbytes // max(len(array), 1), np.int64)

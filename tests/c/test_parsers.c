@@ -1,0 +1,176 @@
+/* Tests of the cursors over JSON and MessagePack: what they accept, and any bytes at all. Prints
+ * "N passed, N failed". */
+#include "core/random.h"
+#include "proto/msgpack.h"
+#include "text/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int passed, failed;
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (condition) {                                                                           \
+            passed++;                                                                              \
+        } else {                                                                                   \
+            failed++;                                                                              \
+            (void)printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                   \
+        }                                                                                          \
+    } while (0)
+
+/* A copy that ends where its memory does, so that a sanitizer sees a read too far. */
+static uint8_t *copy_of(const void *data, size_t size)
+{
+    uint8_t *copy = malloc(size ? size : 1);
+    if (!copy) abort();
+    if (size) memcpy(copy, data, size);
+    return copy;
+}
+
+static int32_t is_json(const char *text, size_t size)
+{
+    uint8_t *copy = copy_of(text, size);
+    pfd_json json = pfd_json_begin(copy, (int64_t)size);
+    pfd_json_skip(&json);
+    int32_t ok = pfd_json_end(&json);
+    CHECK(ok == !json.problem && json.at >= 0 && json.at <= json.size);
+    free(copy);
+    return ok;
+}
+
+static void json_is_strict(void)
+{
+    static const char *const good[] = {
+        "0", "-0", "-1.5e+10", "1E2", "true", "false", "null", "\"\"", "[]", "{}", " [ 1 , 2 ] ",
+        "{\"a\":[{}],\"\":null}", "\"\\u00e9\\ud83d\\ude00\\n\\/\"", "\"\xc3\xa9\xf0\x9f\x98\x80\"",
+        "\t[\n1\r]\n"};
+    static const char *const bad[] = {
+        "", " ", "01", "-", "+1", "1.", ".5", "1e", "1e+", "tru", "True", "nul", "NaN", "'a'",
+        "\"", "\"\\\"", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"", "\"\\ud83d\"", "\"\\ude00\"",
+        "\"\\ud83d\\u0041\"", "\"\n\"", "\"\xc3\"", "\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"",
+        "\"\xf4\x90\x80\x80\"", "\"\xe2\x82\"", "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]",
+        "{", "{\"a\"", "{\"a\":", "{\"a\":1,", "{\"a\":1,}", "{a:1}", "{\"a\" 1}", "{,}", "[}",
+        "{]", "1 2", "[] []", "//", "[1]x"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        CHECK(is_json(good[i], strlen(good[i])));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK(!is_json(bad[i], strlen(bad[i])));
+    char deep[2 * 100];
+    for (int depth = 1; depth <= 100; depth++) {
+        memset(deep, '[', (size_t)depth);
+        memset(deep + depth, ']', (size_t)depth);
+        CHECK(is_json(deep, 2 * (size_t)depth) == (depth <= PFD_JSON_DEPTH));
+    }
+}
+
+static int32_t read_int64(const char *text, int64_t *value)
+{
+    pfd_json json = pfd_json_begin((const uint8_t *)text, (int64_t)strlen(text));
+    return pfd_json_int64(&json, value) && pfd_json_end(&json);
+}
+
+static void json_integers_are_exact(void)
+{
+    int64_t value;
+    CHECK(read_int64("9223372036854775807", &value) && value == INT64_MAX);
+    CHECK(read_int64("-9223372036854775808", &value) && value == INT64_MIN);
+    CHECK(read_int64("-0", &value) && value == 0);
+    CHECK(!read_int64("9223372036854775808", &value));
+    CHECK(!read_int64("-9223372036854775809", &value));
+    CHECK(!read_int64("1.0", &value) && !read_int64("1e3", &value) && !read_int64("012", &value));
+    CHECK(!read_int64("\"1\"", &value) && !read_int64("-", &value) && !read_int64("", &value));
+}
+
+static void json_strings_are_decoded(void)
+{
+    static const char text[] = "{\"\\u0061\\t\\u00e9\\u20ac\\ud83d\\ude00\\\\\":1}";
+    static const char meant[] = "a\t\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\\";
+    pfd_json json = pfd_json_begin((const uint8_t *)text, (int64_t)sizeof text - 1);
+    pfd_json_text key;
+    CHECK(pfd_json_enter(&json, '{') && pfd_json_member(&json, &key));
+    CHECK(pfd_json_equals(&key, meant) && !pfd_json_equals(&key, "a"));
+    char *out = malloc((size_t)key.size);
+    CHECK(out && pfd_json_decode(&key, out) == (int64_t)sizeof meant - 1);
+    CHECK(memcmp(out, meant, sizeof meant - 1) == 0);
+    free(out);
+}
+
+/* Texts of what JSON is made of, in any order. */
+static void any_bytes_are_no_danger_to_json(void)
+{
+    static const char pieces[] =
+        "{}[]\"\\,:0123456789.eE+-tfnrualse \n\x01\xc3\xa9\xf0\x9f\x98\x80";
+    char text[40];
+    for (uint64_t i = 0; i < 300000; i++) {
+        uint64_t draw = pfd_random_bits(1, i);
+        size_t size = draw % sizeof text;
+        for (size_t k = 0; k < size; k++)
+            text[k] = pieces[pfd_random_bits(draw, k) % (sizeof pieces - 1)];
+        is_json(text, size);
+    }
+}
+
+static void messages_are_read(void)
+{
+    static const uint8_t data[] = {0x86, 0xa1, 'i', 0xd3, 0x80, 0, 0, 0, 0, 0, 0, 0,
+                                   0xa1, 'u', 0xcf, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                                   0xa1, 'f', 0xca, 0x3f, 0x80, 0, 0, 0xa1, 'd', 0xcb, 0xbf, 0xf8,
+                                   0, 0, 0, 0, 0, 0, 0xa1, 'n', 0xff, 0xa1, 'x',
+                                   0x92, 0xc4, 1, 7, 0xd4, 5, 9};
+    pfd_msgpack cursor = {.data = data, .size = (int64_t)sizeof data};
+    pfd_msgpack_value value, key;
+    CHECK(pfd_msgpack_next(&cursor, &value) && value.kind == PFD_MSGPACK_MAP && value.size == 6);
+    CHECK(pfd_msgpack_next(&cursor, &key) && key.kind == PFD_MSGPACK_STRING && key.size == 1);
+    CHECK(pfd_msgpack_next(&cursor, &value) && value.integer == INT64_MIN);
+    CHECK(pfd_msgpack_next(&cursor, &key) && pfd_msgpack_next(&cursor, &value));
+    CHECK(value.kind == PFD_MSGPACK_UINT64 && (uint64_t)value.integer == UINT64_MAX);
+    CHECK(pfd_msgpack_next(&cursor, &key) && pfd_msgpack_next(&cursor, &value));
+    CHECK(value.kind == PFD_MSGPACK_FLOAT && value.number == 1.0);
+    CHECK(pfd_msgpack_next(&cursor, &key) && pfd_msgpack_next(&cursor, &value));
+    CHECK(value.number == -1.5);
+    CHECK(pfd_msgpack_next(&cursor, &key) && pfd_msgpack_next(&cursor, &value));
+    CHECK(value.kind == PFD_MSGPACK_INT && value.integer == -1);
+    CHECK(pfd_msgpack_next(&cursor, &key) && pfd_msgpack_skip(&cursor));
+    CHECK(cursor.at == cursor.size && !pfd_msgpack_next(&cursor, &value) && cursor.problem);
+    cursor = (pfd_msgpack){.data = data, .size = (int64_t)sizeof data};
+    CHECK(pfd_msgpack_skip(&cursor) && cursor.at == cursor.size);
+    for (size_t size = 0; size < sizeof data; size++) {
+        uint8_t *copy = copy_of(data, size);
+        cursor = (pfd_msgpack){.data = copy, .size = (int64_t)size};
+        CHECK(!pfd_msgpack_skip(&cursor) && cursor.problem);
+        free(copy);
+    }
+}
+
+static void any_bytes_are_no_danger_to_messages(void)
+{
+    for (uint64_t i = 0; i < 300000; i++) {
+        uint64_t draw = pfd_random_bits(2, i);
+        size_t size = draw % 24;
+        uint8_t text[24];
+        for (size_t k = 0; k < size; k++) text[k] = (uint8_t)pfd_random_bits(draw, k);
+        uint8_t *copy = copy_of(text, size);
+        pfd_msgpack cursor = {.data = copy, .size = (int64_t)size};
+        int32_t ok = pfd_msgpack_skip(&cursor);
+        CHECK(ok == !cursor.problem && cursor.at >= 0 && cursor.at <= cursor.size);
+        pfd_msgpack_value value;
+        cursor = (pfd_msgpack){.data = copy, .size = (int64_t)size};
+        while (pfd_msgpack_next(&cursor, &value))
+            if (value.data) CHECK(value.data >= copy && value.data + value.size <= copy + size);
+        free(copy);
+    }
+}
+
+int main(void)
+{
+    json_is_strict();
+    json_integers_are_exact();
+    json_strings_are_decoded();
+    any_bytes_are_no_danger_to_json();
+    messages_are_read();
+    any_bytes_are_no_danger_to_messages();
+    (void)printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
