@@ -242,7 +242,7 @@ def test_ops_as_json():
     by_name = {op["name"]: op for op in ops}
     assert by_name["MiniReader"]["kind"] == "reader" and by_name["Affine"]["kind"] == "op"
     (dtype,) = [attr for attr in by_name["Affine"]["attrs"] if attr["name"] == "dtype"]
-    assert dtype["choices"] == ["float32", "float64"] and dtype["default"] == "float64"
+    assert dtype["choices"] == ["float16", "float32", "float64"] and dtype["default"] == "float64"
     assert [port["name"] for port in by_name["MiniDecoder"]["outputs"]] == ["x", "y"]
 
 

@@ -76,8 +76,8 @@ def test_values_are_the_node_s_own():
     folders = {"scale": np.float64(3), "dtype": np.dtype("float32")}
     (record,) = flow.MiniReader("data", batch_size=2, with_mask=True)[:1]
     node = flow.Affine(record, **folders).node
-    assert node.values == {"scale": 3.0, "dtype": "float32"}
-    assert [type(value) for value in node.values.values()] == [float, str]
+    assert node.values == {"scale": [3.0], "dtype": "float32"}
+    assert [type(value) for value in node.values.values()] == [list, str]
 
 
 def test_an_op_that_is_not_known_there_is_named():

@@ -127,7 +127,7 @@ def test_a_decoder_is_fed_by_a_reader():
         (["--op", "MiniReader", "--asan"], "give --source FILE"),
         (["--op", "MiniReadr", "--attr", f"data_dir={DATA}"], "did you mean 'MiniReader'?"),
         (["--op", "Affine", "--attr", "scale=x", "--input", f"MiniReader data_dir={DATA}"],
-         "attr 'scale' = 'x'; it must be a float"),
+         "attr 'scale' = 'x'; it must be a list of float"),
     ],
 )  # fmt: skip
 def test_wrong_usage_is_2(arguments, says):

@@ -146,8 +146,9 @@ def test_folder_comes_before_what_an_op_requires_itself():
 def test_help_names_every_parameter(name):
     function = getattr(flow, name)
     text = pydoc.render_doc(function, renderer=pydoc.plaintext)
-    for parameter in inspect.signature(function).parameters:
-        assert f"    {parameter} (" in text
+    for name, parameter in inspect.signature(function).parameters.items():
+        star = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else ""
+        assert f"    {star}{name} (" in text
     assert all(len(line) <= 100 for line in inspect.getdoc(function).splitlines())
 
 
@@ -206,7 +207,7 @@ def test_values_of_numpy_and_paths():
         (lambda: flow.Affine(rows(), dtype=None), "dtype' = None"),
         (lambda: flow.Affine(rows(), dtype="flaot32"), "did you mean 'float32'"),
         (lambda: flow.Affine(rows(), dtype=np.dtype(">f4")), ">f4"),
-        (lambda: flow.Affine(rows(), scale=[1.0]), "a number"),
+        (lambda: flow.Affine(rows(), scale=[[1.0]]), "a list of float"),
     ],
 )
 def test_mistakes(call, says):

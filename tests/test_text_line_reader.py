@@ -109,6 +109,7 @@ def test_as_python_splits_lines(tmp_path_factory, contents, skip, keep) -> None:
     if not keep:
         lines = [line for line in lines if line.strip(b" \t\r")]
     attrs = {"skip_header_lines": skip, "keep_blank_lines": keep, "files": path}
+    attrs["compression"] = "none"  # the lines may begin like something compressed
     if lines:
         with flow.DataLoader(flow.TextLineReader(batch_size=3, **attrs)) as loader:
             assert [bytes(row) for batch in loader for row in batch] == lines

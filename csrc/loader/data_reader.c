@@ -260,8 +260,12 @@ static uint64_t hash_op(const pfd_data_reader *reader, uint64_t seed)
     }
     char *attrs = NULL;
     size_t used = 0;
-    for (uint32_t i = 0; i < op->op->num_attrs; i++) /* without memory fewer: a hash all the same */
-        (void)append_attr(&attrs, &used, reader->node->attrs, &op->op->attrs[i]);
+    for (uint32_t i = 0; i < op->op->num_attrs; i++) {
+        const pfd_attr *row = &op->op->attrs[i];
+        int32_t names_outputs = op->op->outputs_attr && !strcmp(row->name, op->op->outputs_attr);
+        if (!names_outputs) /* without memory for them fewer: a hash all the same */
+            (void)append_attr(&attrs, &used, reader->node->attrs, row);
+    }
     hash = pfd_hash_bytes(hash, attrs, (int64_t)used);
     free(attrs);
     return hash;

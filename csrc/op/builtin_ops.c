@@ -4,7 +4,7 @@
 
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
-    X(mind_record_reader)                                                                           \
+    X(mind_record_reader)                                                                          \
     X(mds_reader)                                                                                  \
     X(text_line_reader)                                                                            \
     X(csv_reader)                                                                                  \

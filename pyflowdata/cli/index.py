@@ -1,17 +1,20 @@
-"""`pyflowdata index`: builds the index of a folder of part files, and describes it."""
+"""`pyflowdata index`: builds the index of data files, and describes it."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 from .. import DataLoader
 from .._check_job import parse_attr
 from ..errors import InvalidArgumentError
+from ..formats import open_source
 from ..graph import Node
 from ..plugins import load_library
 from ..registry import Op, find_op, registered_ops
 from ..state import Reader
+from .file_arguments import expand, size_text
 from .op_arguments import pairs
 from .usage import UsageError
 
@@ -21,8 +24,9 @@ _SMALL = 16 << 20  # bytes of files that have no index on disk unless a folder i
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     add = parser.add_argument
-    add("paths", nargs="+", metavar="PATH", help="a folder of part files, as a reader's data_dir")
-    add("--op", help="the reader op (default: the only one that reads files)")
+    add("paths", nargs="+", metavar="PATH",
+        help="a file, a pattern or a folder; each is the files of one reader")  # fmt: skip
+    add("--op", help="the reader op (default: by the files' content, or that of --plugin)")
     add("--plugin", action="append", default=[], metavar="LIB", help="load this plugin first")
     add(
         "--attr",
@@ -39,40 +43,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _reader_op(name: str | None) -> Op:
-    """The op of that name, or the only one that reads files."""
-    if name is not None:
-        op = find_op(name)
-        if op.attr("data_dir") is None:
-            raise UsageError(f"--op {name}: {op.name} reads no files")
-        return op
-    known = [op for op in registered_ops() if op.attr("index_dir") is not None]
-    if len(known) != 1:
-        names = ", ".join(op.name for op in known)
-        raise UsageError(f"which reader? name one with --op: {names}")
-    return known[0]
+def _named_op(name: str) -> Op:
+    op = find_op(name)
+    if op.attr("data_dir") is None:
+        raise UsageError(f"--op {name}: {op.name} reads no files")
+    return op
+
+
+def _plugins_op() -> Op | None:
+    """The only op of plugins that reads files; None: there is no such op."""
+    known = [op for op in registered_ops() if op.attr("index_dir") and op.origin != "built in"]
+    if len(known) > 1:
+        raise UsageError(f"which reader? name one with --op: {', '.join(op.name for op in known)}")
+    return known[0] if known else None
 
 
 def _reader_node(args: argparse.Namespace, path: str) -> Node:
-    """The node that reads a folder; UsageError where op or attrs are none that there are."""
+    """The node that reads a path; UsageError where op or attrs are none that there are."""
     given = pairs(args.attr, "--attr")
-    if "data_dir" in given:
-        raise UsageError("--attr data_dir: the folder is the argument PATH")
-    attrs: dict[str, Any] = {"data_dir": path, "random_shuffle": not args.sequential}
-    attrs |= {"seed": 0, "rank": 0, "world_size": 1, "index_dir": args.index_dir}
+    if not {"data_dir", "files"}.isdisjoint(given):
+        raise UsageError("--attr data_dir or files: that is the argument PATH")
+    attrs: dict[str, Any] = {"random_shuffle": not args.sequential, "index_dir": args.index_dir}
     try:
-        op = _reader_op(args.op)
+        op = _named_op(args.op) if args.op is not None else _plugins_op()
+        if op is None:
+            source = open_source(expand([path]), only_records=True)
+            return source.with_attrs(given).reader(**attrs)
+        attrs |= {"seed": 0, "rank": 0, "world_size": 1}
+        attrs |= {"data_dir" if os.path.isdir(path) else "files": path}
         attrs |= {name: parse_attr(op, name, said) for name, said in given.items()}
         return Node(op, None, (), attrs)
     except InvalidArgumentError as failure:
         raise UsageError(str(failure)) from None
-
-
-def _size(count: int) -> str:
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
-        if count >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count} bytes"
 
 
 def _place(node: Node, reader: Reader) -> str:
@@ -85,12 +87,13 @@ def _place(node: Node, reader: Reader) -> str:
 
 def _describe(path: str, node: Node, reader: Reader) -> str:
     index = reader.index
-    what = f"{node.op.name}: {path}: {reader.files} files, {_size(reader.bytes)}"
+    what = f"{node.op.name}: {path}: {reader.files} files, {size_text(reader.bytes)}"
     if reader.records < 0:
         return f"{what}\n  has no index: it can only be read in sequence"
+    bits = 8 * index.bytes / max(reader.bytes, 1)
     lines = [
         f"{what}, {reader.records} records",
-        f"  index  {_size(index.bytes)}, {8 * index.bytes / max(reader.bytes, 1):.3g} bits a byte",
+        f"  index  {size_text(index.bytes)}, {bits:.3g} bits a byte",
         f"  {'built' if index.is_new else 'found'}  in {index.seconds:.3f} s",
         f"  lies   {_place(node, reader)}",
     ]
@@ -98,7 +101,7 @@ def _describe(path: str, node: Node, reader: Reader) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Opens a loader over each folder, which builds or finds the index, and describes it."""
+    """Opens a loader over each path, which builds or finds the index, and describes it."""
     for library in args.plugin:
         load_library(library)
     nodes = [(path, _reader_node(args, path)) for path in args.paths]
