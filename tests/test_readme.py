@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -17,8 +18,8 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.S | re.M)
 
 
-QUICK_START, RESUME, OWN_READER = blocks("python")
-QUICK_START_PRINTS, OWN_READER_PRINTS = blocks("text")
+QUICK_START, RESUME, FILES, OWN_READER = blocks("python")
+QUICK_START_PRINTS, FILES_PRINT, OWN_READER_PRINTS = blocks("text")
 
 
 def run(code, folder, **variables):
@@ -37,6 +38,19 @@ def test_quick_start_and_resume():
     assert run(QUICK_START + RESUME, ROOT) == QUICK_START_PRINTS
 
 
+def test_files(tmp_path):
+    assert run(FILES, tmp_path) == FILES_PRINT
+    commands = re.findall(r"^    pyflowdata (\w+ .*train-\*.*)$", README, re.M)
+    assert [line.split()[0] for line in commands] == ["head", "verify", "convert"]
+    for line in commands:
+        program = f"{shlex.quote(sys.executable)} -m pyflowdata {line}"
+        subprocess.run(
+            program, shell=True, check=True, cwd=tmp_path, capture_output=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+    assert (tmp_path / "train.csv").read_text().count("\n") == 1001
+
+
 def test_own_reader(tmp_path):
     """Under another name: whoever follows the page has an op of that name in this tree."""
     source = tmp_path / "readme_number_reader.c"
@@ -51,7 +65,8 @@ def test_own_reader(tmp_path):
 
 PAGES = """README.md CONTRIBUTING.md docs/torch.md docs/python-ops.md docs/plugins.md
     docs/custom-reader.md docs/port-pytorch-dataset.md docs/port-oneflow-loader.md
-    docs/distributed.md docs/indexes.md""".split()
+    docs/distributed.md docs/indexes.md docs/formats.md docs/writers.md docs/command-line.md
+    docs/decoders.md docs/python-sources.md""".split()
 
 
 @pytest.mark.parametrize("page", PAGES)
