@@ -1,4 +1,4 @@
-"""TFRecord files of tf.train.Examples with 64 float32 and one int64."""
+"""TFRecord files of tf.train.Examples with 64 float32 and an int64; OFRecord files of the same."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ class Examples:
 
     megabytes: float
     parts: int = 4
+    kind: str = "examples"  # or "ofrecords"
 
     @property
     def name(self) -> str:
-        return f"examples-{self.megabytes:g}mb-{self.parts}"
+        return f"{self.kind}-{self.megabytes:g}mb-{self.parts}"
 
     @property
     def folder(self) -> Path:
@@ -49,7 +51,8 @@ class Examples:
         manifest = self.folder / "manifest.json"
         if not manifest.exists():
             records = max(1, round(self.megabytes * 1e6 / RECORD_BYTES / self.parts))
-            parts = [_write(Path(path), i, records) for i, path in enumerate(self.files())]
+            write = _write if self.kind == "examples" else _write_ofrecords
+            parts = [write(Path(path), i, records) for i, path in enumerate(self.files())]
             manifest.write_text(json.dumps(parts))
         found = [data._digest(path) for path in self.files()]
         if found != [part["sha256"] for part in json.loads(manifest.read_text())]:
@@ -81,23 +84,43 @@ def _masked(content: bytes) -> bytes:
 
 
 def _write(path: Path, part: int, records: int) -> dict[str, Any]:
+    headers: dict[int, bytes] = {}
+    labels = [_entry(b"y", 3, _varint(label)) for label in range(1000)]
+
+    def frame(row: bytes, label: int) -> tuple[bytes, ...]:
+        record = _field(1, _entry(b"x", 2, row) + labels[label])
+        if len(record) not in headers:
+            length = struct.pack("<Q", len(record))
+            headers[len(record)] = length + _masked(length)
+        return headers[len(record)], record, _masked(record)
+
+    return _write_frames(path, part, records, frame)
+
+
+def _write_ofrecords(path: Path, part: int, records: int) -> dict[str, Any]:
+    labels = [_entry(b"y", 5, _varint(label)) for label in range(1000)]
+
+    def frame(row: bytes, label: int) -> tuple[bytes, ...]:
+        record = _entry(b"x", 2, row) + labels[label]
+        return struct.pack("<Q", len(record)), record
+
+    return _write_frames(path, part, records, frame)
+
+
+def _write_frames(
+    path: Path, part: int, records: int, frame: Callable[[bytes, int], tuple[bytes, ...]]
+) -> dict[str, Any]:
     random = np.random.RandomState(4000 + part)
     labels = random.randint(0, 1000, records)
     truth, size, digest = data.Truth(), 0, hashlib.sha256()
-    headers: dict[int, bytes] = {}
-    entries = [_entry(b"y", 3, _varint(label)) for label in range(1000)]
     with path.open("wb") as file:
         for begin in range(0, records, 1024):
             some = labels[begin : begin + 1024]
             values = random.standard_normal((len(some), VALUES)).astype("<f4")
             truth += data.Truth.of(values.astype(np.float64), np.repeat(some, VALUES))
-            content = []
+            content: list[bytes] = []
             for row, label in zip(values, some.tolist()):
-                record = _field(1, _entry(b"x", 2, row.tobytes()) + entries[label])
-                if len(record) not in headers:
-                    length = struct.pack("<Q", len(record))
-                    headers[len(record)] = length + _masked(length)
-                content += headers[len(record)], record, _masked(record)
+                content += frame(row.tobytes(), label)
             block = b"".join(content)
             file.write(block)
             size += len(block)

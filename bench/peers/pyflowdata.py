@@ -126,6 +126,22 @@ for workload, shuffle in (("W2a", False), ("W2b", True)):
     )
 
 
+class OFRecords:
+    """Batches of values and labels out of OFRecords, each by a decoder of its own."""
+
+    def __init__(self, source: Source, **options: Any) -> None:
+        records = flow.OFRecordReader(files=source.files, batch_size=source.batch_size)
+        x = flow.OFRecordRawDecoder(records, blob_name="x", shape=[examples.VALUES], dtype="float32")
+        y = flow.OFRecordRawDecoder(records, blob_name="y", shape=[], dtype="int64")
+        self._loader = flow.DataLoader(x, y, **options)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (examples.columns(x, y) for x, y in self._loader)
+
+
+contender("W2c", name="ofrecords", text="OFRecordReader, two OFRecordRawDecoders.")(OFRecords)
+
+
 class Windows:
     """Batches of windows of tokens, in another random order each epoch."""
 

@@ -1,4 +1,5 @@
-"""W2b, TFRecord shuffled: 2,000,000 Examples of 64 float32 and an int64, checksums checked, batches of 1024."""
+"""W2b, TFRecord shuffled: 2,000,000 Examples of 64 float32 and an int64, checksums checked,
+batches of 1024."""
 
 from bench import table
 from bench.examples import Examples

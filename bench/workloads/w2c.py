@@ -1,0 +1,18 @@
+"""W2c, OFRecord in file order: 2,000,000 records of 64 float32 and an int64, batches of 1024."""
+
+from bench import table
+from bench.examples import Examples
+
+DATA = Examples(606, kind="ofrecords")
+BATCH_SIZE = 1024
+LATENCIES = False
+LIMIT = None
+COLUMNS = [
+    table.RATE,
+    table.RANGE,
+    table.MICROSECONDS,
+    table.CPU_MICROSECONDS,
+    table.CORES,
+    table.MEMORY,
+    table.CHECK,
+]
