@@ -1,4 +1,4 @@
-"""`pyflowdata head`: the first records of a file, as a table."""
+"""`pyflowdata head`: the first records of files, as a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .usage import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("file", metavar="FILE", help="a data file; its format is found by content")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="data files of one format")
     parser.add_argument("-n", type=int, default=10, metavar="N", help="how many (%(default)s)")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each record")
     add_source_arguments(parser)
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the table."""
     if args.n < 1:
         raise UsageError(f"-n {args.n}: it must be 1 or more")
-    files = expand([args.file])
+    files = expand(args.files)
     source = source_of(args, files)
     say_left_out(source)
     rows: list[dict[str, Any]] = []
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     count = f"{records} records" if records >= 0 else "records in sequence"
     more = f", {len(files)} files" if len(files) > 1 else ""
-    print(f"{args.file}: {about(source)}{more}, {count}")
+    print(f"{args.files[0]}: {about(source)}{more}, {count}")
     types = {field.name: field.type for field in source.fields} or {RECORD: "bytes"}
     names = list(types)
     header = [f"{'record' if name == RECORD else name}:{kind}" for name, kind in types.items()]
