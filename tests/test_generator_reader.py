@@ -207,6 +207,51 @@ def test_two_loaders_over_one_source_and_over_one_blob():
             assert np.array_equal(one, two)
 
 
+# ---- Streams that fit one read ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 16, 17, 63, 64, 65])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_short_streams(n, shuffle):
+    blob = flow.GeneratorReader(lambda: iter(range(n)), fields=["x:int64"], batch_size=64,
+                                random_shuffle=shuffle, seed=1)  # fmt: skip
+    for batches in epochs(blob, 3):
+        assert [len(batch) for batch in batches] == [m for m in (min(n, 64), n - 64) if m > 0]
+        assert sorted(x for batch in batches for x in batch) == list(range(n))
+
+
+@pytest.mark.parametrize("n", [1, 3, 17])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_short_streams_of_ranks(n, shuffle):
+    for epoch in range(2):
+        seen = []
+        for rank in range(3):
+            blob = flow.GeneratorReader(
+                lambda: iter(range(n)), fields="x:int64", batch_size=60, rank=rank, world_size=3,
+                random_shuffle=shuffle, seed=1,
+            )  # fmt: skip
+            batches = epochs(blob, 2)[epoch]
+            assert len(batches) == 1
+            seen += batches[0].tolist()
+        assert sorted(seen) == list(range(n))
+
+
+@pytest.mark.parametrize("steps", range(4))
+def test_short_streams_resume(steps):
+    def blob():
+        return flow.GeneratorReader(lambda: iter(range(17)), fields="x:int64", batch_size=64)
+
+    with flow.DataLoader(blob()) as loader:
+        batches = loader.repeat()
+        for _ in range(steps):
+            next(batches)
+        state = loader.state_dict()
+    with flow.DataLoader(blob()) as loader:
+        loader.load_state_dict(state)
+        batches = loader.repeat()
+        assert [next(batches).tolist() for _ in range(3)] == [list(range(17))] * 3
+
+
 # ---- Damaged samples ----------------------------------------------------------------------------
 
 BAD = [
