@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Mapping
 
 import numpy as np
 import pytest
 
 import pyflowdata as flow
+from generator_sources import epochs, numbers
 
 
 def rows_of(samples, field, **attrs):
@@ -184,3 +186,73 @@ def test_what_a_sample_raises(field, good):
                     as caught:  # fmt: skip
                 list(loader)
         assert caught.value.__cause__ is failure
+
+
+# ---- Damaged samples ----------------------------------------------------------------------------
+
+BAD = [
+    ("a:float32[3]", np.zeros(3), "'a' has dtype float64, and float32 is declared.*astype"),
+    ("a:float32[3]", np.zeros(4, np.float32), r"'a' has shape \(4,\); \(3,\) is declared"),
+    ("a:float32[?]", np.float32(1), r"'a' has shape \(\); \(None,\) is declared"),
+    ("a:int64", 1.5, "'a' is 1.5, which does not fit into the declared int64"),
+    ("a:uint8", 256, "'a' is 256, which does not fit"),
+    ("a:int64", 2**70, "'a' "),
+    ("a:int64", None, "'a' is None; int64 is declared"),
+    ("a:int64", "7", "'a' is of type str"),
+    ("a:float32[?]", b"1", "'a' is of type bytes"),
+    ("a:int64[2]", [[1], [2, 3]], "'a' is no array"),
+    ("a:int64", object(), "'a' is <object"),
+    ("a:bytes", [1, 300], "'a' is .* which does not fit into the declared uint8"),
+]
+
+
+@pytest.mark.parametrize("field, bad, says", BAD)
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_sample_that_does_not_fit(field, bad, says, is_stream):
+    good = {"float32[3]": np.zeros(3, np.float32), "float32[?]": np.zeros(2, np.float32),
+            "int64": 1, "uint8": 1, "int64[2]": [1, 2], "bytes": b"x"}[field[2:]]  # fmt: skip
+    samples = [{"a": bad if i == 5 else good} for i in range(20)]
+    source = (lambda: iter(samples)) if is_stream else samples
+    with pytest.raises(flow.CorruptDataError, match=says) as caught:
+        epochs(flow.GeneratorReader(source, fields=[field], batch_size=8))
+    assert (caught.value.op, caught.value.ordinal) == ("GeneratorReader", 5)
+    blob, ids = flow.GeneratorReader(source, fields=[field], batch_size=8, on_error="skip",
+                                     with_id=True)  # fmt: skip
+    with flow.DataLoader(blob, ids) as loader:
+        for _ in range(2):
+            found = [i for _, ids in loader for i in ids[:, 1]]
+            assert found == [i for i in range(20) if i != 5]
+        assert [failure.ordinal for failure in loader.skipped] == [5, 5]
+
+
+@pytest.mark.parametrize("bad, says", [
+    ((1,), "the sample has 1 values; the fields are 2: a, b"),
+    ((1, 2, 3), "the sample has 3 values"),
+    (7, "the sample is 7; with 2 fields it must be a tuple or a dict: a, b"),
+    ({"a": 1, "c": 2}, "the sample has no 'b'; its keys: a, c"),
+])  # fmt: skip
+def test_samples_of_another_form(bad, says):
+    samples = [(1, 2), bad, (3, 4)]
+    fields = ["a:int64", "b:int64"]
+    with pytest.raises(flow.CorruptDataError, match=says) as caught:
+        epochs(flow.GeneratorReader(samples, fields=fields))
+    assert caught.value.ordinal == 1
+    [batches] = epochs(flow.GeneratorReader(samples, fields=fields, on_error="skip"))
+    assert [a.tolist() for a, _ in batches if len(a)] == [[1], [3]]
+
+
+def test_the_source_may_call_a_sample_damaged():
+    class Some:
+        def __len__(self):
+            return 10
+
+        def __getitem__(self, index):
+            if index == 4:
+                raise flow.CorruptDataError("number 4 is broken")
+            return index
+
+    with pytest.raises(flow.CorruptDataError, match="number 4 is broken") as caught:
+        numbers(Some())
+    assert caught.value.ordinal == 4
+    assert "__getitem__" in str(traceback.extract_tb(caught.value.__cause__.__traceback__))
+    assert numbers(Some(), 2, on_error="skip") == [[0, 1, 2, 3, 5, 6, 7, 8, 9]] * 2
