@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -243,6 +244,17 @@ def _give_lock(source: Any) -> None:
         lock, users = _locks.pop(id(source))
         if users > 1:
             _locks[id(source)] = (lock, users - 1)
+
+
+def _renew_locks() -> None:
+    """In a forked child: whoever held one is not there."""
+    global _locks_lock
+    _locks_lock = threading.Lock()
+    for source, (_, users) in [*_locks.items()]:
+        _locks[source] = (threading.Lock(), users)
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 
 
 # ---- What C calls -------------------------------------------------------------------------------

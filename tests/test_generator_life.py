@@ -157,6 +157,38 @@ def test_a_forked_child_opens_its_own():
         assert len(list(loader)) == 1
 
 
+@pytest.mark.skipif("LD_PRELOAD" in os.environ, reason="a sanitizer does not like forks")
+def test_a_child_forked_while_a_sample_is_read_opens_its_own():
+    class Waiting:
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            if os.getpid() == parent:
+                reads.set()
+                go_on.wait(10)
+            return index
+
+    parent, reads, go_on = os.getpid(), threading.Event(), threading.Event()
+    blob = flow.GeneratorReader(Waiting(), fields="x:int64")
+    found = []
+    other = threading.Thread(target=lambda: found.extend(epochs(blob)))
+    other.start()
+    assert reads.wait(10)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(5)  # rather than wait for ever
+        code = 1
+        try:
+            code = 0 if [b.tolist() for b in epochs(blob)[0]] == [[0], [1], [2]] else 2
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    go_on.set()
+    other.join()
+    assert code == 0 and len(found[0]) == 3
+
+
 # ---- Threads ------------------------------------------------------------------------------------
 
 

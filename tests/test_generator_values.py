@@ -182,8 +182,8 @@ def test_what_a_sample_raises(field, good):
     for source, says in [(samples, "list[1]"), (lambda: iter(samples), ", at sample 1,")]:
         blob = flow.GeneratorReader(source, fields=field, batch_size=3, on_error="skip")
         with flow.DataLoader(blob) as loader:
-            with pytest.raises(flow.InternalError, match=re.escape(f"{says} raised OSError: gone")) \
-                    as caught:  # fmt: skip
+            says = re.escape(f"{says} raised OSError: gone")
+            with pytest.raises(flow.InternalError, match=says) as caught:
                 list(loader)
         assert caught.value.__cause__ is failure
 
