@@ -123,8 +123,8 @@ def test_exceptions_that_refuse(failure, batch_size):
                             strict=True):  # fmt: skip
         blob = flow.GeneratorReader(source, fields="x:int64", batch_size=batch_size)
         with flow.DataLoader(blob) as loader:
-            with pytest.raises(flow.InternalError, match=f"{says} raised {type(failure).__name__}") \
-                    as caught:  # fmt: skip
+            says = f"{says} raised {type(failure).__name__}"
+            with pytest.raises(flow.InternalError, match=says) as caught:
                 list(loader)
         assert caught.value.__cause__ is failure
 

@@ -1,4 +1,4 @@
-"""GeneratorReader: which values of samples fit the declared types, and which are damaged records."""
+"""GeneratorReader: which values fit the declared types, and which make a damaged record."""
 
 from __future__ import annotations
 
