@@ -3,9 +3,9 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/widen.h"
 #include "io/compression.h"
 #include "io/input_files.h"
-#include "text/widen.h"
 
 #include <inttypes.h>
 #include <stdio.h>

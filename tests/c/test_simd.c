@@ -4,7 +4,7 @@
 #include "core/simd.h"
 #include "io/newline_scan.h"
 #include "text/number_pairs.h"
-#include "text/widen.h"
+#include "core/widen.h"
 #include "pyflowdata/pyflowdata.h"
 #include "text/parse_double.h"
 

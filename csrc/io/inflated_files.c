@@ -1,5 +1,5 @@
 /* Files that may be compressed, as files whose bytes can be had in any order. */
-#include "io/inflated.h"
+#include "io/inflated_files.h"
 
 #include "core/cpu.h"
 #include "core/error.h"
@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-struct pfd_inflated {
+struct pfd_inflated_files {
     pfd_source source;      /* over these files; owned, once there is one */
     int64_t num_inflated;
     pfd_input_file *copies; /* owned, and the bytes of those that are inflated */
@@ -17,7 +17,7 @@ struct pfd_inflated {
 };
 
 /* A file in memory: all that is asked of it is its size and its bytes. */
-static pfd_status inflate(pfd_inflated *self, int64_t i, int32_t compression, int64_t most,
+static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compression, int64_t most,
                           pfd_error *err)
 {
     const pfd_file *file = self->files[i];
@@ -33,10 +33,10 @@ static pfd_status inflate(pfd_inflated *self, int64_t i, int32_t compression, in
     return PFD_OK;
 }
 
-pfd_status pfd_inflated_open(const pfd_file *const *files, int64_t n, pfd_inflated **out,
-                             pfd_error *err)
+pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
+                                   pfd_inflated_files **out, pfd_error *err)
 {
-    pfd_inflated *self = calloc(1, sizeof *self);
+    pfd_inflated_files *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "decompressed files");
     self->n = n;
     self->copies = calloc((size_t)n + 1, sizeof *self->copies);
@@ -55,11 +55,11 @@ pfd_status pfd_inflated_open(const pfd_file *const *files, int64_t n, pfd_inflat
     if (status == PFD_OK)
         *out = self;
     else
-        pfd_inflated_close(self);
+        pfd_inflated_files_close(self);
     return status;
 }
 
-void pfd_inflated_close(pfd_inflated *self)
+void pfd_inflated_files_close(pfd_inflated_files *self)
 {
     if (!self) return;
     if (self->source.methods) self->source.methods->close(self->source.self);
@@ -70,7 +70,7 @@ void pfd_inflated_close(pfd_inflated *self)
     free(self);
 }
 
-const pfd_file *const *pfd_inflated_files(const pfd_inflated *self)
+const pfd_file *const *pfd_inflated_files_list(const pfd_inflated_files *self)
 {
     return self->files;
 }
@@ -78,25 +78,25 @@ const pfd_file *const *pfd_inflated_files(const pfd_inflated *self)
 /* ---- The source ------------------------------------------------------------------------------ */
 static void close_source(void *source)
 {
-    pfd_inflated_close(source);
+    pfd_inflated_files_close(source);
 }
 
 static int64_t num_records(void *source)
 {
-    const pfd_inflated *self = source;
+    const pfd_inflated_files *self = source;
     return self->source.methods->size(self->source.self);
 }
 
 static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
 {
-    const pfd_inflated *self = source;
+    const pfd_inflated_files *self = source;
     return self->source.methods->at(self->source.self, ordinals, n, scratch, out, err);
 }
 
 static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
 {
-    const pfd_inflated *self = source;
+    const pfd_inflated_files *self = source;
     self->source.methods->places(self->source.self, ordinals, n, out);
 }
 
@@ -115,7 +115,7 @@ static const pfd_source_methods in_files = {
     .places = places,
 };
 
-void pfd_inflated_give(pfd_inflated *self, pfd_source *source)
+void pfd_inflated_files_give(pfd_inflated_files *self, pfd_source *source)
 {
     self->source = *source;
     source->methods = self->num_inflated > 0 ? &in_memory : &in_files;
