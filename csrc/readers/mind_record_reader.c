@@ -308,7 +308,8 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     uint8_t *data;
     uint64_t length = UINT64_MAX;
     int64_t size, file_size;
-    if (args->num_paths != 1 || !attrs->whole_set) return PFD_OK;
+    if (args->num_paths != 1 || !attrs->whole_set || !pfd_file_is_there(args->paths[0]))
+        return PFD_OK;
     PFD_TRY(pfd_file_start_read(args->paths[0], LENGTH, &data, &size, &file_size, err));
     if (size == LENGTH) memcpy(&length, data, sizeof length);
     free(data);
