@@ -18,14 +18,16 @@ struct pfd_inflated_files {
 
 /* A file in memory: all that is asked of it is its size and its bytes. */
 static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compression, int64_t most,
-                          pfd_error *err)
+                          const pfd_scratch *cancel, pfd_error *err)
 {
     const pfd_file *file = self->files[i];
     pfd_input_file *copy = &self->copies[i];
-    uint8_t *data;
+    pfd_inflated inflated = {0};
     copy->file = *file;
-    PFD_TRY(pfd_inflate_file(file, compression, most, &data, &copy->file.size, err));
-    copy->data = data;
+    pfd_status status = pfd_inflate_file(file, compression, most, cancel, &inflated, err);
+    copy->data = inflated.data;
+    copy->file.size = inflated.size;
+    if (status != PFD_OK) return status;
     copy->fd = -1;
     copy->compression = PFD_COMPRESSION_NONE;
     self->files[i] = &copy->file;
@@ -34,7 +36,8 @@ static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compressi
 }
 
 pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
-                                   pfd_inflated_files **out, pfd_error *err)
+                                   const pfd_scratch *cancel, pfd_inflated_files **out,
+                                   pfd_error *err)
 {
     pfd_inflated_files *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "decompressed files");
@@ -49,7 +52,7 @@ pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
         int32_t compression = pfd_file_compression(files[i]);
         self->files[i] = files[i];
         if (compression <= PFD_COMPRESSION_NONE) continue;
-        status = inflate(self, i, compression, most, err);
+        status = inflate(self, i, compression, most, cancel, err);
         most -= self->copies[i].file.size;
     }
     if (status == PFD_OK)

@@ -12,8 +12,10 @@
 
 typedef struct pfd_inflated_files pfd_inflated_files;
 
+/* `cancel` is asked while files are decompressed whether the loader is closing. */
 pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
-                                   pfd_inflated_files **out, pfd_error *err);
+                                   const pfd_scratch *cancel, pfd_inflated_files **out,
+                                   pfd_error *err);
 void pfd_inflated_files_close(pfd_inflated_files *inflated); /* accepts NULL */
 
 /* As many, in the same order; those that are not compressed are the ones given. */

@@ -53,7 +53,7 @@ static pfd_status add(const pfd_companion_args *args, const char *path, size_t s
 }
 
 /* Where a path is not there, it may be what the names of a pair begin with: then its .bin, or what
- * there is of the pair, comes in its place.  *out is NULL else, and free() is for the caller. */
+ * there is of the pair, comes in its place.  *out is NULL else; free() it. */
 static pfd_status find_half(const char *path, int32_t has_index, char **out, pfd_error *err)
 {
     static const char *const endings[] = {".bin", ".idx"};

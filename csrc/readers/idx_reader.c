@@ -153,7 +153,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     array labels = {"label_dtype", "label_shape", {0}, NULL, n, NULL};
     pfd_inflated_files *inflated;
     PFD_TRY(find_row_types(attrs, &images.row, &labels.row, err));
-    PFD_TRY(pfd_inflated_files_open(args->files, args->num_files, &inflated, err));
+    PFD_TRY(pfd_inflated_files_open(args->files, args->num_files, args->scratch, &inflated, err));
     images.files = pfd_inflated_files_list(inflated);
     labels.files = images.files + n;
     pfd_status status = has_labels ? open_pair(args, &images, &labels, out, err)

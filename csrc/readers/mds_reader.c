@@ -45,7 +45,7 @@ typedef struct mds {
     int32_t is_stream;
     /* Of a stream: */
     int64_t position, loaded; /* next record; the shard in `inflated`, -1: none */
-    uint8_t *inflated;
+    pfd_inflated inflated;
 } mds;
 
 static void close_mds(void *source)
@@ -59,7 +59,7 @@ static void close_mds(void *source)
     free(self->shards);
     free(self->specs);
     free(self->types);
-    free(self->inflated);
+    free(self->inflated.data);
     free(self);
 }
 
@@ -159,19 +159,17 @@ static const pfd_source_methods random_access = {
 static pfd_status load_shard(mds *self, int64_t number, pfd_scratch *scratch, pfd_error *err)
 {
     shard *from = &self->shards[number];
-    int64_t size, begin;
+    int64_t begin;
     if (self->loaded >= 0) self->shards[self->loaded].bytes.inflated = NULL;
     self->loaded = -1;
-    free(self->inflated);
-    self->inflated = NULL;
-    PFD_TRY(pfd_inflate_file(from->bytes.file, from->compression, from->bytes.size, &self->inflated,
-                             &size, err));
-    if (size != from->bytes.size)
+    PFD_TRY(pfd_inflate_file(from->bytes.file, from->compression, from->bytes.size, scratch,
+                             &self->inflated, err));
+    if (self->inflated.size != from->bytes.size)
         return self->host->fail_file(err, from->bytes.file, -1, PFD_CORRUPT_DATA,
                                      "the shard has %" PRId64 " bytes, decompressed; its "
                                      "index.json says %" PRId64,
-                                     size, from->bytes.size);
-    from->bytes.inflated = self->inflated;
+                                     self->inflated.size, from->bytes.size);
+    from->bytes.inflated = self->inflated.data;
     self->loaded = number;
     pfd_status status = pfd_mds_check_head(self->host, &from->bytes, scratch, &begin, err);
     if (status == PFD_OK) status = pfd_mds_check_offsets(self->host, &from->bytes, err);

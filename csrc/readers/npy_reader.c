@@ -110,7 +110,7 @@ static pfd_status open_arrays(const pfd_open_args *args, const pfd_file *const *
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     pfd_inflated_files *inflated;
-    PFD_TRY(pfd_inflated_files_open(args->files, args->num_files, &inflated, err));
+    PFD_TRY(pfd_inflated_files_open(args->files, args->num_files, args->scratch, &inflated, err));
     pfd_status status = open_arrays(args, pfd_inflated_files_list(inflated), out, err);
     if (status == PFD_OK)
         pfd_inflated_files_give(inflated, out);
