@@ -5,11 +5,11 @@
 #include "core/error.h"
 #include "io/compression.h"
 #include "io/input_files.h"
+#include "io/kept_source.h"
 
 #include <stdlib.h>
 
 struct pfd_inflated_files {
-    pfd_source source;      /* over these files; owned, once there is one */
     int64_t num_inflated;
     pfd_input_file *copies; /* owned, and the bytes of those that are inflated */
     const pfd_file **files;
@@ -65,7 +65,6 @@ pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
 void pfd_inflated_files_close(pfd_inflated_files *self)
 {
     if (!self) return;
-    if (self->source.methods) self->source.methods->close(self->source.self);
     for (int64_t i = 0; self->copies && i < self->n; i++)
         free((uint8_t *)(uintptr_t)self->copies[i].data);
     free(self->copies);
@@ -78,49 +77,13 @@ const pfd_file *const *pfd_inflated_files_list(const pfd_inflated_files *self)
     return self->files;
 }
 
-/* ---- The source ------------------------------------------------------------------------------ */
-static void close_source(void *source)
+static void free_files(void *files)
 {
-    pfd_inflated_files_close(source);
+    pfd_inflated_files_close(files);
 }
 
-static int64_t num_records(void *source)
+pfd_status pfd_inflated_files_give(pfd_inflated_files *self, pfd_source *source, pfd_error *err)
 {
-    const pfd_inflated_files *self = source;
-    return self->source.methods->size(self->source.self);
-}
-
-static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
-                     pfd_record *out, pfd_error *err)
-{
-    const pfd_inflated_files *self = source;
-    return self->source.methods->at(self->source.self, ordinals, n, scratch, out, err);
-}
-
-static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
-{
-    const pfd_inflated_files *self = source;
-    self->source.methods->places(self->source.self, ordinals, n, out);
-}
-
-/* Places are for reading ahead, which is for files alone. */
-static const pfd_source_methods in_memory = {
-    .struct_size = sizeof(pfd_source_methods),
-    .close = close_source,
-    .size = num_records,
-    .at = at,
-};
-static const pfd_source_methods in_files = {
-    .struct_size = sizeof(pfd_source_methods),
-    .close = close_source,
-    .size = num_records,
-    .at = at,
-    .places = places,
-};
-
-void pfd_inflated_files_give(pfd_inflated_files *self, pfd_source *source)
-{
-    self->source = *source;
-    source->methods = self->num_inflated > 0 ? &in_memory : &in_files;
-    source->self = self;
+    const pfd_kept kept = {self, free_files, self->num_inflated > 0};
+    return pfd_kept_source_open(&kept, source, err);
 }

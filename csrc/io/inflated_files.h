@@ -21,6 +21,8 @@ void pfd_inflated_files_close(pfd_inflated_files *inflated); /* accepts NULL */
 /* As many, in the same order; those that are not compressed are the ones given. */
 const pfd_file *const *pfd_inflated_files_list(const pfd_inflated_files *inflated);
 
-/* Makes a random-access source over these files one that owns them, too. */
-void pfd_inflated_files_give(pfd_inflated_files *inflated, pfd_source *source);
+/* Makes a random-access source over these files one that owns them, too; also where it fails, both
+ * are taken over. */
+pfd_status pfd_inflated_files_give(pfd_inflated_files *inflated, pfd_source *source,
+                                   pfd_error *err);
 #endif

@@ -71,8 +71,8 @@ static pfd_status find_half(const char *path, int32_t has_index, char **out, pfd
     return PFD_OK;
 }
 
-/* The other half of a pair.  Of one that was named by what its names begin with, it is told when the
- * pair is opened that the half is missing. */
+/* The other half of a pair.  Of one that was named by what its names begin with, it is told when
+ * the pair is opened that the half is missing. */
 static pfd_status add_partner(const pfd_companion_args *args, const char *path, int32_t format,
                               int32_t is_named, pfd_error *err)
 {

@@ -158,10 +158,8 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     labels.files = images.files + n;
     pfd_status status = has_labels ? open_pair(args, &images, &labels, out, err)
                                    : open_array(args, &images, out, err);
-    if (status == PFD_OK)
-        pfd_inflated_files_give(inflated, out);
-    else
-        pfd_inflated_files_close(inflated);
+    if (status == PFD_OK) return pfd_inflated_files_give(inflated, out, err);
+    pfd_inflated_files_close(inflated);
     return status;
 }
 

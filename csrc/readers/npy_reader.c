@@ -112,10 +112,8 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     pfd_inflated_files *inflated;
     PFD_TRY(pfd_inflated_files_open(args->files, args->num_files, args->scratch, &inflated, err));
     pfd_status status = open_arrays(args, pfd_inflated_files_list(inflated), out, err);
-    if (status == PFD_OK)
-        pfd_inflated_files_give(inflated, out);
-    else
-        pfd_inflated_files_close(inflated);
+    if (status == PFD_OK) return pfd_inflated_files_give(inflated, out, err);
+    pfd_inflated_files_close(inflated);
     return status;
 }
 
