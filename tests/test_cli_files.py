@@ -30,16 +30,6 @@ from pyflowdata.io import (
     TFRecordWriter,
     encode_examples,
 )
-from pyflowdata.registry import registered_ops
-
-KNOWN = {op.name for op in registered_ops()}
-
-
-def needs(*ops):
-    """Skips where this build has no such reader."""
-    missing = ", ".join(set(ops) - KNOWN)
-    return pytest.mark.skipif(bool(missing), reason=f"this build has no {missing}")
-
 
 N = 300
 RNG = np.random.default_rng(5)
@@ -159,7 +149,6 @@ def test_a_file_that_is_not_there(run, tmp_path):
 # ---- head ---------------------------------------------------------------------------------------
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 def test_head_shows_examples(run, tmp_path):
     status, out, _ = run("head", "-n", 2, examples(tmp_path, {**COLUMNS, "v": V}))
     assert status == 0
@@ -170,7 +159,6 @@ def test_head_shows_examples(run, tmp_path):
     assert rows[1].endswith(str(Y[1]))
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 def test_head_as_json_of_chosen_fields(run, tmp_path):
     path = examples(tmp_path)
     status, out, _ = run("head", path, "--json", "-n", 400, "--fields", "y,x:float32[4]")
@@ -182,7 +170,6 @@ def test_head_as_json_of_chosen_fields(run, tmp_path):
     assert run("head", path, "-n", 0)[0] == 2
 
 
-@needs("TFRecordReader")
 def test_head_shows_what_is_no_example_as_bytes(run, tmp_path):
     status, out, _ = run("head", examples(tmp_path, [b"abc", b"\xff\0"]))
     assert status == 0 and out.splitlines()[1:] == [
@@ -190,7 +177,6 @@ def test_head_shows_what_is_no_example_as_bytes(run, tmp_path):
     ]  # fmt: skip
 
 
-@needs("CSVReader")
 def test_head_finds_the_types_of_csv_columns(run, tmp_path):
     (tmp_path / "a.csv").write_text('n,f,t,"q"\n1,2,a,"x,\ny"\n-3,4.5,7x,z\n')
     status, out, _ = run("head", tmp_path / "a.csv", "--json")
@@ -201,14 +187,12 @@ def test_head_finds_the_types_of_csv_columns(run, tmp_path):
     ]
 
 
-@needs("TFRecordReader", "NpyReader")
 def test_files_of_several_formats_are_refused(run, tmp_path):
     write(NpyWriter, tmp_path / "a.npy", X)
     status, _, err = run("stats", examples(tmp_path), tmp_path / "a.npy")
     assert status == 2 and "are not of one format" in err
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 def test_what_is_no_field_is_named_and_never_lost(run, tmp_path):
     words = [["a", "b"], ["c"]]
     path = examples(tmp_path, {"y": Y[:2], "w": words, "s": [b"1", None]})
@@ -222,17 +206,15 @@ def test_what_is_no_field_is_named_and_never_lost(run, tmp_path):
     assert run("convert", path, tmp_path / "b.csv", "--fields", "y", "--quiet")[0] == 0
 
 
-@needs("OFRecordReader", "OFRecordRawDecoder")
 def test_a_type_says_how_a_varying_feature_is_read(run, tmp_path):
     rows = [np.int64([1, 2]), np.int64([3, 4, 5])]
     write(OFRecordWriter, tmp_path / "a", {"v": rows, "y": Y[:2]})
     status, _, err = run("head", tmp_path / "a")
     assert status == 0 and "left out: v, which has a varying number of values" in err
     status, out, err = run("head", "--json", tmp_path / "a", "--fields", "v:int64[2]", "-n", 1)
-    assert status in (0, 1) and "left out" not in err
+    assert status == 1 and "left out" not in err and "v" in err
 
 
-@needs("TarReader")
 def test_samples_of_a_tar_file_may_lack_a_file(run, tmp_path):
     with TarWriter(tmp_path / "a.tar") as writer:
         writer.write({"txt": "a", "bin": b"x"})
@@ -243,7 +225,6 @@ def test_samples_of_a_tar_file_may_lack_a_file(run, tmp_path):
     assert status == 0 and "2 records whole, no damage" in out
 
 
-@needs("TFRecordReader")
 @pytest.mark.parametrize(
     "content, name", [(struct.pack("<Q", 1 << 26) + b'{"header_size": ', "a"), (b"\x93NUMPY", "b")]
 )
@@ -257,7 +238,6 @@ def test_a_head_that_is_damaged(content, name, run, tmp_path):
 # ---- stats --------------------------------------------------------------------------------------
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 def test_stats_are_those_of_numpy(run, tmp_path):
     x = X.copy()
     x[3, 1] = np.nan
@@ -280,7 +260,6 @@ def test_stats_are_those_of_numpy(run, tmp_path):
     assert "300 records" in out and "####" in out
 
 
-@needs("NpyReader")
 def test_stats_of_an_empty_file(run, tmp_path):
     write(NpyWriter, tmp_path / "a.npy", X[:0])
     status, _, err = run("stats", tmp_path / "a.npy")
@@ -303,7 +282,6 @@ def damage(path, *places, cut=0):
     path.write_bytes(data[: len(data) - cut])
 
 
-@needs("TFRecordReader")
 def test_verify_finds_no_damage(run, tmp_path):
     paths = [examples(tmp_path), examples(tmp_path, name="b.gz", compression="gzip")]
     status, out, _ = run("verify", *paths)
@@ -313,7 +291,6 @@ def test_verify_finds_no_damage(run, tmp_path):
     ]
 
 
-@needs("TFRecordReader")
 def test_verify_names_each_damaged_record_and_goes_on(run, tmp_path):
     path, at = examples(tmp_path), starts(COLUMNS)
     damage(path, at[3] + 20, at[250] - 1, at[299] + 30)
@@ -325,7 +302,6 @@ def test_verify_names_each_damaged_record_and_goes_on(run, tmp_path):
     ]  # fmt: skip
 
 
-@needs("TFRecordReader")
 def test_verify_finds_the_next_record_behind_a_broken_length(run, tmp_path):
     path, at = examples(tmp_path), starts(COLUMNS)
     damage(path, at[0], at[100] + 4, at[101] + 40, at[200] + 9, cut=5)
@@ -340,7 +316,6 @@ def test_verify_finds_the_next_record_behind_a_broken_length(run, tmp_path):
     assert "295 records whole, 4 damaged places" in last
 
 
-@needs("TFRecordReader")
 @pytest.mark.parametrize("left", [1, 11])
 def test_verify_finds_a_tail_that_readers_pass_over(left, run, tmp_path):
     path, at = examples(tmp_path), starts(COLUMNS)
@@ -349,7 +324,6 @@ def test_verify_finds_a_tail_that_readers_pass_over(left, run, tmp_path):
     assert status == 1 and f"(record 299, byte {at[-2]}): {left} bytes are left" in out
 
 
-@needs("OFRecordReader")
 def test_verify_finds_what_shows_in_an_ofrecord_file(run, tmp_path):
     path = write(OFRecordWriter, tmp_path / "a.ofrecord", COLUMNS)
     assert run("verify", path)[0] == 0
@@ -360,7 +334,6 @@ def test_verify_finds_what_shows_in_an_ofrecord_file(run, tmp_path):
     assert "298 records whole, 2 damaged places" in out and size < 100
 
 
-@needs("CSVReader")
 def test_verify_names_the_lines_of_a_csv_file(run, tmp_path):
     lines = [f"{i},{i}.5" for i in range(700)]
     lines[600] = "600,x"
@@ -371,7 +344,6 @@ def test_verify_names_the_lines_of_a_csv_file(run, tmp_path):
     assert "a.csv:602" in out and "a.csv:652" in out
 
 
-@needs("NpyReader", "IDXReader")
 @pytest.mark.parametrize("writer", [NpyWriter, IDXWriter])
 def test_verify_finds_a_file_that_is_cut_off(writer, run, tmp_path):
     path = write(writer, tmp_path / "a.npy", X)
@@ -381,7 +353,6 @@ def test_verify_finds_a_file_that_is_cut_off(writer, run, tmp_path):
     assert status == 1 and str(path) in out and "1 damaged place" in out
 
 
-@needs("TFRecordReader")
 def test_verify_of_compressed_streams(run, tmp_path):
     path = examples(tmp_path, compression="gzip")
     damage(path, cut=30)
@@ -411,7 +382,6 @@ def convert(run, *arguments):
     return out
 
 
-@needs("TFRecordReader", "ExampleDecoder", "CSVReader")
 def test_tfrecord_to_csv_and_back(run, tmp_path):
     path = examples(tmp_path)
     out = convert(run, path, tmp_path / "b.csv")
@@ -423,7 +393,6 @@ def test_tfrecord_to_csv_and_back(run, tmp_path):
     assert (tmp_path / "d.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 def test_records_are_the_same_bytes_again(run, tmp_path):
     columns = dict(sorted({**COLUMNS, "v": V}.items()))
     path = examples(tmp_path, columns)
@@ -435,7 +404,6 @@ def test_records_are_the_same_bytes_again(run, tmp_path):
     assert (tmp_path / "q.tfrecord").read_bytes() == plain.read_bytes()
 
 
-@needs("TFRecordReader", "ExampleDecoder", "OFRecordReader", "OFRecordRawDecoder")
 def test_tfrecord_to_ofrecord_and_back(run, tmp_path):
     convert(run, examples(tmp_path), tmp_path / "b", "--to", "ofrecord")
     convert(run, tmp_path / "b", tmp_path / "c.tfrecord")
@@ -443,7 +411,6 @@ def test_tfrecord_to_ofrecord_and_back(run, tmp_path):
     assert np.array_equal(found["x"], X) and np.array_equal(found["y"], Y) and found["s"] == S
 
 
-@needs("TFRecordReader", "ExampleDecoder", "NpyReader", "IDXReader")
 def test_one_field_to_arrays(run, tmp_path):
     path = examples(tmp_path)
     convert(run, path, tmp_path / "x.npy", "--fields", "x")
@@ -457,7 +424,6 @@ def test_one_field_to_arrays(run, tmp_path):
     assert (tmp_path / "again.npy").read_bytes() == (tmp_path / "x.npy").read_bytes()
 
 
-@needs("RawReader")
 def test_raw_files_by_attrs(run, tmp_path):
     write(RawWriter, tmp_path / "a", X)
     attrs = ["--format", "raw", "--attr", "dtype=float32", "--attr", "shape=4"]
@@ -465,7 +431,6 @@ def test_raw_files_by_attrs(run, tmp_path):
     assert np.array_equal(np.load(tmp_path / "b.npy"), X)
 
 
-@needs("TFRecordReader", "ExampleDecoder", "MegatronReader")
 def test_tokens_to_megatron_and_back(run, tmp_path):
     path = examples(tmp_path, {"v": V})
     convert(run, path, tmp_path / "m.bin", "--to", "megatron")
@@ -474,7 +439,6 @@ def test_tokens_to_megatron_and_back(run, tmp_path):
     assert read(tmp_path / "b.tfrecord")["tokens"] == V.to_list()
 
 
-@needs("TFRecordReader", "ExampleDecoder", "TarReader")
 def test_samples_to_tar_and_back(run, tmp_path):
     convert(run, examples(tmp_path), tmp_path / "a.tar")
     with tarfile.open(tmp_path / "a.tar") as archive:
@@ -487,7 +451,6 @@ def test_samples_to_tar_and_back(run, tmp_path):
     assert (tmp_path / "b.tar").read_bytes() == (tmp_path / "a.tar").read_bytes()
 
 
-@needs("TextLineReader")
 def test_lines_from_one_file_to_several(run, tmp_path):
     path = write(TextLineWriter, tmp_path / "a.txt", S)
     convert(run, path, tmp_path / "part-{shard:03d}", "--to", "text", "--shard-records", 130)
@@ -495,7 +458,6 @@ def test_lines_from_one_file_to_several(run, tmp_path):
     assert [len(one) for one in texts] == [130, 130, 40] and sum(texts, []) == S
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 @pytest.mark.parametrize("jobs, packed", [(1, None), (2, None), (1, "gzip")])
 def test_shards_hold_what_one_file_holds(jobs, packed, run, tmp_path, monkeypatch):
     """Also where shards do not begin with a batch; a stream is read by one process."""
@@ -508,7 +470,6 @@ def test_shards_hold_what_one_file_holds(jobs, packed, run, tmp_path, monkeypatc
     assert not [one for one in os.listdir(tmp_path) if one.startswith(".")]
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 @pytest.mark.parametrize(
     "arguments, says",
     [
@@ -530,7 +491,6 @@ def test_calls_that_make_no_sense(arguments, says, run, tmp_path):
     assert run("convert", tmp_path / "a.tfrecord")[0] == 2
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 def test_what_is_there_stays_unless_asked(run, tmp_path):
     path = examples(tmp_path)
     (tmp_path / "b.csv").write_text("mine")
@@ -541,7 +501,6 @@ def test_what_is_there_stays_unless_asked(run, tmp_path):
     assert (tmp_path / "b.csv").read_text() != "mine"
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 def test_damage_stops_a_conversion_or_is_left_out(run, tmp_path):
     path, at = examples(tmp_path), starts(COLUMNS)
     damage(path, at[270] + 20)
@@ -558,7 +517,6 @@ def background(*arguments):
     return subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 def test_a_conversion_that_is_killed_goes_on(run, tmp_path):
     """Its workers end with it: one that lived on would keep the pipe of stderr open."""
     path = examples(tmp_path, {"x": np.tile(X, (50, 1))})
@@ -587,7 +545,6 @@ def test_a_conversion_that_is_killed_goes_on(run, tmp_path):
     assert body == (tmp_path / "whole.csv").read_text().split("\n", 1)[1]
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 def test_a_source_that_has_changed_is_begun_anew(run, tmp_path, monkeypatch):
     path, target = examples(tmp_path), tmp_path / "b.csv"
     arguments = ["convert", path, target, "--shards", 3, "--jobs", 1, "--quiet"]
@@ -610,7 +567,6 @@ def test_a_source_that_has_changed_is_begun_anew(run, tmp_path, monkeypatch):
     assert [int(one) for one in body] == (Y + 1).tolist()
 
 
-@needs("TFRecordReader", "ExampleDecoder")
 def test_two_conversions_to_one_name(run, tmp_path):
     path = examples(tmp_path)
     source = open_source([path])

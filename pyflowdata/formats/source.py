@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from .._check_job import parse_attr
+from ..attr_values import parse_attr
 from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob, Node
 from ..loader import DataLoader
-from ..registry import find_op, registered_ops
+from ..registry import find_op
 from .detect import FORMATS, Detected, Format, detect, mds_index
 from .fields import Field, Table, csv_table, features_fields, idx_field, npy_field, tar_fields
 from .wire import decode_example, decode_ofrecord
@@ -31,9 +31,6 @@ _DECODERS = {"tfrecord": "ExampleDecoder"}
 
 
 def _make(name: str, inputs: Sequence[Blob], **attrs: Any) -> Node:
-    """A node of an op that this build may not have."""
-    if name not in {op.name for op in registered_ops()}:
-        raise UnsupportedError(f"this build of pyflowdata has no op {name}")
     return Node(find_op(name), None, inputs, attrs)
 
 
@@ -91,7 +88,7 @@ class Source:
 
     def with_attrs(self, texts: Mapping[str, str]) -> Source:
         """The same with attrs of the reader, as a command line spells them."""
-        if not texts or not self._is_known():
+        if not texts:
             return self
         op = find_op(self.format.reader)
         values = {name: parse_attr(op, name, text) for name, text in texts.items()}
@@ -104,13 +101,10 @@ class Source:
     def reader(self, **attrs: Any) -> Node:
         """The node that reads the files, on one rank, with these attrs of every reader."""
         given = {"seed": 0, "rank": 0, "world_size": 1, **dict(self.attrs), **attrs}
-        listed = find_op(self.format.reader).outputs_attr if self._is_known() else ""
+        listed = find_op(self.format.reader).outputs_attr
         if listed:
             given[listed] = [field.spec for field in self.fields]
         return _make(self.format.reader, (), files=list(self.files), **given)
-
-    def _is_known(self) -> bool:
-        return self.format.reader in {op.name for op in registered_ops()}
 
     def blobs(self, **attrs: Any) -> dict[str, Blob]:
         """A blob for each field, and RECORD where there are whole records."""
@@ -119,8 +113,7 @@ class Source:
             found = {RECORD: node.outputs[0]}
             if self.fields:
                 decoder = _DECODERS[self.format.name]
-                listed = find_op(decoder).outputs_attr if _has(decoder) else "features"
-                specs = {listed: [field.spec for field in self.fields]}
+                specs = {find_op(decoder).outputs_attr: [field.spec for field in self.fields]}
                 decoded = _make(decoder, [node.outputs[0]], **specs).outputs
                 found |= {
                     field.name: blob for field, blob in zip(self.fields, decoded, strict=True)
@@ -139,10 +132,6 @@ class Source:
         blobs = self.blobs(**attrs)
         names = [field.name for field in self.fields] if wanted is None else list(wanted)
         return DataLoader({name: blobs[name] for name in names or [RECORD]})
-
-
-def _has(op: str) -> bool:
-    return op in {one.name for one in registered_ops()}
 
 
 def _typed(field: Field, kind: str) -> Field:
@@ -339,7 +328,7 @@ def open_source(
     Raises:
         InvalidArgumentError: They are of no known format, or of several.
         FileError: One cannot be read.
-        UnsupportedError: This build has no reader for it.
+        UnsupportedError: They are of a kind that its reader does not read.
     """
     found = [detect(path, format) for path in paths]
     kinds = {(one.format, one.compression) for one in found}
