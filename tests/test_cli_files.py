@@ -212,7 +212,9 @@ def test_a_type_says_how_a_varying_feature_is_read(run, tmp_path):
     status, _, err = run("head", tmp_path / "a")
     assert status == 0 and "left out: v, which has a varying number of values" in err
     status, out, err = run("head", "--json", tmp_path / "a", "--fields", "v:int64[2]", "-n", 1)
-    assert status == 1 and "left out" not in err and "v" in err
+    assert status == 0 and "left out" not in err and json.loads(out) == {"v": [1, 2]}
+    status, _, err = run("head", tmp_path / "a", "--fields", "v:int64[2]")
+    assert status == 1 and "'v'" in err and "3" in err  # the second record has three
 
 
 def test_samples_of_a_tar_file_may_lack_a_file(run, tmp_path):

@@ -19,7 +19,7 @@ from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedE
 from ..graph import Blob, Node
 from ..loader import DataLoader
 from ..registry import find_op
-from .detect import FORMATS, Detected, Format, detect, mds_index
+from .detect import FORMATS, Detected, Format, detect, first_bytes, mds_index
 from .fields import Field, Table, csv_table, features_fields, idx_field, npy_field, tar_fields
 from .wire import decode_example, decode_ofrecord
 
@@ -266,7 +266,8 @@ def _mds(source: Source, found: Detected) -> Source:
         about = shards[0]
     else:
         count, first = struct.unpack_from("<II", found.head)
-        about = json.loads(found.head[8 + 4 * count : first])
+        head = found.head if first <= len(found.head) else first_bytes(found.path, first)[0]
+        about = json.loads(head[8 + 4 * count : first])
     names, encodings = about.get("column_names", []), about.get("column_encodings", [])
     known = list(zip(names, encodings, strict=True))
     free = {name for name, one in known if one.startswith("ndarray") and one.count(":") < 2}
