@@ -10,6 +10,7 @@ import sys
 import tarfile
 import time
 
+import mds_files
 import numpy as np
 import pytest
 from conftest import ROOT
@@ -106,6 +107,12 @@ def test_formats_are_known_by_content(name, packed, tmp_path):
     write(writer, tmp_path / "data", batch, compression=packed, **options)
     found = detect(tmp_path / "data")
     assert (found.format, found.compression) == (name, packed)
+
+
+def test_a_long_length_is_no_mindrecord(tmp_path):
+    (tmp_path / "a").write_bytes(b"\xff" * 8 + b'{"header_size"\0')
+    with pytest.raises(flow.InvalidArgumentError, match="no format that is known"):
+        detect(tmp_path / "a")
 
 
 def test_megatron_is_known_by_either_file(tmp_path):
@@ -217,6 +224,57 @@ def test_a_type_says_how_a_varying_feature_is_read(run, tmp_path):
     assert status == 1 and "'v'" in err and "3" in err  # the second record has three
 
 
+def test_a_folder_in_a_tar_file_is_no_field(run, tmp_path):
+    folder = tmp_path / "data.v1"
+    folder.mkdir()
+    for name in ("a.txt", "b.txt", "__c.txt"):
+        (folder / name).write_text(name)
+    (folder / "__meta__.txt").write_text("a file of a sample: only the first part of a path is meta")
+    with tarfile.open(tmp_path / "a.tar", "w") as archive:
+        archive.add(folder, "data.v1")
+        archive.add(folder / "a.txt", "__c.txt")
+        archive.add(folder / "a.txt", "__d__/a.jpg")
+    status, out, _ = run("head", "--json", tmp_path / "a.tar")
+    rows = {row.pop("__key__"): row for row in map(json.loads, out.splitlines())}
+    assert status == 0 and rows["data.v1/a"] == {"txt": "a.txt"} and rows["__c"] == {"txt": "a.txt"}
+    assert set(rows) == {f"data.v1/{one}" for one in ("a", "b", "__c", "__meta__")} | {"__c"}
+
+
+@pytest.mark.parametrize("packed", [None, "gzip", "zstd"])
+def test_classes_and_arrays_of_a_tar_file(packed, run, tmp_path):
+    path = tmp_path / "a.tar"
+    v = [np.arange(i % 3, dtype=">i2").reshape(1, -1) for i in range(N)]
+    members = {"cls": Y, "a.npy": list(X), "v.npy": v, "b.cls": [b"1"] * (N - 1) + [b"x"]}
+    try:
+        write(TarWriter, path, members, compression=packed)
+    except flow.UnsupportedError as failure:
+        pytest.skip(str(failure))
+    source = open_source([path])
+    assert [one.type for one in source.fields] == [
+        "bytes", "int64", "float32[4]", "int16[1,?]", "int64",
+    ]  # fmt: skip
+    fields = ["--fields", "cls,a.npy,v.npy,b.cls:bytes"]
+    status, out, _ = run("stats", "--json", path, *fields)
+    found = json.loads(out)["fields"]
+    assert status == 0 and found["cls"]["mean"] == pytest.approx(Y.mean())
+    assert found["a.npy"]["max"] == X.max() and found["v.npy"]["length"]["max"] == 2
+    status, _, err = run("stats", path)
+    assert status == 1 and "one decimal integer" in err
+    convert(run, path, tmp_path / "b.npy", "--fields", "a.npy")
+    assert np.array_equal(np.load(tmp_path / "b.npy"), X)
+    status, _, err = run("head", path, "--fields", "cls:float32")
+    assert status == 1 and "class numbers, which are int64; this asks for float32" in err
+
+
+def test_an_mds_shard_of_many_samples(run, tmp_path):
+    data = mds_files.shard_bytes({"y": ("int", 8)}, [[struct.pack("<q", i)] for i in range(20_500)])
+    (tmp_path / "shard.00000.mds").write_bytes(data)
+    status, out, err = run("head", "-n", 1, "--json", tmp_path / "shard.00000.mds")
+    assert (status, out, err) == (0, '{"y": 0}\n', "")
+    convert(run, tmp_path / "shard.00000.mds", tmp_path / "y.npy")
+    assert np.array_equal(np.load(tmp_path / "y.npy"), np.arange(20_500))
+
+
 def test_samples_of_a_tar_file_may_lack_a_file(run, tmp_path):
     with TarWriter(tmp_path / "a.tar") as writer:
         writer.write({"txt": "a", "bin": b"x"})
@@ -262,10 +320,39 @@ def test_stats_are_those_of_numpy(run, tmp_path):
     assert "300 records" in out and "####" in out
 
 
-def test_stats_of_an_empty_file(run, tmp_path):
-    write(NpyWriter, tmp_path / "a.npy", X[:0])
-    status, _, err = run("stats", tmp_path / "a.npy")
-    assert status == 1 and "not one record" in err
+EMPTY = {
+    "tfrecord": lambda folder: examples(folder, [], name="a.tfrecord"),
+    "tfrecord.gz": lambda folder: examples(folder, [], name="a.tfrecord.gz", compression="gzip"),
+    "ofrecord": lambda folder: write(OFRecordWriter, folder / "a.ofrecord", []),
+    "npy": lambda folder: write(NpyWriter, folder / "a.npy", X[:0]),
+    "idx": lambda folder: write(IDXWriter, folder / "a", X[:0]),
+    "text": lambda folder: write(TextLineWriter, folder / "a.txt", []),
+    "csv": lambda folder: write(CSVWriter, folder / "a.csv", {"y": Y[:0], "z": Y[:0]}),
+    "tar": lambda folder: write(TarWriter, folder / "a.tar", {"txt": []}),
+    "megatron": lambda folder: write(MegatronWriter, folder / "a", []) and folder / "a.bin",
+}
+
+
+@pytest.mark.parametrize("kind", EMPTY)
+def test_empty_files_have_0_records(kind, run, tmp_path):
+    path = EMPTY[kind](tmp_path)
+    status, out, err = run("head", path)
+    assert (status, err) == (0, "") and out.endswith(", 0 records\n")
+    assert run("head", path, "--json") == (0, "", "")
+    status, out, _ = run("stats", path)
+    assert status == 0 and out.endswith(", 0 records\n")
+    assert json.loads(run("stats", path, "--json")[1])["records"] == 0
+    assert run("verify", path)[:2] == (0, f"{path}: {out.split(':')[0]}: 0 records whole, no damage\n")
+
+
+def test_empty_files_are_converted_where_their_fields_are_known(run, tmp_path):
+    npy, record = EMPTY["npy"](tmp_path), EMPTY["tfrecord"](tmp_path)
+    convert(run, npy, tmp_path / "b.npy")
+    assert np.load(tmp_path / "b.npy").shape == (0, 4)
+    out = convert(run, record, tmp_path / "b.tfrecord", "--shards", 3)
+    assert "0 records" in out and (tmp_path / "b.tfrecord").read_bytes() == b""
+    status, _, err = run("convert", record, tmp_path / "b.csv")
+    assert status == 2 and "has no records, so that their fields are not known" in err
 
 
 # ---- verify -------------------------------------------------------------------------------------
@@ -334,6 +421,15 @@ def test_verify_finds_what_shows_in_an_ofrecord_file(run, tmp_path):
     status, out, _ = run("verify", path)
     assert status == 1 and "(record 0, byte 8): the message is damaged" in out
     assert "298 records whole, 2 damaged places" in out and size < 100
+
+
+def test_verify_walks_messages_that_no_decoder_tells_of(run, tmp_path):
+    """A feature with a varying number of values: its records are looked at one by one."""
+    rows = [np.int64([1, 2]), np.int64([3, 4, 5])]
+    path = write(OFRecordWriter, tmp_path / "a.ofrecord", {"v": rows})
+    assert "2 records whole, no damage" in run("verify", path)[1]
+    damage(path, 9)
+    assert "1 records whole, 1 damaged place" in run("verify", path)[1]
 
 
 def test_verify_names_the_lines_of_a_csv_file(run, tmp_path):

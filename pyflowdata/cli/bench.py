@@ -12,6 +12,7 @@ from typing import Any
 from .._check_job import Spec, output_of
 from .._op_bench import cores, measure, thread_counts
 from .._op_bench_report import as_dict, as_table
+from ..attr_values import parse_attr
 from ..errors import InvalidArgumentError
 from ..graph import Blob, Node
 from ..plugins import load_library
