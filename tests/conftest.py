@@ -67,7 +67,7 @@ MARKERS = {
         "takes seconds; left out of the sanitizer runs",
         {
             "test_accelerate",
-            "test_cli_files",
+            "test_cli_convert",
             "test_examples",
             "test_lightning",
             "test_numba_ops",
