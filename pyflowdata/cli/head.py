@@ -107,7 +107,6 @@ def run(args: argparse.Namespace) -> int:
         count = "0 records"
     more = f", {len(files)} files" if len(files) > 1 else ""
     print(f"{args.files[0]}: {about(source)}{more}, {count}")
-    print(f"{args.file}: {about(source)}{more}, {count}")
     if not rows:
         return 0
     types = {field.name: field.type for field in source.fields} or {RECORD: "bytes"}
