@@ -47,6 +47,32 @@ def same_rows(found, truth, name):
     assert found.values.dtype == truth[f"{name}.values"].dtype
 
 
+# ---- Names ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("element", "name"),
+    [
+        ("a:b:int64", "a:b"),
+        ("a:b:int64=5", "a:b"),
+        ("a:b:int64[1]", "a:b"),
+        ("n=a:b:int64", "n"),
+        ("n=a:b:int64=5", "n"),
+        ("x:int64=1", "x"),
+        ("n=x:int64", "n"),
+    ],
+)
+def test_an_output_is_called_as_its_key(one, element, name):
+    found = one([element], example(**{"a:b": ints(7), "x": ints(7)}))
+    assert list(found) == [name] and found[name].ravel().tolist() == [7]
+
+
+def test_defaults_may_have_colons(one):
+    found = one(["a:b:bytes=x:y=z", "c:bytes=:"], example())
+    assert [bytes(row) for row in found["a:b"]] == [b"x:y=z"]
+    assert [bytes(row) for row in found["c"]] == [b":"]
+
+
 # ---- What other libraries read -------------------------------------------------------------------
 
 
