@@ -1023,7 +1023,7 @@ def CSVReader(
     header: Literal["auto", "yes", "no"] = "auto",
     skip_header_lines: int = 0,
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["error", "allow"] = "error",
+    uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -1076,7 +1076,7 @@ def CSVReader(
             beginning of each file, before the header.
         missing (list of str, default ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL')): Texts that stand
             for no value, as an empty field does: the column's default takes their place.
-        uneven_rows (str, default 'error', one of 'error', 'allow'): Whether rows may have fewer
+        uneven_rows (str, default 'raise', one of 'raise', 'allow'): Whether rows may have fewer
             fields than the header, which are then missing, or more, which are passed over.
         multiline (bool, default False): Whether quoted fields may hold line ends.
         files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
@@ -1164,7 +1164,7 @@ def CSVReader(
     header: Literal["auto", "yes", "no"] = "auto",
     skip_header_lines: int = 0,
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["error", "allow"] = "error",
+    uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -1203,7 +1203,7 @@ def CSVReader(
     header: Literal["auto", "yes", "no"] = "auto",
     skip_header_lines: int = 0,
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["error", "allow"] = "error",
+    uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -1242,7 +1242,7 @@ def CSVReader(
     header: Literal["auto", "yes", "no"] = "auto",
     skip_header_lines: int = 0,
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["error", "allow"] = "error",
+    uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -1281,7 +1281,7 @@ def CSVReader(
     header: Literal["auto", "yes", "no"] = "auto",
     skip_header_lines: int = 0,
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["error", "allow"] = "error",
+    uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
