@@ -1,6 +1,7 @@
 /* Detecting and decompressing compressed files, in sequence. */
 #include "io/compression.h"
 
+#include "core/bytes.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "io/codecs.h"
@@ -59,11 +60,6 @@ static int32_t begins_gzip(const uint8_t *data, int64_t size)
     return size >= 2 && !memcmp(data, magic, (size_t)compared) && (size < 4 || data[3] < 0x20);
 }
 
-static uint32_t little_endian(const uint8_t *data)
-{
-    return data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
-}
-
 pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, int32_t *found,
                                   pfd_error *err)
 {
@@ -72,7 +68,7 @@ pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, in
     *found = PFD_COMPRESSION_NONE;
     PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));
     if (begins_skippable(data, size)) {
-        int64_t next = 8 + (int64_t)little_endian(data + 4);
+        int64_t next = 8 + (int64_t)pfd_load_le32(data + 4);
         if (file->size < next + 4) return PFD_OK;
         PFD_TRY(pfd_file_read(file, next, 4, scratch, &data, err));
         size = 4;

@@ -1,6 +1,7 @@
 /* Rows of MindRecord shards: fields compared with what a user wants, and read from the bytes. */
 #include "proto/mindrecord_row.h"
 
+#include "core/bytes.h"
 #include "core/error.h"
 #include "proto/msgpack.h"
 #include "pyflowdata/pyflowdata.h"
@@ -262,8 +263,7 @@ static pfd_status set_shape(const pfd_mindrecord_bytes *from, int64_t at,
 
 static int64_t load_big_endian(const uint8_t *at, int32_t bytes)
 {
-    uint64_t value = 0;
-    for (int32_t i = 0; i < bytes; i++) value = value << 8 | at[i];
+    uint64_t value = pfd_load_be(at, bytes);
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 

@@ -4,6 +4,7 @@
  * describes the columns, and the samples.  index.json, beside them, names the shards and says the
  * same of each.  A shard may be compressed as a whole: then the source is a stream that inflates
  * one shard after the other. */
+#include "core/bytes.h"
 #include "core/error.h"
 #include "io/compression.h"
 #include "io/input_files.h"
@@ -266,10 +267,9 @@ static pfd_status add_shard(mds *self, const shard *added, pfd_error *err)
 static pfd_status open_shard(mds *self, const pfd_file *file, pfd_scratch *scratch, pfd_error *err)
 {
     const uint8_t *data;
-    uint32_t samples;
     int64_t begin = 0;
     PFD_TRY(self->host->read(file, 0, PFD_MDS_WORD, scratch, &data, err));
-    memcpy(&samples, data, sizeof samples);
+    uint32_t samples = pfd_load_le32(data);
     if (samples == 0xfd2fb528 || (samples & 0xffff) == 0x8b1f)
         return self->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
                                      "this shard is compressed, and how many samples it has is not "

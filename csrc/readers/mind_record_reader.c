@@ -2,6 +2,7 @@
  *
  * A shard is a JSON header, raw pages (the scalar fields of the rows) and blob pages (all other
  * fields).  It is read by itself: the .db file beside it, an SQLite index, is not needed. */
+#include "core/bytes.h"
 #include "core/error.h"
 #include "io/file_start.h"
 #include "io/input_files.h"
@@ -197,9 +198,8 @@ static pfd_status read_header(const pfd_open_args *args, const pfd_file *file,
                               pfd_mindrecord_header *out, pfd_error *err)
 {
     const uint8_t *data;
-    uint64_t length;
     PFD_TRY(args->host->read(file, 0, LENGTH, args->scratch, &data, err));
-    memcpy(&length, data, sizeof length);
+    uint64_t length = pfd_load_le64(data);
     if (length > (uint64_t)(file->size - LENGTH) || length > PFD_MINDRECORD_MOST_HEADER_BYTES)
         return fail_length(args, file, length, err);
     PFD_TRY(args->host->read(file, LENGTH, (int64_t)length, args->scratch, &data, err));
@@ -306,7 +306,7 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     if (args->num_paths != 1 || !attrs->whole_set || !pfd_file_is_there(args->paths[0]))
         return PFD_OK;
     PFD_TRY(pfd_file_start_read(args->paths[0], LENGTH, &data, &size, &file_size, err));
-    if (size == LENGTH) memcpy(&length, data, sizeof length);
+    if (size == LENGTH) length = pfd_load_le64(data);
     free(data);
     if (size < LENGTH || length > (uint64_t)(file_size - LENGTH) ||
         length > PFD_MINDRECORD_MOST_HEADER_BYTES)

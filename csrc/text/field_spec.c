@@ -94,12 +94,19 @@ static const char *last_colon(const char *text, size_t size)
     return size > 0 ? text + size - 1 : NULL;
 }
 
+int64_t pfd_field_name_size(const char *element)
+{
+    size_t size = strcspn(element, "=");
+    const char *colon = last_colon(element, size);
+    return colon ? colon - element : (int64_t)size;
+}
+
 pfd_status pfd_field_spec_parse(const pfd_host *host, const char *attr, const char *element,
                                 pfd_field_spec *out, pfd_error *err)
 {
     parser p = {host, attr, element};
     *out = (pfd_field_spec){.name = element, .key = element};
-    out->name_size = (int64_t)strcspn(element, "=:");
+    out->name_size = pfd_field_name_size(element);
     if (element[out->name_size] == '=') out->key = element + out->name_size + 1;
     /* A default may have colons, so the type's is looked for before the '=' that begins it. */
     const char *equals = strchr(out->key, '=');
