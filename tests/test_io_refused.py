@@ -131,6 +131,7 @@ def test_rows_of_a_float_type_change_no_number(writer, tmp_path):
         says = r"record 0\): the array has .* float32"
         refused(writer, "write", value, says, tmp_path / str(number), overwrite=True, **wide)
     refused(writer, "write", [BIG, 0.5], "the array has the integer", tmp_path / "a")
+    refused(writer, "write", 1e39, r"record 0\): the array has 1e\+39", tmp_path / "b", **wide)
 
 
 def test_cells_and_tokens_change_no_number(tmp_path):

@@ -88,7 +88,8 @@ class RowShape:
         if array.dtype == self.dtype:
             return array
         if self.dtype.kind == "f" and not isinstance(given, (np.ndarray, np.generic, Ragged)):
-            return to_float(name, given, self.dtype, is_batch=is_batch).reshape(array.shape)
+            found = array if is_batch else array.reshape(array.shape[1:])
+            return to_float(name, given, found, self.dtype, is_batch=is_batch).reshape(array.shape)
         with np.errstate(invalid="ignore", over="ignore"):
             cast = array.astype(self.dtype)
         if not np.array_equal(cast, array, equal_nan=array.dtype.kind == "f"):

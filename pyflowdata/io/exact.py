@@ -93,20 +93,22 @@ def integers(given: Any) -> Iterator[int]:
 def _refuse_changed(name: str, given: Any, dtype: np.dtype[Any], *, is_batch: bool) -> None:
     """Refuses integers that a float dtype has not."""
 
-    def changed(value: Any) -> bool:
-        with np.errstate(over="ignore"):
-            return any(float(dtype.type(one)) != one for one in integers(value))
+    exact = 2 ** (np.finfo(dtype).nmant + 1)  # all integers up to this are held
 
-    if not changed(given):
-        return
-    row = _first(changed, given) if is_batch else None
-    with np.errstate(over="ignore"):
-        one = next(one for one in integers(given) if float(dtype.type(one)) != one)
-    raise InvalidArgumentError(
-        f"{name} has the integer {one}, which {dtype} cannot hold exactly; "
-        "give an array of the type that is meant",
-        ordinal=row,
-    )
+    def changed(value: Any) -> int | None:
+        with np.errstate(over="ignore"):
+            for one in integers(value):
+                if not -exact <= one <= exact and float(dtype.type(one)) != one:
+                    return one
+        return None
+
+    found = changed(given)
+    if found is not None:
+        raise InvalidArgumentError(
+            f"{name} has the integer {found}, which {dtype} cannot hold exactly; "
+            "give an array of the type that is meant",
+            ordinal=_first(lambda row: changed(row) is not None, given) if is_batch else None,
+        )
 
 
 def as_array(name: str, given: Any, *, is_batch: bool = False) -> Array:
@@ -130,20 +132,21 @@ def as_array(name: str, given: Any, *, is_batch: bool = False) -> Array:
     return found
 
 
-def to_float(name: str, given: Any, dtype: np.dtype[Any], *, is_batch: bool = False) -> Array:
+def to_float(
+    name: str, given: Any, found: Array, dtype: np.dtype[Any], *, is_batch: bool = False
+) -> Array:
     """Numbers of Python, which have no width of their own, rounded to a float type.
 
     Args:
         name: Of the field, for messages.
         given: A number, or nested lists.
+        found: What `as_array` made of it.
         dtype: A float type.
         is_batch: Whether it has a row for each record.
 
     Raises:
-        InvalidArgumentError: As `as_array`, or a finite number becomes infinite, or an integer
-            another number.
+        InvalidArgumentError: A finite number becomes infinite, or an integer another number.
     """
-    found = as_array(name, given, is_batch=is_batch)
     with np.errstate(over="ignore"):
         cast = found.astype(dtype)
     lost = np.isinf(cast) & np.isfinite(found)

@@ -93,7 +93,7 @@ def _from_python(name: str, value: Any) -> Array:
         if found.dtype == np.float64 and not _has_float64(value):
             if sum(1 for _ in integers(value)) == found.size:
                 raise InvalidArgumentError(f"{name} = {shown(value)} has integers beyond int64")
-            found = to_float(name, value, np.dtype(np.float32))
+            found = to_float(name, value, found, np.dtype(np.float32))
     if found.dtype.kind not in "biuf":
         raise InvalidArgumentError(
             f"{name} = {shown(value)}; a feature is bytes, text, numbers, or a list of them"
@@ -117,7 +117,8 @@ def _sized(tag: int, data: bytes) -> bytes:
 
 def _feature(kinds: _Kinds, name: str, value: Any) -> bytes:
     """One feature: a list of one kind."""
-    refuse_masked(name, value)
+    if isinstance(value, np.ndarray):
+        refuse_masked(name, value)
     if isinstance(value, np.ndarray) and value.dtype.kind in "SUO":
         value = value.tolist()
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], BYTES):

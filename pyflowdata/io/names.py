@@ -37,8 +37,8 @@ class Names:
     """How the files of a writer are called.
 
     A path with `{shard}` in its last part, as `part-{shard:05d}`, is filled in with the number of
-    the shard, and `{shards}` with how many there are, both in decimal.  Any other path is the name of the only file,
-    or, with shards, has `-00000-of-00003` put before its suffix.
+    the shard, and `{shards}` with how many there are, both in decimal.  Any other path is the name
+    of the only file, or, with shards, has `-00000-of-00003` put before its suffix.
     """
 
     def __init__(self, path: Path, is_sharded: bool, suffixes: tuple[str, ...]) -> None:
