@@ -246,6 +246,7 @@ pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *cancel, 
     if (status == PFD_OK || status == PFD_END) return PFD_OK;
     inflater->failure = *err;
     if (*size == 0) return status;
+    pfd_error_init(err);
     return PFD_OK; /* what came before the damage; the failure comes next time */
 }
 
