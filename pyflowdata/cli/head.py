@@ -1,4 +1,4 @@
-"""`pyflowdata head`: the first records of a file, as a table."""
+"""`pyflowdata head`: the first records of files, as a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .usage import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("file", metavar="FILE", help="a data file; its format is found by content")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="data files of one format")
     parser.add_argument("-n", type=int, default=10, metavar="N", help="how many (%(default)s)")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each record")
     add_source_arguments(parser)
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the table."""
     if args.n < 1:
         raise UsageError(f"-n {args.n}: it must be 1 or more")
-    files = expand([args.file])
+    files = expand(args.files)
     source = source_of(args, files)
     say_left_out(source)
     rows, records = _first_rows(source, args.n)
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     if not rows:
         count = "0 records"
     more = f", {len(files)} files" if len(files) > 1 else ""
-    print(f"{args.file}: {about(source)}{more}, {count}")
+    print(f"{args.files[0]}: {about(source)}{more}, {count}")
     if not rows:
         return 0
     types = {field.name: field.type for field in source.fields} or {RECORD: "bytes"}
