@@ -1,4 +1,5 @@
 /* OFRecordReader: frames of a length and a message OFRecord, as bytes. */
+#include "core/bytes.h"
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "proto/wire.h"
@@ -18,10 +19,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 /* ---- Frames ---------------------------------------------------------------------------------- */
 static int64_t read_length(const uint8_t *data)
 {
-    pfd_wire_cursor c = {data, data + length_bytes};
-    uint64_t length = 0;
-    (void)pfd_wire_fixed64(&c, &length);
-    return (int64_t)length;
+    return (int64_t)pfd_load_le64(data);
 }
 
 /* What a file is that holds no OFRecords, as its first bytes tell. */

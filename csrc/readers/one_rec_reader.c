@@ -1,4 +1,5 @@
 /* OneRecReader: frames with two digests, whose payload is a FlatBuffer. */
+#include "core/bytes.h"
 #include "core/error.h"
 #include "core/xxh64.h"
 #include "proto/wire.h"
@@ -16,17 +17,12 @@ typedef struct one_rec_reader_attrs {
 
 static uint64_t read_digest(const uint8_t *at)
 {
-    uint64_t digest = 0;
-    for (int i = 0; i < digest_bytes; i++) digest = digest << 8 | at[i];
-    return digest;
+    return pfd_load_be(at, digest_bytes);
 }
 
 static int32_t read_int32(const uint8_t *at)
 {
-    pfd_wire_cursor c = {at, at + 4};
-    uint32_t value = 0;
-    (void)pfd_wire_fixed32(&c, &value);
-    return (int32_t)value;
+    return (int32_t)pfd_load_le32(at);
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)

@@ -1,6 +1,7 @@
 /* The header of the IDX format. */
 #include "text/idx_header.h"
 
+#include "core/bytes.h"
 #include "core/error.h"
 #include "text/quote.h"
 
@@ -54,8 +55,7 @@ pfd_status pfd_idx_header_read(const uint8_t *data, int64_t size, pfd_idx_header
                             "; was it cut short?",
                             size, out->header_bytes);
     for (int32_t i = 0; i < ndim; i++) {
-        const uint8_t *at = data + 4 + 4 * i;
-        int64_t value = (int64_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3];
+        int64_t value = (int64_t)pfd_load_be(data + 4 + 4 * i, 4);
         if (i == 0)
             out->num_rows = value;
         else

@@ -1,6 +1,8 @@
 /* Formats by the bytes that their files begin with. */
 #include "text/looks_like.h"
 
+#include "core/bytes.h"
+
 #include <string.h>
 
 typedef struct signature {
@@ -39,8 +41,7 @@ static int is_zlib(const uint8_t *data, int64_t size)
 static int is_ofrecord(const uint8_t *data, int64_t size)
 {
     if (size < 10 || memcmp(data + 4, "\0\0\0", 4) != 0 || data[8] != 0x0a) return 0;
-    uint32_t length = (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
-                      (uint32_t)data[3] << 24;
+    uint32_t length = pfd_load_le32(data);
     return length >= 2 && (data[9] >= 0x80 || data[9] + UINT32_C(2) <= length);
 }
 

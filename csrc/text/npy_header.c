@@ -1,6 +1,7 @@
 /* The header of NumPy's .npy format: a magic, a version, a length, and a Python dict as text. */
 #include "text/npy_header.h"
 
+#include "core/bytes.h"
 #include "core/error.h"
 #include "core/stored_rows.h"
 #include "pyflowdata/pyflowdata.h"
@@ -59,9 +60,9 @@ pfd_status pfd_npy_header_size(const uint8_t *data, int64_t size, int64_t *bytes
         return pfd_fail_row(err, -1, 6, PFD_CORRUPT_DATA,
                             "the .npy format is of version %d.%d; 1.0, 2.0 and 3.0 are known",
                             data[6], data[7]);
-    int64_t prefix = data[6] == 1 ? 10 : 12, length = 0;
+    int64_t prefix = data[6] == 1 ? 10 : 12;
     if (size < prefix) return fail_short(size, prefix, err);
-    for (int64_t i = prefix - 1; i >= 8; i--) length = length << 8 | data[i];
+    int64_t length = data[6] == 1 ? pfd_load_le16(data + 8) : pfd_load_le32(data + 8);
     *bytes = prefix + length;
     return PFD_OK;
 }

@@ -311,11 +311,15 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
  * room for `size` bytes. */
 pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
 
-/* ---- Objects of a program as sources ----------------------------------------------------------
- *
- * What the language of the program does for readers whose source is one of its objects (an attr of
- * PFD_ATTR_OBJECT).  open() is given the fields that are wanted of a sample: keys, and types of
- * rows.  A record is then
+/* ---- Objects of a program as sources --------------------------------------------------------- */
+
+/* One more type of attrs, int64_t: the number by which the language of the program knows one of its
+ * objects; required, and no part of a state.  The number says nothing to an op: of a reader here it
+ * goes back to the functions below.  So it is not for plugins. */
+#define PFD_ATTR_OBJECT 13
+
+/* What the language of the program does for readers whose source is one of its objects.  open() is
+ * given the fields that are wanted of a sample: keys, and types of rows.  A record is then
  *
  *     int64 0, and for each field: where its type has a dimension of -1, all dimensions as int64;
  *     its elements; bytes up to a multiple of 8
