@@ -290,7 +290,7 @@ def _archive(found: Detected) -> tarfile.TarFile:
     """The members in sequence; Python reads neither zlib nor zstd as it goes."""
     if found.compression in (None, "gzip"):
         return tarfile.open(found.path, "r|" if found.compression is None else "r|gz")
-    head = io.BytesIO(first_bytes(found.path, _LOOKED_AT_BYTES)[0])
+    head = io.BytesIO(first_bytes(found.path, _LOOKED_AT_BYTES)[0] or b"")
     return tarfile.open(fileobj=head, mode="r|")
 
 
@@ -319,7 +319,7 @@ def _mds(source: Source, found: Detected) -> Source:
         about = shards[0]
     else:
         count, first = struct.unpack_from("<II", found.head)
-        head = found.head if first <= len(found.head) else first_bytes(found.path, first)[0]
+        head = found.head if first <= HEAD else first_bytes(found.path, first)[0] or b""
         about = json.loads(head[8 + 4 * count : first])
     names, encodings = about.get("column_names", []), about.get("column_encodings", [])
     known = list(zip(names, encodings, strict=True))
@@ -373,7 +373,7 @@ def _with_fields(
     only_records: bool,
 ) -> Source:
     """The source with the fields of its first file that has some bytes."""
-    some = [one for one in found if one.size > 0 or one.format not in _EMPTY]
+    some = [one for one in found if not one.is_empty or one.format not in _EMPTY]
     first = next(iter(some), found[0])
     if not some and (source.has_records or first.format == "tar"):
         return dataclasses.replace(source, is_empty=True)
