@@ -20,6 +20,7 @@ _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
 _SIGNALS_SECONDS = 0.05  # how long a wait may keep Python from looking for signals
 _warned_readers: set[str] = set()
 _readers_in_order: set[str] = set()  # warned of, too
+_unpaired_readers: set[tuple[str, ...]] = set()  # the same
 
 
 def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]], Any]]:
@@ -219,3 +220,22 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
                 stacklevel=3,
             )
             _warned_readers.add(reader.name)
+    _warn_of_unpaired(readers)
+
+
+def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:
+    """Readers of equal length are most often the columns of one dataset, which are to stay rows."""
+    shuffled = [one for one in readers if one.spec.get("random_shuffle") == "true"]
+    names = tuple(one.name for one in shuffled)
+    keys = [one.spec["order_key"] for one in shuffled]
+    is_left_open = all(one.name == key for one, key in zip(shuffled, keys, strict=True))
+    lengths = {one.records for one in shuffled}
+    if len(names) < 2 or not is_left_open or len(lengths) != 1 or names in _unpaired_readers:
+        return
+    _unpaired_readers.add(names)
+    warnings.warn(
+        f"{' and '.join(names)} have {shuffled[0].records} records each, and are shuffled each in "
+        "an order of its own. For rows that belong together give them the same order_key; "
+        "otherwise give each a key of its own.",
+        stacklevel=4,
+    )

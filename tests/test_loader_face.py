@@ -255,3 +255,22 @@ def test_skipped(tmp_path):
         assert [str(error) for error in opened.skipped] == [str(error) for error in skipped]
     assert [error.line for error in skipped] == [2, 4]
     assert all(isinstance(error, flow.CorruptDataError) for error in skipped)
+
+
+def test_readers_of_equal_length_in_different_orders_are_warned_of(tmp_path):
+    (tmp_path / "part-0").write_text("".join(f"{i},{i}\n" for i in range(50)))
+
+    def both(name, **attrs):
+        return [
+            flow.MiniReader(tmp_path, batch_size=50, random_shuffle=True, name=f"{name}{i}", **attrs)
+            for i in range(2)
+        ]
+
+    with pytest.warns(UserWarning, match="have 50 records each.*same order_key"):
+        flow.DataLoader(both("apart")).close()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with flow.DataLoader(both("together", order_key="rows")) as loader:
+            ((a, b),) = loader
+        assert (a == b).all()  # one drawn seed for both
+        flow.DataLoader(both("apart")).close()  # said once

@@ -1,5 +1,5 @@
 /* DecodeNpy: the bytes of a .npy file as an array. */
-#include "core/box.h"
+#include "core/array_copy.h"
 #include "core/rows.h"
 #include "core/stored_rows.h"
 #include "pyflowdata/op.h"

@@ -242,43 +242,53 @@ pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *cancel, 
     if (status == PFD_OK || status == PFD_END) return PFD_OK;
     inflater->failure = *err;
     if (*size == 0) return status;
+    pfd_error_init(err);
     return PFD_OK; /* what came before the damage; the failure comes next time */
 }
 
 /* ---- Whole files ----------------------------------------------------------------------------- */
-static pfd_status inflate_all(pfd_inflater *from, int64_t most, uint8_t **data, int64_t *size,
-                              pfd_error *err)
+/* Whether bytes of the file come behind those that it may have. */
+static pfd_status check_end(pfd_inflater *from, int64_t most, const pfd_scratch *cancel,
+                            pfd_error *err)
 {
-    int64_t room = 0;
-    for (int64_t got = 1; got > 0; *size += got) {
-        if (*size == room) {
-            int64_t larger = room > 0 ? 2 * room : piece_bytes;
-            uint8_t *grown = realloc(*data, (size_t)larger);
-            if (!grown) return pfd_fail_memory(err, larger, "a decompressed file");
-            *data = grown;
-            room = larger;
-        }
-        PFD_TRY(pfd_inflater_read(from, NULL, *data + *size, room - *size, &got, err));
-        if (got > most - *size)
-            return pfd_fail_at(err, from->file, from->at - from->in_size, PFD_CORRUPT_DATA,
-                               "the decompressed file has more than %" PRId64
-                               " bytes; is it another one than it should be?",
-                               most);
-    }
-    return PFD_OK;
+    uint8_t byte;
+    int64_t got;
+    PFD_TRY(pfd_inflater_read(from, cancel, &byte, 1, &got, err));
+    if (got == 0) return PFD_OK;
+    return pfd_fail_at(err, from->file, from->at - from->in_size, PFD_CORRUPT_DATA,
+                       "the decompressed file has more than %" PRId64
+                       " bytes; is it another one than it should be?",
+                       most);
 }
 
-pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most, uint8_t **data,
-                            int64_t *size, pfd_error *err)
+/* Memory grows by bytes that are there, not by how many there may be. */
+static pfd_status inflate_all(pfd_inflater *from, int64_t most, const pfd_scratch *cancel,
+                              pfd_inflated *out, pfd_error *err)
+{
+    for (int64_t got = 1; got > 0 && out->size < most; out->size += got) {
+        if (out->size == out->capacity) {
+            int64_t larger = out->capacity > 0 ? 2 * out->capacity : piece_bytes;
+            if (larger > most) larger = most;
+            uint8_t *grown = realloc(out->data, (size_t)larger);
+            if (!grown) return pfd_fail_memory(err, larger, "a decompressed file");
+            out->data = grown;
+            out->capacity = larger;
+        }
+        PFD_TRY(pfd_inflater_read(from, cancel, out->data + out->size,
+                                  out->capacity - out->size, &got, err));
+    }
+    return out->size < most ? PFD_OK : check_end(from, most, cancel, err);
+}
+
+pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most,
+                            const pfd_scratch *cancel, pfd_inflated *out, pfd_error *err)
 {
     pfd_inflater *from;
-    *data = NULL;
-    *size = 0;
+    out->size = 0;
+    if (!out->data) out->data = malloc(1); /* never NULL, also of an empty file */
+    if (!out->data) return pfd_fail_memory(err, 1, "a decompressed file");
     PFD_TRY(pfd_inflater_open(file, compression, &from, err));
-    pfd_status status = inflate_all(from, most, data, size, err);
+    pfd_status status = inflate_all(from, most, cancel, out, err);
     pfd_inflater_close(from);
-    if (status == PFD_OK) return PFD_OK;
-    free(*data);
-    *data = NULL;
     return status;
 }

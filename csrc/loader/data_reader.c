@@ -125,13 +125,13 @@ pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err)
     return status;
 }
 
-static void choose_seed(pfd_data_reader *reader)
+static void choose_seed(pfd_data_reader *reader, int64_t drawn)
 {
     const pfd_reader_attrs *attrs = reader->attrs;
     reader->seed = attrs->seed;
     if (attrs->seed >= 0) return;
     if (attrs->world_size == 1) {
-        reader->seed = (int64_t)(pfd_random_entropy() >> 16); /* short enough to be typed in */
+        reader->seed = drawn;
         reader->seed_origin = PFD_SEED_DRAWN;
     } else {
         reader->seed = 0;
@@ -352,12 +352,17 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
     return PFD_OK;
 }
 
+int64_t pfd_draw_seed(void)
+{
+    return (int64_t)(pfd_random_entropy() >> 16); /* short enough to be typed in */
+}
+
 pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
-                                const _Atomic int32_t *cancel, pfd_error *err)
+                                int64_t drawn_seed, const _Atomic int32_t *cancel, pfd_error *err)
 {
     *reader = (pfd_data_reader){
         .node = node, .attrs = pfd_attrs_struct(node->reader_attrs), .cancel = cancel};
-    choose_seed(reader);
+    choose_seed(reader, drawn_seed);
     reader->next_seed = reader->seed;
     pfd_status status = open_all(reader, index, err);
     if (status == PFD_CORRUPT_DATA && reader->files) {

@@ -39,9 +39,12 @@ typedef struct pfd_data_reader {
     const _Atomic int32_t *cancel; /* borrowed; 1: a stream's next() ends with PFD_CANCELLED */
 } pfd_data_reader;
 
+/* A seed for all readers of a loader that are given none: those of one order key stay in step. */
+int64_t pfd_draw_seed(void);
+
 /* Opens reader `index` of a loader. A failure leaves a reader that close() accepts. */
 pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
-                                const _Atomic int32_t *cancel, pfd_error *err);
+                                int64_t drawn_seed, const _Atomic int32_t *cancel, pfd_error *err);
 /* Closes the chain and the files; what was learned of them stays. Repeatable. */
 void pfd_data_reader_close_files(pfd_data_reader *reader);
 void pfd_data_reader_close(pfd_data_reader *reader); /* accepts a zeroed struct */

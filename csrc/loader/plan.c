@@ -118,11 +118,12 @@ static pfd_status open_readers(pfd_plan *plan, pfd_error *err)
 {
     plan->readers = calloc((size_t)plan->num_readers, sizeof *plan->readers);
     if (!plan->readers) return pfd_fail_memory(err, plan->num_readers, "the readers");
+    int64_t drawn_seed = pfd_draw_seed();
     for (int32_t i = 0; i < plan->num_ops; i++) {
         const pfd_plan_op *op = &plan->ops[i];
         if (!pfd_op_is_reader(op->node->op->op)) continue;
-        PFD_TRY(pfd_data_reader_open(&plan->readers[op->reader], op->node, op->reader, plan->cancel,
-                                     err));
+        PFD_TRY(pfd_data_reader_open(&plan->readers[op->reader], op->node, op->reader, drawn_seed,
+                                     plan->cancel, err));
     }
     return PFD_OK;
 }

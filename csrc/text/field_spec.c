@@ -5,6 +5,8 @@
 #include "text/quote.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct parser {
@@ -120,4 +122,30 @@ pfd_status pfd_field_spec_parse(const pfd_host *host, const char *attr, const ch
     if (equals && !colon)
         return fail(&p, "there is a default without a type:", equals, strlen(equals), err);
     return colon ? parse_type(&p, colon + 1, size - (size_t)out->key_size - 1, out, err) : PFD_OK;
+}
+
+const char *pfd_format_field_type(const pfd_row_type *type, char *out, size_t capacity)
+{
+    size_t used = (size_t)snprintf(out, capacity, "%s%s", pfd_dtype_name(type->dtype),
+                                   type->ndim ? "[" : "");
+    for (int32_t i = 0; i < type->ndim && i < PFD_MAX_DIMS; i++) {
+        const char *comma = i ? "," : "";
+        used += (size_t)(type->shape[i] < 0
+                             ? snprintf(out + used, capacity - used, "%s?", comma)
+                             : snprintf(out + used, capacity - used, "%s%" PRId64, comma,
+                                        type->shape[i]));
+    }
+    if (type->ndim) (void)snprintf(out + used, capacity - used, "]");
+    return out;
+}
+
+size_t pfd_add_name(char *out, size_t capacity, size_t used, const char *name)
+{
+    const size_t most = 80; /* of one name, and the dots */
+    if (used >= capacity) return used;
+    if (used + most > capacity) {
+        (void)snprintf(out + used, capacity - used, ", ...");
+        return capacity;
+    }
+    return used + (size_t)snprintf(out + used, capacity - used, "%s%.40s", used ? ", " : "", name);
 }

@@ -32,4 +32,11 @@ int64_t pfd_field_name_size(const char *element);
 /* PFD_INVALID_ARGUMENT names attr and element, what was found, and how one is written. */
 pfd_status pfd_field_spec_parse(const pfd_host *host, const char *attr, const char *element,
                                 pfd_field_spec *out, pfd_error *err);
+
+/* The type as it is written in a field, "int64[2,?]"; returns out, of at least 256 bytes. */
+const char *pfd_format_field_type(const pfd_row_type *type, char *out, size_t capacity);
+
+/* Adds the name of a field to a list of them for a message, as long as there is room, and then
+ * dots; `used` is what the last call returned, at first 0. */
+size_t pfd_add_name(char *out, size_t capacity, size_t used, const char *name);
 #endif

@@ -81,7 +81,12 @@ def check_fields(source: Source, target: Target) -> None:
             f"{'; '.join(source.left_out)}: that is no field here, and would be lost; say with "
             "--fields what is to be converted"
         )
-    if not fields and not (to in _FEATURES and source.format.name == to):
+    if source.is_empty and not fields and source.format.name != to:
+        raise InvalidArgumentError(
+            f"{source.files[0]} has no records, so that their fields are not known: it can only be "
+            f"written as {source.format.name} again"
+        )
+    if not fields and not source.is_empty and not (to in _FEATURES and source.format.name == to):
         raise InvalidArgumentError(
             f"the records of {source.files[0]} are of no fields that are known here, so that they "
             f"can only be written as {source.format.name} again"

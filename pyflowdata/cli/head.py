@@ -1,4 +1,4 @@
-"""`pyflowdata head`: the first records of a file, as a table."""
+"""`pyflowdata head`: the first records of files, as a table."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..formats import Source
 from ..formats.source import RECORD
 from ..ragged import Ragged
 from .file_arguments import about, add_source_arguments, expand, say_left_out, source_of
@@ -17,7 +18,7 @@ from .usage import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
-    parser.add_argument("file", metavar="FILE", help="a data file; its format is found by content")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="data files of one format")
     parser.add_argument("-n", type=int, default=10, metavar="N", help="how many (%(default)s)")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each record")
     add_source_arguments(parser)
@@ -76,28 +77,38 @@ def _print_table(names: list[str], rows: list[list[str]]) -> None:
         print("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
+def _first_rows(source: Source, count: int) -> tuple[list[dict[str, Any]], int]:
+    """So many rows at most, and how many records there are; -1: that is not known."""
+    rows: list[dict[str, Any]] = []
+    if source.is_empty:
+        return rows, 0
+    with source.loader(batch_size=min(count, 4096)) as loader:
+        for batch in loader:
+            rows += rows_of(batch)
+            if len(rows) >= count:
+                break
+        return rows[:count], loader.readers[0].records
+
+
 def run(args: argparse.Namespace) -> int:
     """Prints the table."""
     if args.n < 1:
         raise UsageError(f"-n {args.n}: it must be 1 or more")
-    files = expand([args.file])
+    files = expand(args.files)
     source = source_of(args, files)
     say_left_out(source)
-    rows: list[dict[str, Any]] = []
-    with source.loader(batch_size=min(args.n, 4096)) as loader:
-        for batch in loader:
-            rows += rows_of(batch)
-            if len(rows) >= args.n:
-                break
-        records = loader.readers[0].records
-    rows = rows[: args.n]
+    rows, records = _first_rows(source, args.n)
     if args.json:
         for row in rows:
             print(json.dumps({name: _plain(value) for name, value in row.items()}))
         return 0
     count = f"{records} records" if records >= 0 else "records in sequence"
+    if not rows:
+        count = "0 records"
     more = f", {len(files)} files" if len(files) > 1 else ""
-    print(f"{args.file}: {about(source)}{more}, {count}")
+    print(f"{args.files[0]}: {about(source)}{more}, {count}")
+    if not rows:
+        return 0
     types = {field.name: field.type for field in source.fields} or {RECORD: "bytes"}
     names = list(types)
     header = [f"{'record' if name == RECORD else name}:{kind}" for name, kind in types.items()]

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from .. import DataLoader
-from .._check_job import parse_attr
+from ..attr_values import parse_attr
 from ..errors import InvalidArgumentError
 from ..formats import open_source
 from ..graph import Node

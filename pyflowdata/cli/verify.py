@@ -8,8 +8,8 @@ import os
 import sys
 from collections.abc import Iterator
 
-from ..errors import CorruptDataError, Error, FileError, UnsupportedError
-from ..formats import Damage, Scan, Source, scan_ofrecord, scan_tfrecord
+from ..errors import CorruptDataError, Error, FileError, InvalidArgumentError, UnsupportedError
+from ..formats import Damage, Scan, Source, open_source, scan_ofrecord, scan_tfrecord
 from ..formats.source import RECORD
 from .file_arguments import about, add_source_arguments, expand, source_of
 
@@ -69,10 +69,27 @@ def _check(source: Source, scan: Scan) -> list[Damage]:
         return []  # no records, none of them damaged
     found = list(_read(source, scan))
     walk = _SCANS.get(source.format.name)
-    if walk is not None and source.compression is None and (found or walk is scan_ofrecord):
+    if walk is None or source.compression is not None:
+        return found
+    if found or (walk is scan_ofrecord and not _are_messages(source, scan.good)):
         scan.good = 0
         return list(walk(source.files[0], scan)) or found
     return found
+
+
+def _are_messages(source: Source, records: int) -> bool:
+    """Whether decoders take all records of an OFRecord file, whose reader looks at frames only.
+
+    False, too, where they cannot tell: a varying number of values is of no decoder here.
+    """
+    try:
+        source = open_source(source.files, "ofrecord")
+        if source.left_out or not source.fields:
+            return False
+        with source.loader(batch_size=_BATCH) as loader:
+            return sum(len(next(iter(batch.values()))) for batch in loader) == records
+    except (CorruptDataError, InvalidArgumentError):
+        return False
 
 
 def run(args: argparse.Namespace) -> int:

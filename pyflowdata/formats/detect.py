@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import struct
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import FileError, InvalidArgumentError, UnsupportedError, shown
+import numpy as np
+
+from .._native import check, encode, ffi, lib, new_error, text
+from ..errors import InvalidArgumentError, shown
 from ..io.crc32c import crc32c, masked
 from .wire import decode_ofrecord
 
@@ -82,41 +83,6 @@ class Detected:
     size: int
 
 
-# ---- Compression --------------------------------------------------------------------------------
-
-
-def compression_of(head: bytes) -> str | None:
-    """By the magic of gzip and zstd; zlib has two bytes that must also lead to something."""
-    if head[:3] == b"\x1f\x8b\x08":
-        return "gzip"
-    if head[:4] == b"\x28\xb5\x2f\xfd":
-        return "zstd"
-    if len(head) > 2 and head[0] == 0x78 and int.from_bytes(head[:2], "big") % 31 == 0:
-        try:
-            return "zlib" if zlib.decompressobj().decompress(head, 64) else None
-        except zlib.error:
-            return None
-    return None
-
-
-def unpacked_head(head: bytes, compression: str) -> bytes:
-    """The first bytes of what is compressed."""
-    if compression in ("gzip", "zlib"):
-        try:
-            return zlib.decompressobj(47).decompress(head, HEAD)
-        except zlib.error:
-            return b""
-    try:
-        zstd = importlib.import_module("zstandard")
-    except ImportError:
-        raise UnsupportedError(
-            "the file is compressed by zstd: to look into it, pip install zstandard, or name its "
-            "format with --format"
-        ) from None
-    found: bytes = zstd.ZstdDecompressor().decompressobj().decompress(head)
-    return found[:HEAD]
-
-
 # ---- What the first bytes say -------------------------------------------------------------------
 
 
@@ -158,9 +124,10 @@ def _is_mindrecord(head: bytes, size: int | None) -> bool:
     return (
         len(head) > 9
         and struct.unpack_from("<Q", head)[0] < 1 << 27
-        and head[8:9] == b"{"
-        and b'"shard_addresses"' in head
-        or head[8:22] == b'{"header_size"'
+        and (
+            (head[8:9] == b"{" and b'"shard_addresses"' in head)
+            or head[8:22] == b'{"header_size"'
+        )
     )
 
 
@@ -228,6 +195,29 @@ def _by_name(path: Path, head: bytes) -> str | None:
     return "text" if not head else None
 
 
+def first_bytes(
+    path: str | os.PathLike[str], count: int
+) -> tuple[bytes, int, str | None]:
+    """The first bytes of a file, decompressed; its size as it lies there; and its compression.
+
+    There are fewer where the file ends, or is damaged: who reads it all is told of that.
+
+    Raises:
+        FileError: The file cannot be read.
+        UnsupportedError: It is compressed by what this build has no library for.
+    """
+    room = np.empty(count, np.uint8)  # memory that is not written to costs nothing
+    numbers, name, err = ffi.new("int64_t[2]"), ffi.new("const char **"), new_error()
+    where = encode(os.fspath(path), "path")
+    status = lib.pfd_file_head(
+        where, ffi.from_buffer("uint8_t[]", room), count, numbers, numbers + 1, name, err
+    )
+    check(status, err)
+    compression = text(name[0])
+    found = room[: numbers[0]].tobytes()
+    return found, int(numbers[1]), None if compression == "none" else compression
+
+
 def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
     """What a file is, by its content, and by its name where that leaves it open.
 
@@ -237,21 +227,14 @@ def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
 
     Raises:
         FileError: The file cannot be read.
+        UnsupportedError: It is compressed by what this build has no library for.
         InvalidArgumentError: It is of no format that is known here.
     """
     where = Path(path)
     if where.is_dir() and (where / "index.json").is_file():
         where = where / "index.json"
-    try:
-        with open(where, "rb") as file:
-            head = file.read(HEAD)
-            size = os.fstat(file.fileno()).st_size
-    except OSError as failure:
-        raise FileError(failure.strerror or str(failure), file=str(where)) from None
-    compression = compression_of(head)
-    plain_size: int | None = size
-    if compression:
-        head, plain_size = unpacked_head(head, compression), None
+    head, size, compression = first_bytes(where, HEAD)
+    plain_size = None if compression else size
     if format is None:
         format = _format_of(where, head, plain_size)
     elif format not in FORMATS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from ..errors import CorruptDataError, InvalidArgumentError
 from .wire import Feature
 
 _BYTES = "bytes"
+SEEN_OF_MEMBER = 4096  # bytes of a tar file's member, enough for a class or an array's header
 _MISSING = -1  # a count, where a record has no such feature
 
 
@@ -96,12 +98,14 @@ class Table:
         has_header: Whether the first line has names.
         has_breaks: Whether cells have line breaks in them.
         fields: The columns.
+        is_empty: Whether no record has been seen.
     """
 
     delimiter: str
     has_header: bool
     has_breaks: bool
     fields: tuple[Field, ...]
+    is_empty: bool = False
 
 
 def csv_table(head: bytes, is_whole: bool) -> Table:
@@ -113,7 +117,7 @@ def csv_table(head: bytes, is_whole: bool) -> Table:
     delimiter = max(",\t;|", key=first.count)
     rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     if not rows:
-        return Table(delimiter, False, False, ())
+        return Table(delimiter, False, False, (), True)
     # Names have no numbers among them; a row of numbers is data.
     has_header = all(_dtype_of([cell]) == _BYTES for cell in rows[0]) and any(
         cell.strip() for cell in rows[0]
@@ -124,7 +128,7 @@ def csv_table(head: bytes, is_whole: bool) -> Table:
         _dtype_of([row[place] for row in body if place < len(row)]) for place in range(len(names))
     ]
     has_breaks = any("\n" in cell or "\r" in cell for row in rows for cell in row)
-    return Table(delimiter, has_header, has_breaks, tuple(_columns(names, dtypes)))
+    return Table(delimiter, has_header, has_breaks, tuple(_columns(names, dtypes)), not body)
 
 
 def _dtype_of(cells: list[str]) -> str:
@@ -182,6 +186,22 @@ def _run(names: list[str], place: int) -> int:
 # ---- Headers ------------------------------------------------------------------------------------
 
 
+def _npy_header(head: bytes) -> tuple[tuple[int, ...], bool, Any]:
+    """Shape, whether it is in Fortran order, and dtype."""
+    file = io.BytesIO(head)
+    read: Any = np.lib.format
+    try:
+        version = read.read_magic(file)
+        found: tuple[tuple[int, ...], bool, Any] = (
+            read.read_array_header_1_0(file)
+            if version == (1, 0)
+            else read.read_array_header_2_0(file)
+        )
+    except (ValueError, OSError) as failure:
+        raise CorruptDataError(f"the header of the .npy file is damaged: {failure}") from None
+    return found
+
+
 def npy_field(head: bytes) -> tuple[Field, bool, int]:
     """The rows of a .npy file, whether they are big-endian, and how many there are.
 
@@ -189,17 +209,7 @@ def npy_field(head: bytes) -> tuple[Field, bool, int]:
         CorruptDataError: The header is none.
         InvalidArgumentError: The array has no rows of numbers.
     """
-    file = io.BytesIO(head)
-    try:
-        version = np.lib.format.read_magic(file)
-        read: Any = np.lib.format
-        shape, fortran, dtype = (
-            read.read_array_header_1_0(file)
-            if version == (1, 0)
-            else read.read_array_header_2_0(file)
-        )
-    except (ValueError, OSError) as failure:
-        raise CorruptDataError(f"the header of the .npy file is damaged: {failure}") from None
+    shape, fortran, dtype = _npy_header(head)
     if not shape or fortran or dtype.kind not in "biuf":
         order = "Fortran order" if fortran else "C order"
         raise InvalidArgumentError(
@@ -217,24 +227,73 @@ def idx_field(head: bytes) -> tuple[Field, int]:
     return Field("out", names[head[2]], tuple(sizes[1:])), sizes[0]
 
 
-def tar_fields(members: Iterable[str], are_all: bool) -> list[Field]:
-    """The key, and the extensions of the first samples' files, in their order.  Those that are not
-    in all of the samples are empty where there are none."""
+def tar_fields(members: Iterable[tuple[str, bytes]], are_all: bool) -> list[Field]:
+    """The key, and the extensions of the first samples' files, in their order.
+
+    Those that are not in all of the samples are empty where there are none.  Class numbers and
+    arrays are known by extension and content, as DecodeClass and DecodeNpy read them.
+
+    Args:
+        members: Names of files, and what they begin with: SEEN_OF_MEMBER bytes.
+        are_all: Whether there are no others.
+    """
     keys: dict[str, None] = {}
-    found: dict[str, set[str]] = {}
-    for member in members:
+    found: dict[str, dict[str, bytes]] = {}
+    for member, content in members:
         folder, slash, base = member.rpartition("/")
         stem, dot, extension = base.partition(".")
-        if dot and extension and stem and not member.startswith("__"):
+        if dot and stem and not _is_meta(member.partition("/")[0]):
             keys[folder + slash + stem] = None
-            found.setdefault(extension.lower(), set()).add(folder + slash + stem)
-    whole = len(keys)
-    if whole > 1 and not are_all:  # of the last sample not all members may have been looked at
+            if extension:
+                found.setdefault(extension.lower(), {})[folder + slash + stem] = content
+    if len(keys) > 1 and not are_all:  # of the last sample not all members may have been looked at
         last = list(keys)[-1]
-        found = {name: having - {last} for name, having in found.items()}
-        whole -= 1
-    fields = [
-        Field(name, _BYTES, default=None if len(having) == whole else "")
-        for name, having in found.items()
-    ]
+        del keys[last]
+        for having in found.values():
+            having.pop(last, None)
+    fields = []
+    for name, having in found.items():
+        whole = len(having) == len(keys)
+        read = tar_decoder(name) if whole else ""
+        field = _class_field(name, having.values()) if read == "DecodeClass" else None
+        field = _array_field(name, having.values()) if read == "DecodeNpy" else field
+        fields.append(field or Field(name, _BYTES, default=None if whole else ""))
     return [Field("__key__", _BYTES), *fields] if fields else []
+
+
+def tar_decoder(extension: str) -> str:
+    """The op that reads such files of a sample; "" for none."""
+    return {"cls": "DecodeClass", "npy": "DecodeNpy"}.get(extension.rpartition(".")[2], "")
+
+
+def _is_meta(name: str) -> bool:
+    """__like_this__"""
+    return len(name) >= 4 and name.startswith("__") and name.endswith("__")
+
+
+def _class_field(name: str, contents: Iterable[bytes]) -> Field | None:
+    for content in contents:
+        if not re.fullmatch(rb"\s*[+-]?[0-9]+\s*", content):
+            return None
+        if not -(2**63) <= int(content) < 2**63:
+            return None
+    return Field(name, "int64")
+
+
+def _array_field(name: str, contents: Iterable[bytes]) -> Field | None:
+    """Arrays of one dtype and so many dimensions; sizes that differ are None."""
+    heads = set()
+    for content in contents:
+        try:
+            shape, _, dtype = _npy_header(content)
+        except CorruptDataError:
+            return None
+        if dtype.kind not in "biuf" or dtype.itemsize > 8:
+            return None
+        heads.add((dtype.newbyteorder("=").name, shape))
+    dtypes, ranks = {dtype for dtype, _ in heads}, {len(shape) for _, shape in heads}
+    if len(dtypes) != 1 or len(ranks) != 1:
+        return None
+    sizes = [set(column) for column in zip(*(shape for _, shape in heads), strict=True)]
+    row = tuple(next(iter(one)) if len(one) == 1 else None for one in sizes)
+    return Field(name, dtypes.pop(), row)

@@ -3,37 +3,48 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import itertools
 import json
 import os
 import struct
 import tarfile
+import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._check_job import parse_attr
+from ..attr_values import parse_attr
 from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob, Node
 from ..loader import DataLoader
-from ..registry import find_op, registered_ops
-from .detect import FORMATS, Detected, Format, detect, mds_index
-from .fields import Field, Table, csv_table, features_fields, idx_field, npy_field, tar_fields
+from ..registry import find_op
+from .detect import FORMATS, HEAD, Detected, Format, detect, first_bytes, mds_index
+from .fields import (
+    SEEN_OF_MEMBER,
+    Field,
+    Table,
+    csv_table,
+    features_fields,
+    idx_field,
+    npy_field,
+    tar_decoder,
+    tar_fields,
+)
 from .wire import decode_example, decode_ofrecord
 
 RECORD = "__record__"  # the name of the blob of whole records
 _LOOKED_AT = 256  # records, to find the fields
+_LOOKED_AT_BYTES = 1 << 24  # of a tar file that Python does not decompress
+_EMPTY = ("tfrecord", "ofrecord", "csv", "text", "raw", "tar")  # of which 0 bytes are a whole file
 
 _WHOLE = ("tfrecord", "ofrecord", "onerec")  # their readers give records as bytes
 _DECODERS = {"tfrecord": "ExampleDecoder"}
 
 
 def _make(name: str, inputs: Sequence[Blob], **attrs: Any) -> Node:
-    """A node of an op that this build may not have."""
-    if name not in {op.name for op in registered_ops()}:
-        raise UnsupportedError(f"this build of pyflowdata has no op {name}")
     return Node(find_op(name), None, inputs, attrs)
 
 
@@ -49,7 +60,7 @@ class Source:
         has_records: Whether the reader gives whole records, with their bytes.
         attrs: Of the reader, besides `files`.
         left_out: What is said of parts of a record that are no fields.
-        is_empty: Whether the first file says that it has no records.
+        is_empty: Whether the files say that they have no records, which readers refuse.
     """
 
     format: Format
@@ -91,7 +102,7 @@ class Source:
 
     def with_attrs(self, texts: Mapping[str, str]) -> Source:
         """The same with attrs of the reader, as a command line spells them."""
-        if not texts or not self._is_known():
+        if not texts:
             return self
         op = find_op(self.format.reader)
         values = {name: parse_attr(op, name, text) for name, text in texts.items()}
@@ -104,13 +115,10 @@ class Source:
     def reader(self, **attrs: Any) -> Node:
         """The node that reads the files, on one rank, with these attrs of every reader."""
         given = {"seed": 0, "rank": 0, "world_size": 1, **dict(self.attrs), **attrs}
-        listed = find_op(self.format.reader).outputs_attr if self._is_known() else ""
+        listed = find_op(self.format.reader).outputs_attr
         if listed:
-            given[listed] = [field.spec for field in self.fields]
+            given[listed] = [self._plain(field).spec for field in self.fields]
         return _make(self.format.reader, (), files=list(self.files), **given)
-
-    def _is_known(self) -> bool:
-        return self.format.reader in {op.name for op in registered_ops()}
 
     def blobs(self, **attrs: Any) -> dict[str, Blob]:
         """A blob for each field, and RECORD where there are whole records."""
@@ -119,8 +127,7 @@ class Source:
             found = {RECORD: node.outputs[0]}
             if self.fields:
                 decoder = _DECODERS[self.format.name]
-                listed = find_op(decoder).outputs_attr if _has(decoder) else "features"
-                specs = {listed: [field.spec for field in self.fields]}
+                specs = {find_op(decoder).outputs_attr: [field.spec for field in self.fields]}
                 decoded = _make(decoder, [node.outputs[0]], **specs).outputs
                 found |= {
                     field.name: blob for field, blob in zip(self.fields, decoded, strict=True)
@@ -132,17 +139,31 @@ class Source:
                 found[field.name] = _ofrecord_blob(node.outputs[0], field)
             return found
         named = zip(self.fields, node.outputs, strict=False)
-        return {field.name: blob for field, blob in named}
+        return {field.name: self._decoded(blob, field) for field, blob in named}
+
+    def _plain(self, field: Field) -> Field:
+        """The field as the reader gives it: of a tar file, what is decoded is bytes there."""
+        if self.format.name != "tar" or field.dtype == "bytes" or not tar_decoder(field.name):
+            return field
+        return dataclasses.replace(field, dtype="bytes", shape=())
+
+    def _decoded(self, blob: Blob, field: Field) -> Blob:
+        if self._plain(field) == field:
+            return blob
+        name = tar_decoder(field.name)
+        if name == "DecodeClass" and (field.dtype, field.shape) != ("int64", ()):
+            raise InvalidArgumentError(
+                f"{field.name} holds class numbers, which are int64; this asks for {field.type}"
+            )
+        sizes = [-1 if size is None else size for size in field.shape]
+        attrs = {"dtype": field.dtype, "shape": sizes} if name == "DecodeNpy" else {}
+        return _make(name, [blob], **attrs).outputs[0]
 
     def loader(self, wanted: Iterable[str] | None = None, **attrs: Any) -> DataLoader[Any]:
         """A loader of dicts: of these fields, or all of them without RECORD."""
         blobs = self.blobs(**attrs)
         names = [field.name for field in self.fields] if wanted is None else list(wanted)
         return DataLoader({name: blobs[name] for name in names or [RECORD]})
-
-
-def _has(op: str) -> bool:
-    return op in {one.name for one in registered_ops()}
 
 
 def _typed(field: Field, kind: str) -> Field:
@@ -230,7 +251,8 @@ def _text(source: Source, found: Detected) -> Source:
 
 
 def _csv(source: Source, found: Detected) -> Source:
-    table: Table = csv_table(found.head, found.size == len(found.head))
+    is_whole = len(found.head) < HEAD
+    table: Table = csv_table(found.head, is_whole)
     attrs: list[tuple[str, Any]] = []
     if table.delimiter != ",":
         attrs.append(("delimiter", table.delimiter))
@@ -238,21 +260,36 @@ def _csv(source: Source, found: Detected) -> Source:
         attrs.append(("multiline", True))
     attrs.append(("header", "yes" if table.has_header else "no"))
     attrs.append(("missing", ()))
-    return dataclasses.replace(source, fields=table.fields, attrs=tuple(attrs))
+    return dataclasses.replace(
+        source, fields=table.fields, attrs=tuple(attrs), is_empty=is_whole and table.is_empty
+    )
 
 
 def _tar(source: Source, found: Detected) -> Source:
-    modes = {"gzip": "r|gz", None: "r|"}
-    if found.compression not in modes:
-        raise UnsupportedError(f"the fields of a tar file that is {found.compression} compressed")
-    names: list[str] = []
+    members: list[tuple[str, bytes]] = []
+    seen, is_whole = 0, True
     try:
-        with tarfile.open(found.path, modes[found.compression]) as archive:  # type: ignore
-            names = [one.name for one in itertools.islice(archive, _LOOKED_AT)]
-    except (tarfile.TarError, EOFError, OSError) as failure:
-        if not names:
+        with _archive(found) as archive:
+            for one in itertools.islice(archive, _LOOKED_AT):
+                seen += 1
+                file = archive.extractfile(one) if one.isfile() else None
+                if file is not None:
+                    members.append((one.name, file.read(SEEN_OF_MEMBER)))
+    except (tarfile.TarError, EOFError, OSError, zlib.error) as failure:
+        is_whole = False
+        if not seen:
             raise CorruptDataError(f"no member can be read: {failure}", file=found.path) from None
-    return dataclasses.replace(source, fields=tuple(tar_fields(names, len(names) < _LOOKED_AT)))
+    is_whole = is_whole and seen < _LOOKED_AT
+    fields = tuple(tar_fields(members, is_whole))
+    return dataclasses.replace(source, fields=fields, is_empty=is_whole and not fields)
+
+
+def _archive(found: Detected) -> tarfile.TarFile:
+    """The members in sequence; Python reads neither zlib nor zstd as it goes."""
+    if found.compression in (None, "gzip"):
+        return tarfile.open(found.path, "r|" if found.compression is None else "r|gz")
+    head = io.BytesIO(first_bytes(found.path, _LOOKED_AT_BYTES)[0])
+    return tarfile.open(fileobj=head, mode="r|")
 
 
 def _megatron(source: Source, found: Detected) -> Source:
@@ -260,12 +297,15 @@ def _megatron(source: Source, found: Detected) -> Source:
     head = found.head if found.path.endswith(".idx") else index.read_bytes()[:34]
     codes = {1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float64",
              7: "float32", 8: "uint16"}  # fmt: skip
+    count = struct.unpack_from("<Q", head, 18)[0] if len(head) >= 26 else None
     dtype = codes.get(head[17]) if len(head) > 17 and head.startswith(b"MMIDIDX") else None
     if dtype is None:
         raise UnsupportedError("only .idx files of version 1 are known", file=os.fspath(index))
     files = tuple(str(Path(one).with_suffix(".bin")) for one in source.files)
     field = Field("tokens", dtype, (None,))
-    return dataclasses.replace(source, files=files, fields=(field,), attrs=(("dtype", dtype),))
+    return dataclasses.replace(
+        source, files=files, fields=(field,), attrs=(("dtype", dtype),), is_empty=count == 0
+    )
 
 
 _MDS = {"int": "int64", "str_int": "int64", "str_float": "float64"}
@@ -277,7 +317,8 @@ def _mds(source: Source, found: Detected) -> Source:
         about = shards[0]
     else:
         count, first = struct.unpack_from("<II", found.head)
-        about = json.loads(found.head[8 + 4 * count : first])
+        head = found.head if first <= len(found.head) else first_bytes(found.path, first)[0]
+        about = json.loads(head[8 + 4 * count : first])
     names, encodings = about.get("column_names", []), about.get("column_encodings", [])
     known = list(zip(names, encodings, strict=True))
     free = {name for name, one in known if one.startswith("ndarray") and one.count(":") < 2}
@@ -323,6 +364,29 @@ _FINDERS: dict[str, Callable[[Source, Detected], Source]] = {
 }  # fmt: skip
 
 
+def _with_fields(
+    source: Source,
+    found: Sequence[Detected],
+    finder: Callable[[Source, Detected], Source] | None,
+    only_records: bool,
+) -> Source:
+    """The source with the fields of its first file."""
+    first = found[0]
+    is_none = [one.size == 0 and one.format in _EMPTY for one in found]
+    if is_none[0] and (source.has_records or first.format == "tar"):
+        return dataclasses.replace(source, is_empty=all(is_none))
+    if finder is None:
+        return source
+    source = finder(source, first)
+    if source.is_empty or is_none[0]:
+        is_empty = all(finder(source, one).is_empty or one.size == 0 for one in found)
+        source = dataclasses.replace(source, is_empty=is_empty)
+    if first.format == "tar" and only_records:
+        fields = tuple(dataclasses.replace(one, dtype="bytes", shape=()) for one in source.fields)
+        source = dataclasses.replace(source, fields=fields)
+    return source
+
+
 def open_source(
     paths: Sequence[str | os.PathLike[str]],
     format: str | None = None,
@@ -334,12 +398,13 @@ def open_source(
     Args:
         paths: The files; `.bin` and `.idx` of Megatron name each other.
         format: A key of FORMATS; None: found by content.
-        only_records: Whether fields are not looked for where the reader gives whole records.
+        only_records: Whether records stay as they are: fields are not looked for where the reader
+            gives whole records, and the files of a tar file's samples are not decoded.
 
     Raises:
         InvalidArgumentError: They are of no known format, or of several.
         FileError: One cannot be read.
-        UnsupportedError: This build has no reader for it.
+        UnsupportedError: They are of a kind that its reader does not read.
     """
     found = [detect(path, format) for path in paths]
     kinds = {(one.format, one.compression) for one in found}
@@ -354,7 +419,7 @@ def open_source(
         source = dataclasses.replace(source, has_records=True)
         finder = None if only_records else finder
     try:
-        return source if finder is None else finder(source, first)
+        return _with_fields(source, found, finder, only_records)
     except Error as failure:
         if failure.file is None and failure.op is None:
             raise type(failure)(failure.message, file=first.path) from failure.__cause__

@@ -377,7 +377,9 @@ static pfd_status find(int32_t num, const char *prefix, int32_t length, pfd_path
                             .part_name_suffix_length = length,
                             .index_dir = ""};
     pfd_status status = pfd_file_attrs_check(&attrs, err);
-    return status == PFD_OK ? pfd_part_files_find(&attrs, 0, out, err) : status;
+    if (status == PFD_OK) status = pfd_part_files_find(&attrs, 0, out, err);
+    if (status != PFD_OK) pfd_path_list_free(out);
+    return status;
 }
 
 static void test_names(void)
