@@ -192,8 +192,8 @@ static pfd_status fail_length(const pfd_open_args *args, const pfd_file *file, u
     char seems[100];
     return args->host->fail_file(
         err, file, 0, PFD_CORRUPT_DATA,
-        "the length of the header is said to be %" PRIu64 ", of a file of %" PRId64 " bytes%s", length,
-        file->size,
+        "the length of the header is said to be %" PRIu64 ", of a file of %" PRId64 " bytes%s",
+        length, file->size,
         pfd_looks_like_hint(pfd_file_looks_like(args->host, file, args->scratch, NULL),
                             "; is this a MindRecord file?", seems, sizeof seems));
 }

@@ -25,9 +25,9 @@ static int64_t read_length(const uint8_t *data)
 static const char *hint(const pfd_frame_args *args, char *out, size_t capacity)
 {
     const char *seems = pfd_file_looks_like(args->host, args->file, args->scratch, "OFRecord");
-    return pfd_looks_like_hint(seems,
-                               "; was the file cut short or overwritten, or is it no OFRecord file?",
-                               out, capacity);
+    return pfd_looks_like_hint(
+        seems, "; was the file cut short or overwritten, or is it no OFRecord file?", out,
+        capacity);
 }
 
 static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
