@@ -13,7 +13,7 @@ from ..formats import Damage, Scan, Source, open_source, scan_ofrecord, scan_tfr
 from ..formats.source import RECORD
 from .file_arguments import about, add_source_arguments, expand, source_of
 
-_BATCH = 512  # below the number of skipped records that a loader keeps
+_BATCH = 64  # what is in a batch when a stream turns out to be damaged is not counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
