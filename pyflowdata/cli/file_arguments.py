@@ -64,12 +64,26 @@ def source_of(
     args: argparse.Namespace, paths: Sequence[str], *, only_records: bool = False
 ) -> Source:
     """The source that the arguments name; UsageError where they make no sense."""
-    given = pairs(args.attr, "--attr")
     try:
-        source = open_source(paths, args.format, only_records=only_records).with_attrs(given)
-        return source.choose(split_fields(args.fields))
+        return opened(args, paths, only_records=only_records)
     except InvalidArgumentError as failure:
         raise UsageError(str(failure)) from None
+
+
+def opened(
+    args: argparse.Namespace, paths: Sequence[str], *, only_records: bool = False
+) -> Source:
+    """The source that the arguments name.
+
+    Raises:
+        Error: They make no sense, or a file cannot be read; where it is a file's, it names that.
+    """
+    given = pairs(args.attr, "--attr")
+    for name in given:
+        if name in ("files", "columns", "fields", "features"):
+            raise UsageError(f"--attr {name}: that is what FILE and --fields are for")
+    source = open_source(paths, args.format, only_records=only_records).with_attrs(given)
+    return source.choose(split_fields(args.fields))
 
 
 def about(source: Source) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 from typing import Any
 
 import numpy as np
 
+from ..errors import CorruptDataError
 from ..formats import Source
 from ..formats.source import RECORD
 from ..ragged import Ragged
@@ -53,7 +55,14 @@ def _plain(value: Any) -> Any:
             return value.decode()
         except UnicodeDecodeError:
             return {"bytes": value.hex()}
-    return value.tolist()
+    return _finite(value.tolist())
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity."""
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
@@ -97,7 +106,13 @@ def run(args: argparse.Namespace) -> int:
     files = expand(args.files)
     source = source_of(args, files)
     say_left_out(source)
-    rows, records = _first_rows(source, args.n)
+    try:
+        rows, records = _first_rows(source, args.n)
+    except CorruptDataError:
+        if not any(field.is_guessed for field in source.fields):
+            raise
+        source = source.with_types()  # the first rows were of narrower ones
+        rows, records = _first_rows(source, args.n)
     if args.json:
         for row in rows:
             print(json.dumps({name: _plain(value) for name, value in row.items()}))

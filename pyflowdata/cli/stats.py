@@ -163,6 +163,7 @@ def run(args: argparse.Namespace) -> int:
     files = expand(args.files)
     source = source_of(args, files)
     say_left_out(source)
+    source = source.with_types()
     fields, lengths = ({}, np.zeros(0, np.int64)) if source.is_empty else _read(source)
     size = sum(os.path.getsize(one) for one in source.files)
     found = {name: field.about() for name, field in fields.items()}

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from ..errors import CorruptDataError, Error, FileError, InvalidArgumentError, UnsupportedError
 from ..formats import Damage, Scan, Source, open_source, scan_ofrecord, scan_tfrecord
 from ..formats.source import RECORD
-from .file_arguments import about, add_source_arguments, expand, source_of
+from .file_arguments import about, add_source_arguments, expand, opened
+from .usage import UsageError
 
 _BATCH = 64  # what is in a batch when a stream turns out to be damaged is not counted
 
@@ -98,11 +99,13 @@ def run(args: argparse.Namespace) -> int:
     for path in expand(args.files):
         scan, title = Scan(), ""
         try:
-            source = source_of(args, [path], only_records=True)
+            source = opened(args, [path], only_records=True)
             source = source.with_defaults() if source.format.name == "tar" else source
             title = about(source)
             damage = _check(source, scan)
-        except UnsupportedError as failure:
+        except (UnsupportedError, InvalidArgumentError) as failure:
+            if isinstance(failure, InvalidArgumentError) and failure.file is None:
+                raise UsageError(str(failure)) from None
             print(f"{path}: not checked: {failure}", file=sys.stderr)
             is_damaged = True
             continue

@@ -44,6 +44,9 @@ RECORD = "__record__"  # the name of the blob of whole records
 _LOOKED_AT = 256  # records, to find the fields
 _SCANNED = 4096  # rows of a CSV file at a time, where types are found
 _LOOKED_AT_BYTES = 1 << 24  # of a tar file that Python does not decompress
+# What Python raises of headers that are JSON of another kind.
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError,
+              MemoryError, struct.error)  # fmt: skip
 _EMPTY = ("tfrecord", "ofrecord", "csv", "text", "raw", "tar")  # of which 0 bytes are a whole file
 
 _WHOLE = ("tfrecord", "ofrecord", "onerec")  # their readers give records as bytes
@@ -420,6 +423,11 @@ def _mindrecord(source: Source, found: Detected) -> Source:
             file=found.path,
         )
     (length,) = struct.unpack_from("<Q", found.head)
+    if length > found.size - 8:
+        raise CorruptDataError(
+            f"the header is said to have {length} bytes, and the file has {found.size}",
+            file=found.path,
+        )
     with open(found.path, "rb") as file:
         about = json.loads(file.read(8 + length)[8:])
     schema = about["schema"][0]["schema"]
@@ -536,7 +544,7 @@ def open_source(
         if failure.file is None and failure.op is None:
             raise type(failure)(failure.message, file=first.path) from failure.__cause__
         raise
-    except (ValueError, LookupError, TypeError, struct.error) as failure:
+    except _MALFORMED as failure:
         raise CorruptDataError(
             f"what it begins with is no {source.format.title} file's: {failure!r}", file=first.path
         ) from None
