@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import glob
+import math
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import InvalidArgumentError
 from ..formats import FORMATS, Source, open_source
@@ -96,6 +98,15 @@ def say_left_out(source: Source) -> None:
     """Names what of the records is not shown."""
     for one in source.left_out:
         print(f"left out: {one}", file=sys.stderr)
+
+
+def finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity."""
+    if isinstance(value, dict):
+        return {name: finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def size_text(count: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import shutil
 from typing import Any
 
@@ -14,7 +13,14 @@ from ..errors import CorruptDataError
 from ..formats import Source
 from ..formats.source import RECORD
 from ..ragged import Ragged
-from .file_arguments import about, add_source_arguments, expand, say_left_out, source_of
+from .file_arguments import (
+    about,
+    add_source_arguments,
+    expand,
+    finite,
+    say_left_out,
+    source_of,
+)
 from .usage import UsageError
 
 
@@ -55,14 +61,7 @@ def _plain(value: Any) -> Any:
             return value.decode()
         except UnicodeDecodeError:
             return {"bytes": value.hex()}
-    return _finite(value.tolist())
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity."""
-    if isinstance(value, list):
-        return [_finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return finite(value.tolist())
 
 
 def rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:

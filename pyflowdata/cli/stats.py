@@ -16,6 +16,7 @@ from .file_arguments import (
     about,
     add_source_arguments,
     expand,
+    finite,
     say_left_out,
     size_text,
     source_of,
@@ -171,7 +172,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({
             "format": source.format.name, "compression": source.compression, "files": len(files),
-            "bytes": size, "records": len(lengths), "fields": found, "record_bytes": bins,
+            "bytes": size, "records": len(lengths), "fields": finite(found), "record_bytes": bins,
         }, indent=2))  # fmt: skip
         return 0
     print(f"{about(source)}: {len(files)} files, {size_text(size)}, {len(lengths)} records")

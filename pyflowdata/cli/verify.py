@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 
@@ -14,7 +15,8 @@ from ..formats.source import RECORD
 from .file_arguments import about, add_source_arguments, expand, opened
 from .usage import UsageError
 
-_BATCH = 64  # what is in a batch when a stream turns out to be damaged is not counted
+_BATCH = 64  # below the number of skipped records that a loader keeps
+_BEFORE = re.compile(r"\(([0-9]+) records of the file are before it")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +49,8 @@ def _read(source: Source, scan: Scan) -> Iterator[Damage]:
                 try:
                     batch = next(batches, None)
                 except CorruptDataError as failure:
+                    if source.compression is not None:
+                        scan.good += _whole_behind(source, names, scan.good + told)
                     yield _damage(path, failure)
                     return
                 total = int(loader.stats()["skipped"])
@@ -57,7 +61,22 @@ def _read(source: Source, scan: Scan) -> Iterator[Damage]:
                     return
                 scan.good += len(next(iter(batch.values())))
     except (CorruptDataError, FileError) as failure:
+        if scan.good == 0 and (said := _BEFORE.search(failure.message)):
+            scan.good = int(said[1])  # the reader found so many, and takes none of them
         yield _damage(path, failure)
+
+
+def _whole_behind(source: Source, names: list[str] | None, begin: int) -> int:
+    """How many records of a stream come before its damage, behind whole batches of them."""
+    records = 0
+    try:
+        with source.loader(names, batch_size=1, on_error="skip") as loader:
+            loader.seek(begin)
+            for _ in loader:
+                records += 1
+    except (CorruptDataError, FileError):
+        pass
+    return records
 
 
 _SCANS = {"tfrecord": scan_tfrecord, "ofrecord": scan_ofrecord}

@@ -356,8 +356,10 @@ def _tar(source: Source, found: Detected) -> Source:
         is_whole = False
         if not seen:
             raise CorruptDataError(f"no member can be read: {failure}", file=found.path) from None
-    is_whole = is_whole and seen < _LOOKED_AT
+    is_cut, is_whole = not is_whole, is_whole and seen < _LOOKED_AT
     fields = tuple(tar_fields(members, is_whole))
+    if is_cut and not fields:
+        raise CorruptDataError("no member of the file is whole", file=found.path)
     return dataclasses.replace(source, fields=fields, is_empty=is_whole and not fields)
 
 
