@@ -455,6 +455,7 @@ def run_tasks(
         return
     spawn = multiprocessing.get_context("spawn")
     shared = spawn.Value("q", 0)
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         min(jobs, len(tasks)), mp_context=spawn, initializer=_begin_worker, initargs=(shared,)
     ) as pool:
@@ -470,6 +471,8 @@ def run_tasks(
                     for (number, _, _), records in zip(task.shards, one.result(), strict=True):
                         conversion.note(number, records)
         except BaseException:
+            for process in set(multiprocessing.active_children()) - others:
+                process.kill()  # whatever it is at: nothing of it is wanted, nor what it says
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 

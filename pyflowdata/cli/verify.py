@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import re
@@ -88,6 +89,8 @@ def _check(source: Source, scan: Scan) -> list[Damage]:
     if source.is_empty or os.path.getsize(source.files[0]) == 0:
         return []  # no records, none of them damaged
     found = list(_read(source, scan))
+    if found and source.format.name == "csv":
+        found = _without_breaks(source, scan, found)
     walk = _SCANS.get(source.format.name)
     if walk is None or source.compression is not None:
         return found
@@ -95,6 +98,19 @@ def _check(source: Source, scan: Scan) -> list[Damage]:
         scan.good = 0
         return list(walk(source.files[0], scan)) or found
     return found
+
+
+def _without_breaks(source: Source, scan: Scan, found: list[Damage]) -> list[Damage]:
+    """The damage where cells have line breaks or not, whichever leaves more of the file whole: a
+    quote that is not closed takes everything up to the next one with it."""
+    has_breaks = bool(dict(source.attrs).get("multiline", False))
+    other = dataclasses.replace(source, attrs=(*source.attrs, ("multiline", not has_breaks)))
+    again = Scan()
+    places = list(_read(other, again))
+    if again.good <= scan.good:
+        return found
+    scan.good = again.good
+    return places
 
 
 def _are_messages(source: Source, records: int) -> bool:

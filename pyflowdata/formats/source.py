@@ -6,6 +6,7 @@ import dataclasses
 import io
 import itertools
 import json
+import mmap
 import os
 import struct
 import tarfile
@@ -334,12 +335,34 @@ def _table_source(source: Source, head: bytes, given: Mapping[str, Any]) -> Sour
     attrs: list[tuple[str, Any]] = []
     if table.delimiter != ",":
         attrs.append(("delimiter", table.delimiter))
-    if table.has_breaks:
+    if table.has_breaks or (not source.compression and any(map(_has_quote, source.files))):
         attrs.append(("multiline", True))
     attrs.append(("header", "yes" if table.has_header else "no"))
     return dataclasses.replace(
         source, fields=table.fields, attrs=tuple(attrs), is_empty=is_whole and table.is_empty
     )
+
+
+def _has_quote(path: str) -> bool:
+    """Whether a cell of a file may hold a line break."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(b'"') >= 0
+    except (OSError, ValueError):  # who reads it is told
+        return False
+
+
+def _refuse_other_columns(found: Sequence[Detected]) -> None:
+    """Columns are read by number, so that all files must have the same ones."""
+    first = found[0].head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip()
+    for one in found[1:]:
+        line = one.head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip()
+        if one.head and line != first:
+            raise InvalidArgumentError(
+                f"its columns are {shown(line.decode(errors='replace'))}, and those of "
+                f"{found[0].path} are {shown(first.decode(errors='replace'))}: read it by itself",
+                file=one.path,
+            )
 
 
 def _tar(source: Source, found: Detected) -> Source:
@@ -465,6 +488,8 @@ def _with_fields(
     if source.is_empty or is_none[0]:
         is_empty = all(finder(source, one).is_empty or one.size == 0 for one in found)
         source = dataclasses.replace(source, is_empty=is_empty)
+    if first.format == "csv" and dict(source.attrs).get("header") == "yes" and first.head:
+        _refuse_other_columns(found)
     if first.format == "csv" and only_records:
         source = source.as_cells()
     if first.format == "tar" and only_records:
