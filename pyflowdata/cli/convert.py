@@ -134,10 +134,14 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("name the files to read, and the file to make")
     *given, path = args.paths
     target = _target(args, path)
+    if args.jobs is not None and args.jobs < 1:
+        raise UsageError(f"--jobs {args.jobs}: it must be 1 or more")
     source = source_of(args, expand(given))
-    if source.format.name == target.format == "tar":  # the same bytes again
+    kinds = (source.format.name, target.format)
+    if kinds in (("tar", "tar"), ("csv", "csv"), ("csv", "text")):  # the same bytes again
         source = source_of(args, expand(given), only_records=True)
     try:
+        source = source.with_types(exact=True)
         check_fields(source, target)
     except InvalidArgumentError as failure:
         raise UsageError(str(failure)) from None

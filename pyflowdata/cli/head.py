@@ -9,10 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import CorruptDataError
 from ..formats import Source
 from ..formats.source import RECORD
 from ..ragged import Ragged
-from .file_arguments import about, add_source_arguments, expand, say_left_out, source_of
+from .file_arguments import (
+    about,
+    add_source_arguments,
+    expand,
+    finite,
+    say_left_out,
+    source_of,
+)
 from .usage import UsageError
 
 
@@ -53,7 +61,7 @@ def _plain(value: Any) -> Any:
             return value.decode()
         except UnicodeDecodeError:
             return {"bytes": value.hex()}
-    return value.tolist()
+    return finite(value.tolist())
 
 
 def rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
@@ -97,7 +105,13 @@ def run(args: argparse.Namespace) -> int:
     files = expand(args.files)
     source = source_of(args, files)
     say_left_out(source)
-    rows, records = _first_rows(source, args.n)
+    try:
+        rows, records = _first_rows(source, args.n)
+    except CorruptDataError:
+        if not any(field.is_guessed for field in source.fields):
+            raise
+        source = source.with_types()  # the first rows were of narrower ones
+        rows, records = _first_rows(source, args.n)
     if args.json:
         for row in rows:
             print(json.dumps({name: _plain(value) for name, value in row.items()}))

@@ -16,6 +16,7 @@ from .file_arguments import (
     about,
     add_source_arguments,
     expand,
+    finite,
     say_left_out,
     size_text,
     source_of,
@@ -163,6 +164,7 @@ def run(args: argparse.Namespace) -> int:
     files = expand(args.files)
     source = source_of(args, files)
     say_left_out(source)
+    source = source.with_types()
     fields, lengths = ({}, np.zeros(0, np.int64)) if source.is_empty else _read(source)
     size = sum(os.path.getsize(one) for one in source.files)
     found = {name: field.about() for name, field in fields.items()}
@@ -170,7 +172,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({
             "format": source.format.name, "compression": source.compression, "files": len(files),
-            "bytes": size, "records": len(lengths), "fields": found, "record_bytes": bins,
+            "bytes": size, "records": len(lengths), "fields": finite(found), "record_bytes": bins,
         }, indent=2))  # fmt: skip
         return 0
     print(f"{about(source)}: {len(files)} files, {size_text(size)}, {len(lengths)} records")

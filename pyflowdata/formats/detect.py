@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from .._native import check, encode, ffi, lib, new_error, text
-from ..errors import InvalidArgumentError, shown
+from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..io.crc32c import crc32c, masked
 from .wire import decode_ofrecord
 
+_MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".zstd": b"\x28\xb5\x2f\xfd"}
 HEAD = 1 << 16  # bytes that are looked at, after decompression
 
 
@@ -101,7 +102,7 @@ def _is_idx(head: bytes, size: int | None) -> bool:
     count = widths[head[2]]
     for length in struct.unpack_from(f">{head[3]}I", head, 4):
         count *= length
-    return size is None or size == count + 4 + 4 * head[3] or head[3] <= 4
+    return size is None or size == count + 4 + 4 * head[3]
 
 
 def _is_tar(head: bytes, size: int | None) -> bool:
@@ -115,11 +116,20 @@ def _is_tar(head: bytes, size: int | None) -> bool:
 
 
 def _is_mds(head: bytes, size: int | None) -> bool:
+    """Offsets that grow, from behind the JSON that follows them to the end of the file."""
     if len(head) < 12:
         return False
-    count, first = struct.unpack_from("<II", head)
-    config = head[4 + 4 * (count + 1) :][:1]
-    return 0 < count < 1 << 28 and first > 4 + 4 * (count + 1) and config in (b"{", b"")
+    (count,) = struct.unpack_from("<I", head)
+    end = 4 + 4 * (count + 1)
+    if not 0 < count < 1 << 28 or (size is not None and end >= size):
+        return False
+    offsets = np.frombuffer(head, "<u4", (min(end, len(head)) - 4) // 4, 4)
+    if offsets[0] < end + 2 or (offsets[1:] < offsets[:-1]).any():
+        return False
+    if end >= len(head):  # the offsets alone are more
+        return size is None or int(offsets[-1]) <= size
+    last = int(offsets[-1])
+    return head[end : end + 1] == b"{" and (size is None or last == size)
 
 
 def _is_mindrecord(head: bytes, size: int | None) -> bool:
@@ -250,6 +260,13 @@ def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
 
 def _format_of(path: Path, head: bytes, size: int | None) -> str:
     named = _by_name(path, head)
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") and named in ("csv", "text", None):
+        raise InvalidArgumentError("it looks like UTF-16; convert it to UTF-8", file=str(path))
+    if size is not None and path.suffix in _MAGIC and head.startswith(_MAGIC[path.suffix]):
+        raise CorruptDataError(
+            "it begins as compressed data does, and the header behind that is damaged",
+            file=str(path),
+        )
     if named == "csv" and _is_text(head, size):
         return "csv"
     if named == "megatron" and path.suffix == ".bin":

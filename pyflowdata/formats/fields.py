@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError
+from ..registry import HOST_OUTPUTS
+from .csv_types import Column, dtype_of
 from .wire import Feature
 
 _BYTES = "bytes"
@@ -30,6 +33,7 @@ class Field:
         shape: Of a row, with None for what varies; () for bytes.
         key: What it is called in the file.
         default: What stands for it where a record has none; None: that is an error.
+        is_guessed: Whether later records may be of another type.
     """
 
     name: str
@@ -37,6 +41,7 @@ class Field:
     shape: tuple[int | None, ...] = ()
     key: str = ""
     default: str | None = None
+    is_guessed: bool = False
 
     @property
     def type(self) -> str:
@@ -44,13 +49,24 @@ class Field:
         sizes = ",".join("?" if size is None else str(size) for size in self.shape)
         return f"{self.dtype}[{sizes}]" if self.shape else self.dtype
 
-    @property
-    def spec(self) -> str:
-        """As an attr that lists fields takes it."""
+    def spec(self, output: str) -> str:
+        """As an attr that lists fields takes it, for an output of that name."""
         key = self.key or self.name
-        name = "" if key == self.name else f"{self.name}="
+        name = "" if key == output else f"{output}="
         default = "" if self.default is None else f"={self.default}"
         return f"{name}{key}:{self.type}{default}"
+
+
+def specs(fields: Iterable[Field]) -> list[str]:
+    """As an attr that lists fields takes them.  Names that an output cannot have, as `id`, which
+    every reader has an output of, are changed a little there."""
+    found: dict[str, str] = {}
+    for field in fields:
+        output = field.name.replace("=", "_").replace(":", "_") or "_"
+        while output in HOST_OUTPUTS or output in found:
+            output += "_"
+        found[output] = field.spec(output)
+    return list(found.values())
 
 
 def features_fields(
@@ -96,7 +112,7 @@ class Table:
     Attributes:
         delimiter: Between two cells.
         has_header: Whether the first line has names.
-        has_breaks: Whether cells have line breaks in them.
+        has_breaks: Whether cells may have line breaks in them.
         fields: The columns.
         is_empty: Whether no record has been seen.
     """
@@ -108,47 +124,43 @@ class Table:
     is_empty: bool = False
 
 
-def csv_table(head: bytes, is_whole: bool) -> Table:
-    """From the first lines."""
+def csv_table(
+    head: bytes, is_whole: bool, delimiter: str = "", has_header: bool | None = None
+) -> Table:
+    """From the first lines.
+
+    Args:
+        head: These.
+        is_whole: Whether there are no others.
+        delimiter: Between two cells; "": as the first line shows it.
+        has_header: Whether the first line has names; None: as it looks.
+    """
     text = head.decode("utf-8-sig", "replace")
     if not is_whole:
         text = text[: text.rfind("\n") + 1] or text
     first = text.split("\n", 1)[0]
-    delimiter = max(",\t;|", key=first.count)
+    delimiter = delimiter or max(",\t;|", key=first.count)
     rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     if not rows:
         return Table(delimiter, False, False, (), True)
     # Names have no numbers among them; a row of numbers is data.
-    has_header = all(_dtype_of([cell]) == _BYTES for cell in rows[0]) and any(
-        cell.strip() for cell in rows[0]
-    )
-    names = rows[0] if has_header else [f"column{i}" for i in range(len(rows[0]))]
+    if has_header is None:
+        has_header = any(cell.strip() for cell in rows[0]) and not any(map(_is_number, rows[0]))
+    names = _distinct(rows[0]) if has_header else [f"column{i}" for i in range(len(rows[0]))]
     body = rows[1:] if has_header else rows
     dtypes = [
-        _dtype_of([row[place] for row in body if place < len(row)]) for place in range(len(names))
+        dtype_of([row[place] for row in body if place < len(row)]) for place in range(len(names))
     ]
-    has_breaks = any("\n" in cell or "\r" in cell for row in rows for cell in row)
+    has_breaks = '"' in text  # a later cell may have one where none of these has
     return Table(delimiter, has_header, has_breaks, tuple(_columns(names, dtypes)), not body)
 
 
-def _dtype_of(cells: list[str]) -> str:
-    """The narrowest of int64, float64 and bytes that holds all cells."""
-    dtype = "int64"
-    for cell in cells:
-        if dtype == "int64":
-            try:
-                if -(2**63) <= int(cell) < 2**63 and "_" not in cell:
-                    continue
-            except ValueError:
-                pass
-            dtype = "float64"
-        try:
-            float(cell)
-            if "_" in cell:
-                return _BYTES
-        except ValueError:
-            return _BYTES
-    return dtype if cells else _BYTES
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _columns(names: list[str], dtypes: list[str]) -> list[Field]:
@@ -160,18 +172,56 @@ def _columns(names: list[str], dtypes: list[str]) -> list[Field]:
         base = names[place].removesuffix("[0]")
         kinds = set(dtypes[place : place + count])
         if count > 1 and _BYTES not in kinds:
-            dtype = "float64" if "float64" in kinds else "int64"
-            fields.append(Field(_plain(base), dtype, (count,), f"{place}..{place + count - 1}"))
+            dtype = kinds.pop() if len(kinds) == 1 else "float64"
+            key = f"{place}..{place + count - 1}"
+            fields.append(_guess(Field(base, dtype, (count,), key)))
             place += count
             continue
-        fields.append(Field(_plain(names[place]), dtypes[place], (), str(place)))
+        fields.append(_guess(Field(names[place], dtypes[place], (), str(place))))
         place += 1
     return fields
 
 
-def _plain(name: str) -> str:
-    """A name that an attr can hold."""
-    return name.replace("=", "_").replace(":", "_") or "_"
+def _guess(field: Field) -> Field:
+    """A field of a type that not all rows may have; what is missing of floats is NaN."""
+    default = "nan" if field.dtype == "float64" else None
+    return dataclasses.replace(field, default=default, is_guessed=field.dtype != _BYTES)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, with a number behind those that have been there before."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, new = 2, name
+        while new in found:
+            new, number = f"{name}_{number}", number + 1
+        found[new] = None
+    return list(found)
+
+
+def places_of(field: Field) -> range:
+    """The columns of a field of a table that is as its first rows show it."""
+    first, _, last = field.key.partition("..")
+    return range(int(first), int(last or first) + 1)
+
+
+def as_cells(field: Field) -> list[Field]:
+    """The columns of a field, each as the bytes that are in the file."""
+    if not field.shape:
+        return [dataclasses.replace(field, dtype=_BYTES, default=None, is_guessed=False)]
+    return [
+        Field(f"{field.name}[{number}]", _BYTES, (), str(place))
+        for number, place in enumerate(places_of(field))
+    ]
+
+
+def widened(field: Field, columns: Sequence[Column]) -> list[Field]:
+    """The field with the type of all its columns' cells; several where they are no numbers."""
+    dtypes = {column.dtype for column in columns}
+    if _BYTES in dtypes:
+        return as_cells(field)
+    dtype = dtypes.pop() if len(dtypes) == 1 else "float64"
+    return [_guess(dataclasses.replace(field, dtype=dtype))]
 
 
 def _run(names: list[str], place: int) -> int:

@@ -6,6 +6,7 @@ import dataclasses
 import io
 import itertools
 import json
+import mmap
 import os
 import struct
 import tarfile
@@ -20,24 +21,34 @@ from ..attr_values import parse_attr
 from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob, Node
 from ..loader import DataLoader
-from ..registry import find_op
+from ..registry import Op, find_op
 from .detect import FORMATS, HEAD, Detected, Format, detect, first_bytes, mds_index
+from .csv_types import Column
 from .fields import (
     SEEN_OF_MEMBER,
     Field,
     Table,
+    as_cells,
     csv_table,
     features_fields,
     idx_field,
     npy_field,
+    places_of,
+    specs,
     tar_decoder,
     tar_fields,
+    widened,
 )
 from .wire import decode_example, decode_ofrecord
 
 RECORD = "__record__"  # the name of the blob of whole records
 _LOOKED_AT = 256  # records, to find the fields
+_SCANNED = 4096  # rows of a CSV file at a time, where types are found
 _LOOKED_AT_BYTES = 1 << 24  # of a tar file that Python does not decompress
+# What Python raises of headers that are JSON of another kind.
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError,
+              MemoryError, struct.error)  # fmt: skip
+_EMPTY = ("tfrecord", "ofrecord", "csv", "text", "raw", "tar")  # of which 0 bytes are a whole file
 
 _WHOLE = ("tfrecord", "ofrecord", "onerec")  # their readers give records as bytes
 _EMPTY = (*_WHOLE, "csv", "text", "raw", "tar")  # of which 0 bytes are a whole file
@@ -83,7 +94,8 @@ class Source:
         known = {field.name: field for field in self.fields}
         chosen = []
         for one in wanted:
-            name, colon, kind = one.rpartition(":") if ":" in one else (one, "", "")
+            name, colon, kind = one.rpartition(":") if one not in known else (one, "", "")
+            name = name if colon else one
             if name not in known and not colon:
                 raise InvalidArgumentError(
                     f"there is no field {shown(name)}; there are {', '.join(known) or 'none'}"
@@ -105,19 +117,68 @@ class Source:
         if not texts:
             return self
         op = find_op(self.format.reader)
-        values = {name: parse_attr(op, name, text) for name, text in texts.items()}
+        values = {name: _parsed(op, name, text) for name, text in texts.items()}
         fields = self.fields
+        if self.format.name == "csv":
+            return self._with_dialect(values)
         if self.format.name == "raw":  # only the attrs know what its rows are
             fields = (Field("out", str(values.get("dtype", "uint8")), values.get("shape", ())),)
         attrs = (*self.attrs, *values.items())
         return dataclasses.replace(self, fields=fields, attrs=attrs)
+
+    def _with_dialect(self, values: Mapping[str, Any]) -> Source:
+        """A CSV source whose columns are found once more, as attrs say where they are."""
+        head = first_bytes(self.files[0], HEAD)[0]
+        lines = int(values.get("skip_header_lines", 0))
+        head = head.split(b"\n", lines)[-1] if head.count(b"\n") >= lines else b""
+        found = _table_source(self, head, dict(values))
+        if all(field.dtype == "bytes" for field in self.fields):  # as they were asked for
+            found = found.as_cells()
+        return dataclasses.replace(found, attrs=(*found.attrs, *values.items()))
+
+    def as_cells(self) -> Source:
+        """A CSV source with the bytes of each column as they are in the file."""
+        fields = (one for field in self.fields for one in as_cells(field))
+        return dataclasses.replace(self, fields=tuple(fields))
+
+    def with_types(self, *, exact: bool = False) -> Source:
+        """A CSV source whose types, where they are guessed, hold the cells of all records.
+
+        Args:
+            exact: Whether numbers that float64 does not hold are an error.
+
+        Raises:
+            InvalidArgumentError: There is such a number.
+            CorruptDataError: A file is damaged.
+        """
+        guessed = [field for field in self.fields if field.is_guessed]
+        if not guessed or self.is_empty or self.format.name != "csv":
+            return self
+        cells = [one for field in guessed for one in as_cells(field)]
+        columns = {one.key: Column() for one in cells}
+        looked = dataclasses.replace(self, fields=tuple(cells))
+        with looked.loader(batch_size=_SCANNED, on_error="skip") as loader:
+            for batch in loader:
+                for one in cells:
+                    columns[one.key].add(batch[one.name].to_bytes_list())
+        fields: list[Field] = []
+        for field in self.fields:
+            own = [columns[str(one)] for one in places_of(field)] if field.is_guessed else []
+            wrong = next((one.inexact for one in own if one.inexact), None)
+            if wrong is not None and exact:
+                raise InvalidArgumentError(
+                    f"{field.name} has {wrong.decode()[:40]}, which float64 does not hold: choose "
+                    f"its type with --fields, as {field.name}:bytes"
+                )
+            fields += widened(field, own) if own else [field]
+        return dataclasses.replace(self, fields=tuple(fields))
 
     def reader(self, **attrs: Any) -> Node:
         """The node that reads the files, on one rank, with these attrs of every reader."""
         given = {"seed": 0, "rank": 0, "world_size": 1, **dict(self.attrs), **attrs}
         listed = find_op(self.format.reader).outputs_attr
         if listed:
-            given[listed] = [self._plain(field).spec for field in self.fields]
+            given[listed] = specs(map(self._plain, self.fields))
         return _make(self.format.reader, (), files=list(self.files), **given)
 
     def blobs(self, **attrs: Any) -> dict[str, Blob]:
@@ -127,8 +188,8 @@ class Source:
             found = {RECORD: node.outputs[0]}
             if self.fields:
                 decoder = _DECODERS[self.format.name]
-                specs = {find_op(decoder).outputs_attr: [field.spec for field in self.fields]}
-                decoded = _make(decoder, [node.outputs[0]], **specs).outputs
+                listed = {find_op(decoder).outputs_attr: specs(self.fields)}
+                decoded = _make(decoder, [node.outputs[0]], **listed).outputs
                 found |= {
                     field.name: blob for field, blob in zip(self.fields, decoded, strict=True)
                 }
@@ -166,8 +227,21 @@ class Source:
         return DataLoader({name: blobs[name] for name in names or [RECORD]})
 
 
+def _parsed(op: Op, name: str, text: str) -> Any:
+    """The value of an attr; of a flag also as Python spells it."""
+    attr = op.attr(name)
+    is_flag = attr is not None and attr.type.word == "bool"
+    return parse_attr(op, name, text.lower() if is_flag and text in ("True", "False") else text)
+
+
 def _typed(field: Field, kind: str) -> Field:
-    """The field with another type, as float32 or float32[3]."""
+    """The field with another type and default, as float32, float32[3] or float32=nan."""
+    kind, equals, said = kind.partition("=")
+    default: str | None = said
+    if not equals:  # a guessed one is NaN
+        keeps = not field.is_guessed or kind.startswith("float")
+        default = field.default if keeps else None
+    field = dataclasses.replace(field, is_guessed=False, default=default)
     dtype, bracket, sizes = kind.partition("[")
     if not bracket:
         return dataclasses.replace(field, dtype=dtype, key=field.key or field.name)
@@ -253,18 +327,45 @@ def _text(source: Source, found: Detected) -> Source:
 
 
 def _csv(source: Source, found: Detected) -> Source:
-    is_whole = len(found.head) < HEAD
-    table: Table = csv_table(found.head, is_whole)
+    return _table_source(source, found.head, {})
+
+
+def _table_source(source: Source, head: bytes, given: Mapping[str, Any]) -> Source:
+    """The columns of a CSV file that begins so, where some attrs of the reader are given."""
+    is_whole = len(head) < HEAD
+    header = {"yes": True, "no": False}.get(given.get("header", ""))
+    table: Table = csv_table(head, is_whole, str(given.get("delimiter", "")), header)
     attrs: list[tuple[str, Any]] = []
     if table.delimiter != ",":
         attrs.append(("delimiter", table.delimiter))
-    if table.has_breaks:
+    if table.has_breaks or (not source.compression and any(map(_has_quote, source.files))):
         attrs.append(("multiline", True))
     attrs.append(("header", "yes" if table.has_header else "no"))
-    attrs.append(("missing", ()))
     return dataclasses.replace(
         source, fields=table.fields, attrs=tuple(attrs), is_empty=is_whole and table.is_empty
     )
+
+
+def _has_quote(path: str) -> bool:
+    """Whether a cell of a file may hold a line break."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(b'"') >= 0
+    except (OSError, ValueError):  # who reads it is told
+        return False
+
+
+def _refuse_other_columns(found: Sequence[Detected]) -> None:
+    """Columns are read by number, so that all files must have the same ones."""
+    first = found[0].head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip()
+    for one in found[1:]:
+        line = one.head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip()
+        if one.head and line != first:
+            raise InvalidArgumentError(
+                f"its columns are {shown(line.decode(errors='replace'))}, and those of "
+                f"{found[0].path} are {shown(first.decode(errors='replace'))}: read it by itself",
+                file=one.path,
+            )
 
 
 def _tar(source: Source, found: Detected) -> Source:
@@ -281,8 +382,10 @@ def _tar(source: Source, found: Detected) -> Source:
         is_whole = False
         if not seen:
             raise CorruptDataError(f"no member can be read: {failure}", file=found.path) from None
-    is_whole = is_whole and seen < _LOOKED_AT
+    is_cut, is_whole = not is_whole, is_whole and seen < _LOOKED_AT
     fields = tuple(tar_fields(members, is_whole))
+    if is_cut and not fields:
+        raise CorruptDataError("no member of the file is whole", file=found.path)
     return dataclasses.replace(source, fields=fields, is_empty=is_whole and not fields)
 
 
@@ -348,6 +451,11 @@ def _mindrecord(source: Source, found: Detected) -> Source:
             file=found.path,
         )
     (length,) = struct.unpack_from("<Q", found.head)
+    if length > found.size - 8:
+        raise CorruptDataError(
+            f"the header is said to have {length} bytes, and the file has {found.size}",
+            file=found.path,
+        )
     with open(found.path, "rb") as file:
         about = json.loads(file.read(8 + length)[8:])
     schema = about["schema"][0]["schema"]
@@ -385,10 +493,46 @@ def _with_fields(
         source = dataclasses.replace(source, is_empty=is_empty)
     elif not some:
         source = dataclasses.replace(source, is_empty=True)
+    if first.format == "csv" and dict(source.attrs).get("header") == "yes" and first.head:
+        _refuse_other_columns(found)
+    if first.format == "csv" and only_records:
+        source = source.as_cells()
     if first.format == "tar" and only_records:
         fields = tuple(dataclasses.replace(one, dtype="bytes", shape=()) for one in source.fields)
         source = dataclasses.replace(source, fields=fields)
     return source
+
+
+def _detect(path: str | os.PathLike[str], format: str | None) -> Detected:
+    """What a file is; damage of a compressed one comes before what its bytes look like."""
+    try:
+        found = detect(path, format)
+    except InvalidArgumentError as failure:
+        if failure.file is not None:
+            _refuse_damaged(failure.file)
+        raise
+    if found.compression and found.format in ("text", "raw") and len(found.head) < HEAD:
+        _refuse_damaged(found.path)
+    if found.compression and not found.head:
+        _refuse_damaged(found.path)
+        return dataclasses.replace(found, size=0)
+    return found
+
+
+def _refuse_damaged(path: str) -> None:
+    """Raises where a file is compressed, and cannot be decompressed to its end."""
+    if first_bytes(path, 1)[2] is None:
+        return
+    reader = _make(
+        "TextLineReader", (), files=[path], seed=0, rank=0, world_size=1, batch_size=_SCANNED
+    )
+    try:
+        with DataLoader(reader.outputs) as loader:
+            for _ in loader:
+                pass
+    except CorruptDataError as failure:
+        if "there is not one record" not in failure.message:
+            raise type(failure)(failure.message, file=failure.file or path) from None
 
 
 def open_source(
@@ -410,10 +554,14 @@ def open_source(
         FileError: One cannot be read.
         UnsupportedError: They are of a kind that its reader does not read.
     """
-    found = [detect(path, format) for path in paths]
-    kinds = {(one.format, one.compression) for one in found}
+    found = [_detect(path, format) for path in paths]
+    kinds = {(one.format, one.compression): one for one in reversed(found)}
     if len(kinds) != 1:
-        said = ", ".join(f"{one.path} is {FORMATS[one.format].title}" for one in found[:8])
+        said = ", ".join(
+            f"{one.path} is {FORMATS[one.format].title}"
+            + (f" ({one.compression})" if one.compression else "")
+            for one in list(reversed(kinds.values()))[:8]
+        )
         raise InvalidArgumentError(f"the files are not of one format: {said}")
     first = found[0]
     files = tuple(one.path for one in found)
@@ -428,7 +576,7 @@ def open_source(
         if failure.file is None and failure.op is None:
             raise type(failure)(failure.message, file=first.path) from failure.__cause__
         raise
-    except (ValueError, LookupError, TypeError, struct.error) as failure:
+    except _MALFORMED as failure:
         raise CorruptDataError(
             f"what it begins with is no {source.format.title} file's: {failure!r}", file=first.path
         ) from None
