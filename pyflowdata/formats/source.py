@@ -51,7 +51,6 @@ _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticErro
 _EMPTY = ("tfrecord", "ofrecord", "csv", "text", "raw", "tar")  # of which 0 bytes are a whole file
 
 _WHOLE = ("tfrecord", "ofrecord", "onerec")  # their readers give records as bytes
-_EMPTY = (*_WHOLE, "csv", "text", "raw", "tar")  # of which 0 bytes are a whole file
 _DECODERS = {"tfrecord": "ExampleDecoder"}
 
 
@@ -128,7 +127,7 @@ class Source:
 
     def _with_dialect(self, values: Mapping[str, Any]) -> Source:
         """A CSV source whose columns are found once more, as attrs say where they are."""
-        head = first_bytes(self.files[0], HEAD)[0]
+        head = first_bytes(self.files[0], HEAD)[0] or b""
         lines = int(values.get("skip_header_lines", 0))
         head = head.split(b"\n", lines)[-1] if head.count(b"\n") >= lines else b""
         found = _table_source(self, head, dict(values))
