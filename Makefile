@@ -155,7 +155,7 @@ tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
 run-asan: all c-tests .venv/test
 	@$(call RUN_C,ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES))
-	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow and not build' $(ARGS)
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow and not build and not python' $(ARGS)
 run-tsan: all c-tests .venv/test
 	@$(call RUN_C,$(FIXED_ADDRESSES))
 	$(call SANITIZED,libtsan.so) $(PARALLEL) -m threads $(ARGS)

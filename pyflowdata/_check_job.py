@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ._native import encode, ffi, lib
-from .attr_values import Plain
+from .attr_values import Plain, parse_attr
 from .errors import InvalidArgumentError
 from .graph import Blob, Node
 from .objects import Object
 from .plugins import load_library
-from .registry import HOST_OUTPUTS, Op, find_op
+from .registry import HOST_OUTPUTS, find_op
 
 _BUILT_IN = "built in"
 
@@ -106,19 +106,6 @@ class Job:
     def load(self) -> None:
         for library in self.libraries:
             load_library(library)
-
-
-def parse_attr(op: Op, name: str, said: str) -> Any:
-    """The value that a text means; InvalidArgumentError where it is none of the attr's type."""
-    attr = op.attr(name)
-    if attr is None:
-        return said  # the op refuses the name, with near ones
-    try:
-        return attr.type.parse(said)
-    except (ValueError, KeyError):
-        raise InvalidArgumentError(
-            f"attr '{name}' = '{said}'; it must be a {attr.type.word}", op=op.name
-        ) from None
 
 
 def output_of(node: Node, name: str) -> Blob:

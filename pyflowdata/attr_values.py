@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -149,6 +150,19 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
         else:
             plain[name] = _plain(attr, value)
     return plain
+
+
+def parse_attr(op: Op, name: str, said: str) -> Any:
+    """The value that a text means; InvalidArgumentError where it is none of the attr's type."""
+    attr = op.attr(name)
+    if attr is None:
+        return said  # the op refuses the name, with near ones
+    try:
+        return attr.type.parse(said)
+    except (ValueError, KeyError):
+        raise InvalidArgumentError(
+            f"attr '{name}' = '{said}'; it must be a {attr.type.word}", op=op.name
+        ) from None
 
 
 def attr_values(values: Mapping[str, Plain]) -> tuple[CData, list[CData]]:

@@ -1023,7 +1023,7 @@ def CSVReader(
     header: Literal["auto", "yes", "no"] = "auto",
     skip_header_lines: int = 0,
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["error", "allow"] = "error",
+    uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -1076,7 +1076,7 @@ def CSVReader(
             beginning of each file, before the header.
         missing (list of str, default ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL')): Texts that stand
             for no value, as an empty field does: the column's default takes their place.
-        uneven_rows (str, default 'error', one of 'error', 'allow'): Whether rows may have fewer
+        uneven_rows (str, default 'raise', one of 'raise', 'allow'): Whether rows may have fewer
             fields than the header, which are then missing, or more, which are passed over.
         multiline (bool, default False): Whether quoted fields may hold line ends.
         files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
@@ -1164,7 +1164,7 @@ def CSVReader(
     header: Literal["auto", "yes", "no"] = "auto",
     skip_header_lines: int = 0,
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["error", "allow"] = "error",
+    uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -1203,7 +1203,7 @@ def CSVReader(
     header: Literal["auto", "yes", "no"] = "auto",
     skip_header_lines: int = 0,
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["error", "allow"] = "error",
+    uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -1242,7 +1242,7 @@ def CSVReader(
     header: Literal["auto", "yes", "no"] = "auto",
     skip_header_lines: int = 0,
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["error", "allow"] = "error",
+    uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -1281,7 +1281,7 @@ def CSVReader(
     header: Literal["auto", "yes", "no"] = "auto",
     skip_header_lines: int = 0,
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["error", "allow"] = "error",
+    uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -1620,21 +1620,22 @@ def ExampleDecoder(
     """Takes tf.train.Examples apart, a column for each feature asked for.
 
     A float dtype reads a float_list, bool and integers an int64_list, and a number that the dtype
-    does not hold is an error. A feature that is missing takes its default; without one it is an
-    error, or an empty row where the number of values varies. Other features are passed over.
-    Records are read by the rules of the protobuf library: of equal keys the last one counts,
-    numbers may be packed or not.
+    does not hold is an error, also 2 for a bool. A feature that is missing takes its default;
+    without one it is an error, or an empty row where the number of values varies. Other features
+    are passed over. Records are read by the rules of the protobuf library: of equal keys the last
+    one counts, numbers may be packed or not.
 
     Args:
-        in_ (Blob, the input 'in'): Records as bytes, ragged uint8, as TFRecordReader gives them.
+        in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
+            gives them.
         features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
             'x:float32[64]' has a fixed number of values, 'ids:int64[?]' any number,
             'image/encoded:bytes' one byte string.
         decode_raw (list of str, default ()): The names of those fields whose feature is one byte
             string of little-endian numbers of the field's dtype.
         on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): What becomes
-            of a feature with another number of values than its shape has: an error, or one that is
-            too short is padded with the default or 0, one that is too long is cut, or both (fit).
+            of a feature with another number of values than its shape has: an error, or what is too
+            short is padded with the default or 0, what is too long is cut, or both (fit).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -1662,7 +1663,8 @@ def SequenceExampleDecoder(
     steps, all of which have the same number of values.
 
     Args:
-        in_ (Blob, the input 'in'): Records as bytes, ragged uint8, as TFRecordReader gives them.
+        in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
+            gives them.
         features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
             'label:int64' is one of the context, 'frames=feature_lists/frames:float32[?,3]' a list
             of steps with three values each; a list that may be missing ends with '='.
@@ -2818,8 +2820,9 @@ def OFRecordRawDecoder(
     """Takes a feature out of each OFRecord as numbers.
 
     The feature is a list of floats, doubles or integers, or a bytes_list of one value, whose bytes
-    are numbers from 0 to 255. Floats that become integers lose what is behind the point. Of a list
-    each value is looked at, also those that are cut off.
+    are numbers from 0 to 255. Floats that become integers lose what is behind the point; doubles
+    too large for float32 are infinite. Of a list each value is looked at, also those that are cut
+    off.
 
     Args:
         in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
@@ -2829,7 +2832,8 @@ def OFRecordRawDecoder(
         shape (shape, required): Shape of a row of the output; empty for one number.
         dtype (dtype, required, one of 'bool', 'int8', 'uint8', 'int16', 'uint16', 'int32',
             'uint32', 'int64', 'uint64', 'float32', 'float64'): The dtype of the output; a number
-            that an integer dtype does not hold is damage.
+            that an integer dtype does not hold is damage, and so is an integer other than 0 and 1
+            for a bool.
         dim1_varying_length (bool, default False): Whether a record may have fewer rows along the
             shape's first dimension; zeros fill it up.
         truncate (bool, default False): Whether a record may have any number of values: what is too

@@ -67,11 +67,23 @@ MARKERS = {
         "takes seconds; left out of the sanitizer runs",
         {
             "test_accelerate",
-            "test_cli_files",
+            "test_cli_convert",
             "test_examples",
             "test_lightning",
+            "test_numba_ops",
             "test_soak",
             "test_torch",
+        },
+    ),
+    "python": (
+        "is about Python or the tree; left out of the sanitizer runs",
+        {
+            "test_io_files",
+            "test_io_formats",
+            "test_io_interop",
+            "test_layering",
+            "test_stubs",
+            "test_world",
         },
     ),
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
 
 import pyflowdata as flow
 from decoder_rows import blob_of, bytes_of, load
+from pyflowdata.io import TFRecordWriter
 
 GOOD = [b"0", b"7\n", b" 42 ", b"\t-3\r\n", b"+5", b"007", b"9223372036854775807",
         b"-9223372036854775808", b"\n\n1"]  # fmt: skip
@@ -32,6 +35,29 @@ def test_any_other_text(text):
         load(flow.DecodeClass(bytes_of(rows)))
     assert (caught.value.op, caught.value.ordinal) == ("DecodeClass", 1)
     assert load(flow.DecodeClass(bytes_of(rows, on_error="skip"))).tolist() == [1, 2]
+
+
+def test_the_place_of_damage(tmp_path):
+    """Of rows that lie in the record as they are, DecodeRaw's and DecodeNpy's too."""
+    file = io.BytesIO()
+    np.save(file, np.arange(3, dtype=np.int16))
+    npy = file.getvalue()
+    for name, records in (("text", [b"12", b"x"]), ("npy", [npy, npy + b"more"])):
+        with TFRecordWriter(tmp_path / name) as writer:
+            for record in records:
+                writer.write(record)
+    first, second = 12, 12 + 2 + 4 + 12  # of the file: behind a record's length and its checksum
+    for name, op, attrs, byte in (
+        ("text", flow.DecodeClass, {}, second),
+        ("text", flow.DecodeRaw, {"dtype": "int16"}, second),
+        ("text", flow.DecodeNpy, {"dtype": "int16", "shape": [3]}, first),
+        ("npy", flow.DecodeNpy, {"dtype": "int8", "shape": [3]}, first),
+        ("npy", flow.DecodeNpy, {"dtype": "int16", "shape": [3]}, second - 2 + 2 * len(npy) - 6),
+    ):
+        rows = flow.TFRecordReader(files=tmp_path / name, batch_size=1)
+        with pytest.raises(flow.CorruptDataError) as caught:
+            load(op(rows, **attrs))
+        assert caught.value.byte == byte, (name, op)
 
 
 def test_dense_rows():

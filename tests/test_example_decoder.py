@@ -47,6 +47,32 @@ def same_rows(found, truth, name):
     assert found.values.dtype == truth[f"{name}.values"].dtype
 
 
+# ---- Names ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("element", "name"),
+    [
+        ("a:b:int64", "a:b"),
+        ("a:b:int64=5", "a:b"),
+        ("a:b:int64[1]", "a:b"),
+        ("n=a:b:int64", "n"),
+        ("n=a:b:int64=5", "n"),
+        ("x:int64=1", "x"),
+        ("n=x:int64", "n"),
+    ],
+)
+def test_an_output_is_called_as_its_key(one, element, name):
+    found = one([element], example(**{"a:b": ints(7), "x": ints(7)}))
+    assert list(found) == [name] and found[name].ravel().tolist() == [7]
+
+
+def test_defaults_may_have_colons(one):
+    found = one(["a:b:bytes=x:y=z", "c:bytes=:"], example())
+    assert [bytes(row) for row in found["a:b"]] == [b"x:y=z"]
+    assert [bytes(row) for row in found["c"]] == [b":"]
+
+
 # ---- What other libraries read -------------------------------------------------------------------
 
 
@@ -125,6 +151,10 @@ def test_order_and_skipping_through_a_shuffle(tmp_path):
 # ---- Numbers -------------------------------------------------------------------------------------
 
 LIMITS = {name: np.iinfo(name) for name in "int8 uint8 int16 uint16 int32 uint32 int64".split()}
+
+
+def test_a_default_may_be_infinite(one):
+    assert one(["x:float32=1e39"], example())["x"].tolist() == [float("inf")]
 
 
 @pytest.mark.parametrize("dtype", [*LIMITS, "uint64", "bool"])
@@ -298,6 +328,23 @@ def test_the_input_is_bytes():
     x = flow.ExampleDecoder(rows, features=["x:float32[4]"])
     with pytest.raises(flow.InvalidArgumentError, match=re.escape("they must be bytes")):
         flow.ExampleDecoder(x, features=["x:float32[4]"])
+
+
+@pytest.mark.parametrize("num_threads", [1, 3])
+def test_dense_rows(tmp_path, num_threads):
+    records = [
+        example(i=ints(200 + i), s=strings(b"s%03d" % i), f=floats(i, i)) for i in range(500)
+    ]
+    (tmp_path / "rows").write_bytes(b"".join(records))
+    rows = flow.RawReader(
+        files=tmp_path / "rows", shape=[len(records[0])], dtype="uint8", batch_size=64
+    )
+    blobs = flow.ExampleDecoder(rows, features=["i:int32", "s:bytes", "f:float32[?]"])
+    with flow.DataLoader(*blobs, num_threads=num_threads) as loader:
+        found = [row for batch in loader for row in zip(*batch)]
+    assert [int(i) for i, _, _ in found] == list(range(200, 700))
+    assert [s.tobytes() for _, s, _ in found] == [b"s%03d" % i for i in range(500)]
+    assert [f.tolist() for _, _, f in found] == [[i, i] for i in range(500)]
 
 
 # ---- Damage --------------------------------------------------------------------------------------

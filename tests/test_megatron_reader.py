@@ -252,6 +252,20 @@ def test_what_both_names_begin_with(tmp_path: Path) -> None:
         read(stems)
 
 
+def test_a_name_that_begins_like_another(tmp_path: Path) -> None:
+    docs = documents(1, 4), documents(2, 3)
+    token_files.write(tmp_path / "x.bin", docs[0])
+    named = token_files.write(tmp_path / "y", docs[1])
+    named.rename(tmp_path / "x.1.bin")
+    named.with_suffix(".idx").rename(tmp_path / "x.1.idx")
+    expected = [[join(document) for document in each] for each in docs]
+    assert_rows(read([tmp_path / "x", tmp_path / "x.1.bin"]), expected[0] + expected[1])
+    assert_rows(read([tmp_path / "x.1", tmp_path / "x"]), expected[1] + expected[0])
+    assert_rows(read([tmp_path / "x.idx", tmp_path / "x"]), expected[0])
+    with pytest.raises(flow.InvalidArgumentError, match="x.bin' is named twice"):
+        read([tmp_path / "x", tmp_path / "x.bin"])
+
+
 def test_halves_that_are_missing(tmp_path: Path) -> None:
     path = token_files.write(tmp_path / "a", four_sequences())
     with pytest.raises(flow.InvalidArgumentError, match="named twice"):

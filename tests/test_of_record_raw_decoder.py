@@ -24,6 +24,7 @@ from of_record_files import (
 )
 
 import pyflowdata as flow
+from pyflowdata.io import encode_ofrecord
 
 # ---- Files of the libraries ---------------------------------------------------------------------
 
@@ -55,9 +56,27 @@ def test_numbers_are_cast(dtype: str) -> None:
     assert np.array_equal(raw(PROTOBUF[0], "image", (6,), dtype), TRUTH["image"].astype(dtype))
 
 
-def test_bytes_are_unsigned_and_bools_are_told() -> None:
+def test_bytes_are_unsigned() -> None:
     assert raw(PROTOBUF[0], "image", (6,), "float32").max() == 250
-    assert raw(PROTOBUF[0], "label", (), "bool").tolist() == [i % 10 != 0 for i in range(12)]
+
+
+def test_what_is_a_bool(tmp_path: Path) -> None:
+    record = encode_ofrecord({"i": [0, 1], "b": b"\0\1", "f": np.array([0, 0.5], "f4")})
+    path = write(tmp_path, frame(record))
+    for name in "ibf":
+        assert raw(path, name, (2,), "bool").tolist() == [[False, True]]
+    path = write(tmp_path, frame(encode_ofrecord({"i": [0, 1, -1], "b": b"\0\2\1"})))
+    for name, says in (("i", "value 2 is -1, which bool"), ("b", "value 1 is 2, which bool")):
+        with pytest.raises(flow.CorruptDataError, match=says):
+            raw(path, name, (3,), "bool")
+
+
+def test_doubles_too_large_for_float32(tmp_path: Path) -> None:
+    values = np.array([1e300, -1e300, 3.4e38, np.nan])
+    path = write(tmp_path, frame(encode_ofrecord({"d": values})))
+    with np.errstate(over="ignore"):
+        expected = values.astype(np.float32)
+    np.testing.assert_array_equal(raw(path, "d", (4,), "float32")[0], expected)
 
 
 def test_the_documented_message(tmp_path: Path) -> None:
@@ -127,7 +146,7 @@ def test_a_wrong_number_of_values(
 @pytest.mark.parametrize(
     "name, dtype, says",
     [
-        ("int64", "int32", "value 2 is 9.2233720368547758e.18, which int32 does not hold"),
+        ("int64", "int32", "value 2 is 9223372036854775807, which int32 does not hold"),
         ("int32", "uint8", "value 2 is 2147483647, which uint8 does not hold"),
         ("float", "int64", "value 2 is 1.0000000150474662e.30, which int64"),
         ("image", "int8", "value [0-9] is [12][0-9]+, which int8 does not hold"),

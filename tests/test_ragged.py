@@ -195,8 +195,9 @@ def lifetime(folder, batch_size):
     view = first[1]
     expected_view = view.copy()
     del first
-    for batch in batches:
-        gc.collect()
+    for step, batch in enumerate(batches):
+        if step % 20 == 0:
+            gc.collect()
         assert np.array_equal(values, expected) and np.array_equal(splits, expected_splits)
     del batch
     gc.collect()

@@ -69,6 +69,17 @@ def test_the_checksum(size):
     assert lib.pfd_crc32c(ffi.NULL, 0) == 0
 
 
+def test_the_next_record_in_damaged_bytes():
+    """At every offset; a length that does not fit is of no record, whatever its checksum is."""
+    data = b"\0" * 40 + framed(b"abc") + b"\xff" * 7 + framed(b"") + framed(b"x" * 50)[:-1]
+    starts = [40, 40 + 19 + 7]
+    for at in range(len(data) + 1):
+        expected = next((one for one in starts if one >= at), len(data))
+        assert lib.pfd_find_tf_record(data, len(data), at) == expected
+    for size in range(40):
+        assert lib.pfd_find_tf_record(data, size, 0) == size
+
+
 # ---- Damage --------------------------------------------------------------------------------------
 
 

@@ -163,9 +163,9 @@ static inline int32_t fits(double value, const limits *to, int32_t to_float)
     }
 FLOATS(MISFIT_FLOAT)
 
-static int64_t first_misfit(int32_t from, const void *in, int32_t to, int64_t n)
+static int64_t first_outside(int32_t from, const void *in, const limits *bounds, int32_t to_float,
+                             int64_t n)
 {
-    const limits *bounds = &limits_of[to];
     switch (from) {
     case PFD_INT8: return misfit_int8(in, n, bounds);
     case PFD_UINT8: return misfit_uint8(in, n, bounds);
@@ -175,9 +175,14 @@ static int64_t first_misfit(int32_t from, const void *in, int32_t to, int64_t n)
     case PFD_UINT32: return misfit_uint32(in, n, bounds);
     case PFD_INT64: return misfit_int64(in, n, bounds);
     case PFD_UINT64: return misfit_uint64(in, n, bounds);
-    case PFD_FLOAT32: return misfit_float32(in, n, bounds, is_float(to));
-    default: return misfit_float64(in, n, bounds, is_float(to));
+    case PFD_FLOAT32: return misfit_float32(in, n, bounds, to_float);
+    default: return misfit_float64(in, n, bounds, to_float);
     }
+}
+
+static int64_t first_misfit(int32_t from, const void *in, int32_t to, int64_t n)
+{
+    return first_outside(from, in, &limits_of[to], is_float(to), n);
 }
 
 /* ---- What does not fit ----------------------------------------------------------------------- */
@@ -304,6 +309,17 @@ int64_t pfd_convert(int32_t from, const void *in, int32_t to, void *out, int64_t
         if (done < count) return i + done;
     }
     return n;
+}
+
+int64_t pfd_convert_stored(int32_t from, const void *in, int32_t to, void *out, int64_t n)
+{
+    static const limits truth = {.low = 0, .high = 1};
+    if (to != PFD_BOOL || from == PFD_BOOL || is_float(from))
+        return pfd_convert(from, in, to, out, n,
+                           is_float(to) ? PFD_OVERFLOW_WRAP : PFD_OVERFLOW_RAISE);
+    int64_t fitting = first_outside(from, in, &truth, 0, n);
+    kernels[from][PFD_BOOL](in, out, fitting);
+    return fitting;
 }
 
 /* ---- Words ----------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* CRC-32C by the processor's own instruction, else eight bytes at once by tables. */
 #include "core/crc32c.h"
+#include "core/bytes.h"
 #include "core/simd.h"
 #include "pyflowdata/pyflowdata.h"
 
@@ -9,13 +10,6 @@
 
 #define REFLECTED_POLYNOMIAL UINT32_C(0x82f63b78)
 #define INLINE static inline __attribute__((always_inline))
-
-static uint64_t load64(const uint8_t *data)
-{
-    uint64_t word;
-    memcpy(&word, data, sizeof word);
-    return word;
-}
 
 /* ---- The reference --------------------------------------------------------------------------- */
 enum { slices = 8 };
@@ -42,8 +36,7 @@ static uint32_t crc_plain(uint32_t crc, const uint8_t *data, int64_t size)
 {
     uint32_t state = ~crc;
     for (; size >= slices; data += slices, size -= slices) {
-        uint32_t low = state ^ ((uint32_t)data[0] | (uint32_t)data[1] << 8 |
-                                (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24);
+        uint32_t low = state ^ pfd_load_le32(data);
         state = tables[7][low & 255] ^ tables[6][low >> 8 & 255] ^ tables[5][low >> 16 & 255] ^
                 tables[4][low >> 24] ^ tables[3][data[4]] ^ tables[2][data[5]] ^
                 tables[1][data[6]] ^ tables[0][data[7]];
@@ -138,9 +131,9 @@ TARGET INLINE uint64_t three_parts(uint64_t state, const uint8_t *data, int64_t 
 {
     uint64_t second = 0, third = 0;
     for (int64_t i = 0; i < part; i += 8) {
-        state = step64(state, load64(data + i));
-        second = step64(second, load64(data + part + i));
-        third = step64(third, load64(data + 2 * part + i));
+        state = step64(state, pfd_load_le64(data + i));
+        second = step64(second, pfd_load_le64(data + part + i));
+        third = step64(third, pfd_load_le64(data + 2 * part + i));
     }
     return shifted(state, powers.two) ^ shifted(second, powers.one) ^ third;
 }
@@ -152,7 +145,7 @@ TARGET static uint32_t crc_instruction(uint32_t crc, const uint8_t *data, int64_
         state = three_parts(state, data, long_part, long_powers);
     for (; size >= 3 * short_part; data += 3 * short_part, size -= 3 * short_part)
         state = three_parts(state, data, short_part, short_powers);
-    for (; size >= 8; data += 8, size -= 8) state = step64(state, load64(data));
+    for (; size >= 8; data += 8, size -= 8) state = step64(state, pfd_load_le64(data));
     for (; size > 0; data++, size--) state = step8(state, *data);
     return ~(uint32_t)state;
 }

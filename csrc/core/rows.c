@@ -45,6 +45,13 @@ void pfd_row_at(const pfd_tensor *tensor, int64_t i, pfd_row *out)
                                             : 0;
 }
 
+int64_t pfd_place_in_record(const pfd_compute_args *args, int64_t i, const void *place)
+{
+    const pfd_record *record = &args->records[i];
+    uintptr_t distance = (uintptr_t)place - (uintptr_t)record->data;
+    return place && record->data && distance <= (uintptr_t)record->size ? (int64_t)distance : -1;
+}
+
 /* The shape kept as long as the scratch, where it cannot be told from the number of elements. */
 static int32_t keep_shape(const pfd_compute_args *args, const pfd_row_type *type,
                           pfd_ragged_row *row, const int64_t *shape, pfd_error *err)

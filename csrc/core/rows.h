@@ -10,6 +10,24 @@ typedef struct pfd_row {
     int64_t shape[PFD_MAX_DIMS];
 } pfd_row;
 
+/* A row of bytes. */
+typedef struct pfd_bytes {
+    const uint8_t *data;
+    int64_t size;
+} pfd_bytes;
+
+/* Row i of an input whose rows are bytes, uint8 (None,) or uint8 (n,). */
+static inline pfd_bytes pfd_row_bytes(const pfd_tensor *tensor, int64_t i)
+{
+    if (!tensor->is_ragged)
+        return (pfd_bytes){tensor->data + i * tensor->row_bytes, tensor->row_bytes};
+    return (pfd_bytes){tensor->rows[i].data, tensor->rows[i].num_elements};
+}
+
+/* For a message: at which byte of row i's record a place is, up to its end; -1: it is not in the
+ * record, but in what some op has made of it. */
+int64_t pfd_place_in_record(const pfd_compute_args *args, int64_t i, const void *place);
+
 /* Row i of a range. */
 void pfd_row_at(const pfd_tensor *tensor, int64_t i, pfd_row *out);
 

@@ -1,5 +1,5 @@
 /* Concat: columns side by side. */
-#include "core/box.h"
+#include "core/array_copy.h"
 #include "core/rows.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"

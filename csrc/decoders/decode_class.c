@@ -8,10 +8,8 @@
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
-    const pfd_row_type *in = &args->inputs[0];
-    if (in->dtype != PFD_UINT8 || in->ndim != 1)
-        return pfd_refuse_rows(args, 0, "in", "they must be bytes: uint8 (None,) or uint8 (n,)",
-                               err);
+    pfd_status status = pfd_expect_bytes(args, err);
+    if (status != PFD_OK) return status;
     args->outputs[0] = (pfd_row_type){.dtype = PFD_INT64};
     return PFD_OK;
 }
@@ -42,14 +40,13 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     int64_t *out = (void *)args->outputs[0]->data;
     for (int64_t i = 0; i < args->num_rows; i++) {
-        pfd_row row;
+        pfd_bytes row = pfd_row_bytes(args->inputs[0], i);
         char found[256];
-        pfd_row_at(args->inputs[0], i, &row);
-        if (!parse(row.data, row.num_elements, &out[i]))
+        if (!parse(row.data, row.size, &out[i]))
             return args->host->fail_row(
-                err, i, -1, PFD_CORRUPT_DATA,
+                err, i, pfd_place_in_record(args, i, row.data), PFD_CORRUPT_DATA,
                 "the row is %s; it must be one decimal integer that fits into int64",
-                pfd_quote_bytes(row.data, row.num_elements, found, sizeof found));
+                pfd_quote_bytes(row.data, row.size, found, sizeof found));
     }
     return PFD_OK;
 }

@@ -1,5 +1,5 @@
 /* DecodeNpy: the bytes of a .npy file as an array. */
-#include "core/box.h"
+#include "core/array_copy.h"
 #include "core/rows.h"
 #include "core/stored_rows.h"
 #include "pyflowdata/op.h"
@@ -17,11 +17,9 @@ typedef struct decode_npy_attrs {
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const decode_npy_attrs *attrs = args->attrs;
-    const pfd_row_type *in = &args->inputs[0];
     pfd_row_type *out = &args->outputs[0];
-    if (in->dtype != PFD_UINT8 || in->ndim != 1)
-        return pfd_refuse_rows(args, 0, "in", "they must be bytes: uint8 (None,) or uint8 (n,)",
-                               err);
+    pfd_status status = pfd_expect_bytes(args, err);
+    if (status != PFD_OK) return status;
     if (attrs->shape.size > PFD_MAX_DIMS)
         return args->host->fail(err, PFD_INVALID_ARGUMENT,
                                 "shape has %" PRId64 " dimensions; a row has at most %d",
@@ -31,7 +29,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status check_header(const pfd_compute_args *args, int64_t i, int64_t size,
+static pfd_status check_header(const pfd_compute_args *args, int64_t i, pfd_bytes row,
                                const pfd_npy_header *header, pfd_error *err)
 {
     const pfd_row_type *type = &args->outputs[0]->type;
@@ -43,15 +41,19 @@ static pfd_status check_header(const pfd_compute_args *args, int64_t i, int64_t 
         fits &= d >= type->ndim || type->shape[d] < 0 || type->shape[d] == header->shape[d];
     }
     if (!fits)
-        return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
+        return args->host->fail_row(err, i, pfd_place_in_record(args, i, row.data),
+                                    PFD_CORRUPT_DATA,
                                     "the array is %s; dtype and shape say %s",
                                     pfd_format_row_type(&own, found, sizeof found),
                                     pfd_format_row_type(type, expected, sizeof expected));
-    if (header->num_bytes == size - header->header_bytes) return PFD_OK;
-    return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
+    int64_t behind = row.size - header->header_bytes;
+    if (header->num_bytes == behind) return PFD_OK;
+    return args->host->fail_row(err, i,
+                                pfd_place_in_record(args, i, row.data + header->header_bytes),
+                                PFD_CORRUPT_DATA,
                                 "behind the header are %" PRId64 " bytes; an array of %s has "
                                 "%" PRId64,
-                                size - header->header_bytes,
+                                behind,
                                 pfd_format_row_type(&own, found, sizeof found), header->num_bytes);
 }
 
@@ -75,16 +77,15 @@ static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err
     const pfd_tensor *out = args->outputs[0];
     int64_t element_bytes = pfd_dtype_size(out->type.dtype);
     pfd_npy_header header;
-    pfd_row row;
-    pfd_row_at(args->inputs[0], i, &row);
-    pfd_status status = pfd_npy_header_read(row.data, row.num_elements, &header, err);
+    pfd_bytes row = pfd_row_bytes(args->inputs[0], i);
+    pfd_status status = pfd_npy_header_read(row.data, row.size, &header, err);
     if (status != PFD_OK) {
         err->row = i;
-        err->byte = -1; /* the row need not lie in the record as it is */
+        err->byte = pfd_place_in_record(args, i, row.data + (err->byte > 0 ? err->byte : 0));
         err->status = PFD_CORRUPT_DATA;
         return PFD_CORRUPT_DATA;
     }
-    status = check_header(args, i, row.num_elements, &header, err);
+    status = check_header(args, i, row, &header, err);
     if (status != PFD_OK) return status;
     const uint8_t *from = row.data + header.header_bytes;
     int64_t n = header.num_bytes / element_bytes;

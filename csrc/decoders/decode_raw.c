@@ -14,7 +14,7 @@ typedef struct decode_raw_attrs {
     int32_t byte_order; /* PFD_ORDER_* */
 } decode_raw_attrs;
 
-static pfd_status fail_size(const pfd_host *host, int64_t row, int64_t found,
+static pfd_status fail_size(const pfd_host *host, int64_t row, int64_t place, int64_t found,
                             const pfd_row_type *type, pfd_error *err)
 {
     char expected[256];
@@ -22,7 +22,7 @@ static pfd_status fail_size(const pfd_host *host, int64_t row, int64_t found,
     for (int32_t d = 0; d < type->ndim; d++)
         if (type->shape[d] >= 0) bytes *= type->shape[d];
     pfd_status status = row < 0 ? PFD_INVALID_ARGUMENT : PFD_CORRUPT_DATA;
-    return host->fail_row(err, row, -1, status,
+    return host->fail_row(err, row, place, status,
                           "the row has %" PRId64 " bytes; rows of %s take %s%" PRId64, found,
                           pfd_format_row_type(type, expected, sizeof expected),
                           pfd_is_ragged(type) ? "a multiple of " : "", bytes);
@@ -46,9 +46,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const decode_raw_attrs *attrs = args->attrs;
     const pfd_row_type *in = &args->inputs[0];
     pfd_row_type *out = &args->outputs[0];
-    if (in->dtype != PFD_UINT8 || in->ndim != 1)
-        return pfd_refuse_rows(args, 0, "in", "they must be bytes: uint8 (None,) or uint8 (n,)",
-                               err);
+    pfd_status status = pfd_expect_bytes(args, err);
+    if (status != PFD_OK) return status;
     if (attrs->shape.size > PFD_MAX_DIMS)
         return args->host->fail(err, PFD_INVALID_ARGUMENT,
                                 "shape has %" PRId64 " dimensions; a row has at most %d",
@@ -69,7 +68,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     if (in->shape[0] < 0) return PFD_OK;
     int64_t shape[PFD_MAX_DIMS];
     if (!shape_of(out, in->shape[0], shape))
-        return fail_size(args->host, -1, in->shape[0], out, err);
+        return fail_size(args->host, -1, -1, in->shape[0], out, err);
     memcpy(out->shape, shape, (size_t)out->ndim * sizeof *shape); /* all rows are of one size */
     return PFD_OK;
 }
@@ -79,11 +78,11 @@ static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err
     const decode_raw_attrs *attrs = args->attrs;
     const pfd_tensor *out = args->outputs[0];
     int64_t element_bytes = pfd_dtype_size(attrs->dtype), shape[PFD_MAX_DIMS];
-    pfd_row row;
-    pfd_row_at(args->inputs[0], i, &row);
-    int64_t bytes = row.num_elements;
+    pfd_bytes row = pfd_row_bytes(args->inputs[0], i);
+    int64_t bytes = row.size;
     if (!shape_of(&out->type, bytes, shape))
-        return fail_size(args->host, i, bytes, &out->type, err);
+        return fail_size(args->host, i, pfd_place_in_record(args, i, row.data), bytes, &out->type,
+                         err);
     int32_t swap = pfd_order_is_foreign(attrs->byte_order) && element_bytes > 1;
     int32_t is_aligned = (uintptr_t)row.data % (uintptr_t)element_bytes == 0;
     int32_t is_there = args->inputs[0]->is_ragged && is_aligned && !swap;

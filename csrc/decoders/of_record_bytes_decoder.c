@@ -14,7 +14,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const of_record_bytes_decoder_attrs *attrs = args->attrs;
     args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
-    return pfd_of_check_input(&args->inputs[0], attrs->blob_name, err);
+    return pfd_of_check_input(args, attrs->blob_name, err);
 }
 
 static pfd_status decode_row(const pfd_of_row *row, pfd_ragged_row *out, pfd_error *err)

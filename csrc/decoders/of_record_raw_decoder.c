@@ -1,6 +1,6 @@
 /* OFRecordRawDecoder: one feature's list as rows of numbers. */
+#include "core/convert.h"
 #include "core/error.h"
-#include "core/number_cast.h"
 #include "core/stored_rows.h"
 #include "proto/of_record_row.h"
 #include "pyflowdata/pyflowdata.h"
@@ -21,7 +21,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "attr 'dim1_varying_length' = true, and attr 'shape' has no dimension that "
                         "could vary");
-    PFD_TRY(pfd_of_check_input(&args->inputs[0], attrs->blob_name, err));
+    PFD_TRY(pfd_of_check_input(args, attrs->blob_name, err));
     return pfd_stored_row_type(attrs->dtype, attrs->shape, &args->outputs[0], err);
 }
 
@@ -71,14 +71,13 @@ static int32_t dtype_of(int32_t kind)
 static pfd_status cast(const decoder *self, const pfd_of_row *row, const void *from, int32_t dtype,
                        int64_t n, uint8_t *out, pfd_error *err)
 {
-    int64_t done = pfd_cast_numbers(from, dtype, out, self->attrs->dtype, n);
+    char value[40];
+    int64_t done = pfd_convert_stored(dtype, from, self->attrs->dtype, out, n);
     if (done == n) return PFD_OK;
-    double value = dtype == PFD_FLOAT32   ? (double)((const float *)from)[done]
-                   : dtype == PFD_FLOAT64 ? ((const double *)from)[done]
-                   : dtype == PFD_UINT8   ? ((const uint8_t *)from)[done]
-                                          : (double)((const int64_t *)from)[done];
-    return pfd_of_row_fail(row, NULL, err, "value %" PRId64 " is %.17g, which %s does not hold",
-                           done, value, pfd_dtype_name(self->attrs->dtype));
+    const uint8_t *at = (const uint8_t *)from + done * pfd_dtype_size(dtype);
+    return pfd_of_row_fail(row, NULL, err, "value %" PRId64 " is %s, which %s does not hold", done,
+                           pfd_format_element(dtype, at, value, sizeof value),
+                           pfd_dtype_name(self->attrs->dtype));
 }
 
 /* Values of a list of numbers, or the bytes of its only value; *count is how many there are. */
@@ -139,10 +138,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     ROW(blob_name, PFD_ATTR_STRING, NULL, NULL,
         "Name of the feature in the record; OneFlow's op calls this attr name."),
-    ROW(shape, PFD_ATTR_SHAPE, NULL, NULL,
-        "Shape of a row of the output; empty for one number."),
+    ROW(shape, PFD_ATTR_SHAPE, NULL, NULL, "Shape of a row of the output; empty for one number."),
     ROW(dtype, PFD_ATTR_DTYPE, NULL, DTYPES,
-        "The dtype of the output; a number that an integer dtype does not hold is damage."),
+        "The dtype of the output; a number that an integer dtype does not hold is damage, and so "
+        "is an "
+        "integer other than 0 and 1 for a bool."),
     ROW(dim1_varying_length, PFD_ATTR_BOOL, "false", NULL,
         "Whether a record may have fewer rows along the shape's first dimension; zeros fill it "
         "up."),
@@ -167,7 +167,8 @@ const pfd_op pfd_op_of_record_raw_decoder = {
     .doc = "Takes a feature out of each OFRecord as numbers. "
            "The feature is a list of floats, doubles or integers, or a bytes_list of one value, "
            "whose bytes are numbers from 0 to 255. Floats that become integers lose what is behind "
-           "the point. Of a list each value is looked at, also those that are cut off.",
+           "the point; doubles too large for float32 are infinite. Of a list each value is looked "
+           "at, also those that are cut off.",
     .attrs = attr_table,
     .num_attrs = PFD_COUNT(attr_table),
     .attrs_struct_size = sizeof(of_record_raw_decoder_attrs),

@@ -1,5 +1,5 @@
 /* OneHot: class numbers to vectors with one place on. */
-#include "core/box.h"
+#include "core/array_copy.h"
 #include "core/convert.h"
 #include "core/rows.h"
 #include "pyflowdata/op.h"

@@ -1,6 +1,7 @@
 /* OneRecDecoder: features of OneRec messages, an output for each. */
+#include "core/convert.h"
 #include "core/error.h"
-#include "core/number_cast.h"
+#include "core/rows.h"
 #include "core/stored_rows.h"
 #include "proto/one_rec.h"
 #include "pyflowdata/pyflowdata.h"
@@ -50,7 +51,7 @@ static pfd_status read_default(const pfd_host *host, const char *element, wanted
     }
     int64_t used = host->parse_double(field->default_text, field->default_size, &out->fill);
     if (used > 0 && used == field->default_size &&
-        pfd_cast_numbers(&out->fill, PFD_FLOAT64, &ignored, field->type.dtype, 1) == 1)
+        pfd_convert_stored(PFD_FLOAT64, &out->fill, field->type.dtype, &ignored, 1) == 1)
         return PFD_OK;
     return host->fail(err, PFD_INVALID_ARGUMENT,
                       "attr 'features': '%.200s': the default must be one number of dtype %s, "
@@ -94,13 +95,7 @@ static pfd_status read_wanted(const pfd_host *host, const char *element, wanted 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const one_rec_decoder_attrs *attrs = args->attrs;
-    const pfd_row_type *in = &args->inputs[0];
-    char found[256];
-    if (in->dtype != PFD_UINT8 || in->ndim != 1)
-        return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "the rows of input 'in' are %s; they must be the bytes of a "
-                                "message, uint8 (None,), such as OneRecReader gives",
-                                pfd_format_row_type(in, found, sizeof found));
+    PFD_TRY(pfd_expect_bytes(args, err));
     for (int64_t i = 0; i < attrs->features.size; i++) {
         wanted one;
         PFD_TRY(read_wanted(args->host, attrs->features.data[i], &one, err));
@@ -116,17 +111,14 @@ static pfd_status fail_message(const message *self, int64_t place, pfd_error *er
 static pfd_status fail_message(const message *self, int64_t place, pfd_error *err,
                                const char *format, ...)
 {
-    const pfd_record *record = &self->args->records[self->row];
-    uintptr_t begin = (uintptr_t)record->data, at = (uintptr_t)self->buffer.data;
-    int64_t byte = -1; /* where the message is the record's own bytes */
-    if (place >= 0 && at >= begin && at - begin <= (uintptr_t)record->size)
-        byte = (int64_t)(at - begin) + place;
+    const uint8_t *at = place >= 0 ? self->buffer.data + place : NULL;
     char text[700];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return pfd_fail_row(err, self->row, byte, PFD_CORRUPT_DATA, "%s", text);
+    return pfd_fail_row(err, self->row, pfd_place_in_record(self->args, self->row, at),
+                        PFD_CORRUPT_DATA, "%s", text);
 }
 
 static pfd_status fail_damaged(const message *self, pfd_error *err)
@@ -239,9 +231,8 @@ static void write_default(const message *self, const wanted *want, pfd_tensor *o
     if (out->is_ragged) return; /* an empty row */
     int64_t item = pfd_dtype_size(out->type.dtype);
     for (int64_t i = 0; i < want->fixed; i++)
-        (void)pfd_cast_numbers(&want->fill, PFD_FLOAT64,
-                               out->data + self->row * out->row_bytes + i * item, out->type.dtype,
-                               1);
+        (void)pfd_convert_stored(PFD_FLOAT64, &want->fill, out->type.dtype,
+                                 out->data + self->row * out->row_bytes + i * item, 1);
 }
 
 static pfd_status write_feature(message *self, const wanted *want, pfd_tensor *out, pfd_error *err)
@@ -268,10 +259,10 @@ static pfd_status write_feature(message *self, const wanted *want, pfd_tensor *o
 static pfd_status open_message(const pfd_compute_args *args, int64_t row, message *out,
                                pfd_error *err)
 {
-    const pfd_tensor *in = args->inputs[0];
+    pfd_bytes bytes = pfd_row_bytes(args->inputs[0], row);
     *out = (message){.args = args, .row = row};
-    out->buffer.data = in->is_ragged ? in->rows[row].data : in->data + row * in->row_bytes;
-    out->buffer.size = in->is_ragged ? in->rows[row].num_elements : in->row_bytes;
+    out->buffer.data = bytes.data;
+    out->buffer.size = bytes.size;
     return pfd_onerec_open(&out->buffer, &out->features) < 0 ? fail_damaged(out, err) : PFD_OK;
 }
 

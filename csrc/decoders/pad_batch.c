@@ -1,5 +1,5 @@
 /* PadBatch: rows of any size to rows of the batch's largest. */
-#include "core/box.h"
+#include "core/array_copy.h"
 #include "core/convert.h"
 #include "core/rows.h"
 #include "pyflowdata/op.h"

@@ -1,5 +1,5 @@
 /* Slice: a part of each row, as NumPy's x[start:stop:step] along some dimensions. */
-#include "core/box.h"
+#include "core/array_copy.h"
 #include "core/rows.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"

@@ -1,6 +1,7 @@
 /* Detecting and decompressing compressed files, in sequence. */
 #include "io/compression.h"
 
+#include "core/bytes.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "io/codecs.h"
@@ -12,6 +13,7 @@
 
 enum {
     piece_bytes = 256 * 1024, /* of a file, read at a time */
+    step_bytes = 4 << 20,     /* at most, of a whole file, between two looks at `cancel` */
     trial_bytes = 16 * 1024   /* that are enough to tell zlib from what begins like it */
 };
 
@@ -59,11 +61,6 @@ static int32_t begins_gzip(const uint8_t *data, int64_t size)
     return size >= 2 && !memcmp(data, magic, (size_t)compared) && (size < 4 || data[3] < 0x20);
 }
 
-static uint32_t little_endian(const uint8_t *data)
-{
-    return data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
-}
-
 pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, int32_t *found,
                                   pfd_error *err)
 {
@@ -72,7 +69,7 @@ pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, in
     *found = PFD_COMPRESSION_NONE;
     PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));
     if (begins_skippable(data, size)) {
-        int64_t next = 8 + (int64_t)little_endian(data + 4);
+        int64_t next = 8 + (int64_t)pfd_load_le32(data + 4);
         if (file->size < next + 4) return PFD_OK;
         PFD_TRY(pfd_file_read(file, next, 4, scratch, &data, err));
         size = 4;
@@ -246,43 +243,54 @@ pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *cancel, 
     if (status == PFD_OK || status == PFD_END) return PFD_OK;
     inflater->failure = *err;
     if (*size == 0) return status;
+    pfd_error_init(err);
     return PFD_OK; /* what came before the damage; the failure comes next time */
 }
 
 /* ---- Whole files ----------------------------------------------------------------------------- */
-static pfd_status inflate_all(pfd_inflater *from, int64_t most, uint8_t **data, int64_t *size,
-                              pfd_error *err)
+/* Whether bytes of the file come behind those that it may have. */
+static pfd_status check_end(pfd_inflater *from, int64_t most, const pfd_scratch *cancel,
+                            pfd_error *err)
 {
-    int64_t room = 0;
-    for (int64_t got = 1; got > 0; *size += got) {
-        if (*size == room) {
-            int64_t larger = room > 0 ? 2 * room : piece_bytes;
-            uint8_t *grown = realloc(*data, (size_t)larger);
-            if (!grown) return pfd_fail_memory(err, larger, "a decompressed file");
-            *data = grown;
-            room = larger;
-        }
-        PFD_TRY(pfd_inflater_read(from, NULL, *data + *size, room - *size, &got, err));
-        if (got > most - *size)
-            return pfd_fail_at(err, from->file, from->at - from->in_size, PFD_CORRUPT_DATA,
-                               "the decompressed file has more than %" PRId64
-                               " bytes; is it another one than it should be?",
-                               most);
-    }
-    return PFD_OK;
+    uint8_t byte;
+    int64_t got;
+    PFD_TRY(pfd_inflater_read(from, cancel, &byte, 1, &got, err));
+    if (got == 0) return PFD_OK;
+    return pfd_fail_at(err, from->file, from->at - from->in_size, PFD_CORRUPT_DATA,
+                       "the decompressed file has more than %" PRId64
+                       " bytes; is it another one than it should be?",
+                       most);
 }
 
-pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most, uint8_t **data,
-                            int64_t *size, pfd_error *err)
+/* Memory grows by bytes that are there, not by how many there may be. */
+static pfd_status inflate_all(pfd_inflater *from, int64_t most, const pfd_scratch *cancel,
+                              pfd_inflated *out, pfd_error *err)
+{
+    for (int64_t got = 1; got > 0 && out->size < most; out->size += got) {
+        if (out->size == out->capacity) {
+            int64_t larger = out->capacity > 0 ? 2 * out->capacity : piece_bytes;
+            if (larger > most) larger = most;
+            uint8_t *grown = realloc(out->data, (size_t)larger);
+            if (!grown) return pfd_fail_memory(err, larger, "a decompressed file");
+            out->data = grown;
+            out->capacity = larger;
+        }
+        int64_t room = out->capacity - out->size;
+        if (room > step_bytes) room = step_bytes;
+        PFD_TRY(pfd_inflater_read(from, cancel, out->data + out->size, room, &got, err));
+    }
+    return out->size < most ? PFD_OK : check_end(from, most, cancel, err);
+}
+
+pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most,
+                            const pfd_scratch *cancel, pfd_inflated *out, pfd_error *err)
 {
     pfd_inflater *from;
-    *data = NULL;
-    *size = 0;
+    out->size = 0;
+    if (!out->data) out->data = malloc(1); /* never NULL, also of an empty file */
+    if (!out->data) return pfd_fail_memory(err, 1, "a decompressed file");
     PFD_TRY(pfd_inflater_open(file, compression, &from, err));
-    pfd_status status = inflate_all(from, most, data, size, err);
+    pfd_status status = inflate_all(from, most, cancel, out, err);
     pfd_inflater_close(from);
-    if (status == PFD_OK) return PFD_OK;
-    free(*data);
-    *data = NULL;
     return status;
 }

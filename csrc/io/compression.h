@@ -45,8 +45,15 @@ void pfd_inflater_close(pfd_inflater *inflater); /* accepts NULL */
 pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *cancel, uint8_t *out,
                              int64_t room, int64_t *size, pfd_error *err);
 
-/* A whole file that is small: its decompressed bytes (returns new; free()).  More than `most` is
- * PFD_CORRUPT_DATA. */
-pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most, uint8_t **data,
-                            int64_t *size, pfd_error *err);
+/* The decompressed bytes of a whole file.  Zeroed: there is no memory yet. */
+typedef struct pfd_inflated {
+    uint8_t *data; /* owned; free() */
+    int64_t size, capacity;
+} pfd_inflated;
+
+/* Fills `out`, whose memory is kept from file to file and grows with what comes out of them.  More
+ * than `most` bytes are PFD_CORRUPT_DATA; after a failure what `out` has is of no use.  `cancel`,
+ * which may be NULL, is looked at. */
+pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most,
+                            const pfd_scratch *cancel, pfd_inflated *out, pfd_error *err);
 #endif

@@ -52,12 +52,13 @@ static pfd_status add_matches(const char *attr, const char *pattern, pfd_path_li
     return PFD_OK;
 }
 
-static pfd_status check_each_once(const char *attr, const pfd_path_list *list, pfd_error *err)
+pfd_status pfd_check_each_path_once(const char *attr, char *const *paths, int64_t size,
+                                    pfd_error *err)
 {
-    size_t n = (size_t)list->size;
+    size_t n = (size_t)size;
     char **sorted = malloc(n * sizeof *sorted);
     if (!sorted) return pfd_fail_memory(err, (int64_t)(n * sizeof *sorted), "a list of files");
-    memcpy(sorted, list->paths, n * sizeof *sorted);
+    memcpy(sorted, paths, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, by_bytes);
     pfd_status status = PFD_OK;
     for (size_t i = 1; i < n && status == PFD_OK; i++)
@@ -85,5 +86,5 @@ pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patte
         else
             PFD_TRY(add_matches(attr, pattern, out, err));
     }
-    return check_each_once(attr, out, err);
+    return pfd_check_each_path_once(attr, out->paths, out->size, err);
 }

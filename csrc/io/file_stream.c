@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 int32_t pfd_files_are_stream(const pfd_open_args *args)
@@ -70,5 +71,10 @@ pfd_status pfd_file_stream_look(pfd_file_stream *stream, pfd_error *err)
         if (stream->known < next) stream->known = next;
         PFD_TRY(open_file(stream, next, err));
     }
+    if (stream->ordinal == 0)
+        return pfd_fail(err, PFD_CORRUPT_DATA,
+                        "there is not one record in %" PRId64
+                        " files; are these the right files?",
+                        stream->num_files);
     return PFD_END;
 }

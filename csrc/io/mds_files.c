@@ -141,7 +141,7 @@ static pfd_status add_shards_of(const pfd_companion_args *args, const char *path
 pfd_status pfd_mds_add_shards(const pfd_companion_args *args, pfd_error *err)
 {
     for (int64_t i = 0; i < args->num_paths; i++) {
-        if (!pfd_mds_is_index(args->paths[i])) continue;
+        if (!pfd_mds_is_index(args->paths[i]) || !pfd_file_is_there(args->paths[i])) continue;
         pfd_status status = add_shards_of(args, args->paths[i], err);
         if (status != PFD_OK) return status;
     }

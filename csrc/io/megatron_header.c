@@ -1,9 +1,11 @@
 /* The header of a Megatron .idx: magic, version, dtype, counts, and whether they fit the file. */
 #include "io/megatron_header.h"
 
+#include "core/bytes.h"
 #include "core/dtype.h"
 #include "core/error.h"
 #include "io/input_files.h"
+#include "text/looks_like.h"
 #include "text/quote.h"
 
 #include <inttypes.h>
@@ -24,13 +26,6 @@ static const char LEGACY[LEGACY_MAGIC] = "TNTIDX\0";
 
 #define WHAT_TO_DO                                                                                 \
     "write the tokens anew with Megatron-LM's tools/preprocess_data.py or its IndexedDatasetBuilder"
-
-static uint64_t load_u64(const uint8_t *bytes)
-{
-    uint64_t value = 0;
-    for (int i = 7; i >= 0; i--) value = value << 8 | bytes[i];
-    return value;
-}
 
 /* ---- Dtypes ---------------------------------------------------------------------------------- */
 static pfd_status fail_dtype(const pfd_file *idx, int64_t byte, uint64_t code, pfd_error *err)
@@ -100,14 +95,14 @@ static pfd_status read_current(const pfd_file *idx, pfd_scratch *scratch, pfd_me
 {
     const uint8_t *header;
     PFD_TRY(pfd_file_read(idx, 0, FAIRSEQ_HEADER, scratch, &header, err));
-    PFD_TRY(check_version(idx, MAGIC_BYTES, load_u64(header + MAGIC_BYTES), err));
-    uint64_t sequences = load_u64(header + CURRENT_DTYPE + 1);
+    PFD_TRY(check_version(idx, MAGIC_BYTES, pfd_load_le64(header + MAGIC_BYTES), err));
+    uint64_t sequences = pfd_load_le64(header + CURRENT_DTYPE + 1);
     if (sequences <= (uint64_t)idx->size / 12 &&
         idx->size == FAIRSEQ_HEADER + 12 * (int64_t)sequences)
         return fail_fairseq(idx, CURRENT_DTYPE + 1, err);
     PFD_TRY(set_dtype(idx, CURRENT_DTYPE, header[CURRENT_DTYPE], out, err));
     PFD_TRY(pfd_file_read(idx, 0, CURRENT_HEADER, scratch, &header, err));
-    uint64_t documents = load_u64(header + FAIRSEQ_HEADER);
+    uint64_t documents = pfd_load_le64(header + FAIRSEQ_HEADER);
     PFD_TRY(check_count(idx, CURRENT_DTYPE + 1, sequences, 12, "sequences", err));
     PFD_TRY(check_count(idx, FAIRSEQ_HEADER, documents, 8, "entries for documents", err));
     int64_t n = (int64_t)sequences, plain = CURRENT_HEADER + 12 * n + 8 * (int64_t)documents;
@@ -147,7 +142,7 @@ static pfd_status read_legacy(const pfd_file *idx, pfd_scratch *scratch, pfd_meg
     const uint8_t *header;
     PFD_TRY(pfd_file_read(idx, 0, LEGACY_HEADER, scratch, &header, err));
     uint64_t fields[6];
-    for (int i = 0; i < 6; i++) fields[i] = load_u64(header + LEGACY_MAGIC + 8 * i);
+    for (int i = 0; i < 6; i++) fields[i] = pfd_load_le64(header + LEGACY_MAGIC + 8 * i);
     PFD_TRY(check_version(idx, LEGACY_MAGIC, fields[0], err));
     PFD_TRY(check_legacy_sizes(idx, fields + 3, err));
     PFD_TRY(set_dtype(idx, 16, fields[1], out, err));
@@ -176,9 +171,14 @@ pfd_status pfd_megatron_header_read(const pfd_file *idx, pfd_scratch *scratch,
         return read_legacy(idx, scratch, out, err);
     if (size == MAGIC_BYTES && !memcmp(begin, CURRENT, MAGIC_BYTES))
         return read_current(idx, scratch, out, err);
-    char found[256];
+    char found[256], seems[100];
+    const uint8_t *head = begin;
+    int64_t enough = idx->size < 512 ? idx->size : 512;
+    PFD_TRY(pfd_file_read(idx, 0, enough, scratch, &head, err));
     return pfd_fail_at(err, idx, 0, PFD_CORRUPT_DATA,
                        "the file begins with %s; an .idx of Megatron-LM begins with MMIDIDX, or "
-                       "with TNTIDX if it is an old one",
-                       size > 0 ? pfd_quote_bytes(begin, size, found, sizeof found) : "nothing");
+                       "with TNTIDX if it is an old one%s",
+                       size > 0 ? pfd_quote_bytes(head, size, found, sizeof found) : "nothing",
+                       pfd_looks_like_hint(pfd_looks_like(head, enough, "a Megatron"), "", seems,
+                                           sizeof seems));
 }

@@ -1,6 +1,7 @@
 /* The entries of a Megatron .idx: checked once, then loaded where they lie. */
 #include "io/megatron_index.h"
 
+#include "core/bytes.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "io/input_files.h"
@@ -17,16 +18,12 @@ enum {
 
 static int64_t load_i64(const uint8_t *bytes)
 {
-    int64_t value;
-    memcpy(&value, bytes, sizeof value);
-    return value;
+    return (int64_t)pfd_load_le64(bytes);
 }
 
 static int64_t load_i32(const uint8_t *bytes)
 {
-    int32_t value;
-    memcpy(&value, bytes, sizeof value);
-    return value;
+    return (int32_t)pfd_load_le32(bytes);
 }
 
 static pfd_status bytes_at(const pfd_megatron_index *index, int64_t offset, int64_t size,

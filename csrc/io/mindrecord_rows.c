@@ -1,6 +1,7 @@
 /* Walks the pages of MindRecord shards. */
 #include "io/mindrecord_rows.h"
 
+#include "core/bytes.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "io/input_files.h"
@@ -51,8 +52,7 @@ static pfd_status walk_rows(walk *w, int64_t begin, int64_t end, int64_t n, uint
                                " is expected; its header and its rows do not belong together",
                                what, i, n);
         if (at < w->begin || at + LENGTH > w->end) PFD_TRY(move_window(w, at, end, err));
-        uint64_t length;
-        memcpy(&length, w->window + (at - w->begin), sizeof length);
+        uint64_t length = pfd_load_le64(w->window + (at - w->begin));
         if (length > (uint64_t)(end - at - LENGTH))
             return pfd_fail_at(err, w->file, at, PFD_CORRUPT_DATA,
                                "the length of %s %" PRId64 " is %" PRIu64 ", and %" PRId64

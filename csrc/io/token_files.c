@@ -3,9 +3,9 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/widen.h"
 #include "io/compression.h"
 #include "io/input_files.h"
-#include "text/widen.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,20 +52,47 @@ static pfd_status add(const pfd_companion_args *args, const char *path, size_t s
     return status;
 }
 
+/* Where a path is not there, it may be what the names of a pair begin with: then its .bin, or what
+ * there is of the pair, comes in its place.  *out is NULL else; free() it. */
+static pfd_status find_half(const char *path, int32_t has_index, char **out, pfd_error *err)
+{
+    static const char *const endings[] = {".bin", ".idx"};
+    *out = NULL;
+    if (access(path, F_OK) == 0) return PFD_OK;
+    for (int32_t k = 0; k <= has_index; k++) {
+        if (asprintf(out, "%s%s", path, endings[k]) < 0) {
+            *out = NULL;
+            return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
+        }
+        if (access(*out, F_OK) == 0) return PFD_OK;
+        free(*out);
+        *out = NULL;
+    }
+    return PFD_OK;
+}
+
+/* The other half of a pair.  Of one that was named by what its names begin with, it is told when
+ * the pair is opened that the half is missing. */
+static pfd_status add_partner(const pfd_companion_args *args, const char *path, int32_t format,
+                              int32_t is_named, pfd_error *err)
+{
+    size_t size = strlen(path);
+    int32_t needs_index = is_named && format == PFD_TOKENS_MEGATRON;
+    if (format == PFD_TOKENS_FLAT) return PFD_OK;
+    if (ends_with(path, ".bin")) return add(args, path, size - 4, ".idx", needs_index, err);
+    return ends_with(path, ".idx") ? add(args, path, size - 4, ".bin", is_named, err) : PFD_OK;
+}
+
 pfd_status pfd_token_companions(const pfd_companion_args *args, int32_t format, pfd_error *err)
 {
-    int32_t has_index = format != PFD_TOKENS_FLAT, needs_index = format == PFD_TOKENS_MEGATRON;
     for (int64_t i = 0; i < args->num_paths; i++) {
-        const char *path = args->paths[i];
-        size_t size = strlen(path);
-        if (ends_with(path, ".bin")) {
-            if (has_index) PFD_TRY(add(args, path, size - 4, ".idx", needs_index, err));
-        } else if (ends_with(path, ".idx")) {
-            if (has_index) PFD_TRY(add(args, path, size - 4, ".bin", 1, err));
-        } else if (access(path, F_OK) != 0) { /* what the names of a pair begin with */
-            PFD_TRY(add(args, path, size, ".bin", 0, err));
-            if (has_index) PFD_TRY(add(args, path, size, ".idx", 0, err));
-        }
+        char *half;
+        PFD_TRY(find_half(args->paths[i], format != PFD_TOKENS_FLAT, &half, err));
+        pfd_status status = half ? args->replace(args->list, i, half, err) : PFD_OK;
+        if (status == PFD_OK)
+            status = add_partner(args, half ? half : args->paths[i], format, !half, err);
+        free(half);
+        PFD_TRY(status);
     }
     return PFD_OK;
 }

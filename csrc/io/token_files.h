@@ -42,7 +42,8 @@ typedef struct pfd_token_files {
     pfd_token_file *files; /* num_files, and one that begins behind the last; owned */
 } pfd_token_files;
 
-/* Adds the other half of each pair that is named by one; for pfd_op.companions. */
+/* Adds the other half of each pair that is named by one, or by what both names begin with; for
+ * pfd_op.companions. */
 pfd_status pfd_token_companions(const pfd_companion_args *args, int32_t format, pfd_error *err);
 
 pfd_status pfd_token_files_open(const pfd_open_args *args, const pfd_token_options *options,

@@ -3,7 +3,7 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
-#include "text/widen.h"
+#include "core/widen.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -136,7 +136,7 @@ AT(pfd_infer_args, outputs, 32, 8);
 AT(pfd_infer_args, num_inputs, 40, 8);
 AT(pfd_infer_args, num_outputs, 48, 8);
 
-SIZE(pfd_companion_args, 56);
+SIZE(pfd_companion_args, 64);
 AT(pfd_companion_args, struct_size, 0, 4);
 AT(pfd_companion_args, reserved, 4, 4);
 AT(pfd_companion_args, host, 8, 8);
@@ -145,6 +145,7 @@ AT(pfd_companion_args, paths, 24, 8);
 AT(pfd_companion_args, num_paths, 32, 8);
 AT(pfd_companion_args, list, 40, 8);
 AT(pfd_companion_args, add, 48, 8);
+AT(pfd_companion_args, replace, 56, 8);
 
 SIZE(pfd_open_args, 56);
 AT(pfd_open_args, struct_size, 0, 4);

@@ -170,8 +170,6 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, and a reader takes no inputs");
     if ((op->flags & PFD_MANY_INPUTS) && (op->open || op->num_inputs != 1))
         return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs one input declared");
-    if ((op->flags & PFD_TAKES_STEMS) && !op->companions)
-        return fault(err, op->name, "flags", "has PFD_TAKES_STEMS, which needs companions()");
     if (op->companions && !(op->flags & PFD_READS_FILES))
         return fault(err, op->name, "companions", "are for ops with PFD_READS_FILES");
     return PFD_OK;
@@ -209,8 +207,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
         return fault(err, op->name ? op->name : "NULL", "name",
                      "must be in CamelCase, at most 63 letters");
     if (!is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
-    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS |
-                      PFD_TAKES_STEMS))
+    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));

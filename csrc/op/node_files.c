@@ -5,84 +5,77 @@
 #include "io/file_patterns.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+/* The paths that the user named, while companions() looks at them: those that it replaces stay. */
+typedef struct named_paths {
+    char **paths;
+    int64_t size;
+    pfd_path_list *list;
+    int32_t is_replaced; /* one of them at least */
+} named_paths;
+
 static pfd_status add_companion(void *list, const char *path, pfd_error *err)
 {
-    return pfd_path_list_take(list, path ? strdup(path) : NULL, err);
+    const named_paths *self = list;
+    return pfd_path_list_take(self->list, path ? strdup(path) : NULL, err);
+}
+
+static pfd_status replace_path(void *list, int64_t i, const char *path, pfd_error *err)
+{
+    named_paths *self = list;
+    if (i < 0 || i >= self->size)
+        return pfd_fail(err, PFD_INTERNAL, "replace() of path %" PRId64 ", and there are %" PRId64,
+                        i, self->size);
+    char *copy = path ? strdup(path) : NULL;
+    if (!copy) return pfd_fail_memory(err, 0, "a path");
+    if (self->list->paths[i] != self->paths[i]) free(self->list->paths[i]);
+    self->list->paths[i] = copy;
+    self->is_replaced = 1;
+    return PFD_OK;
+}
+
+static pfd_status call_companions(const pfd_node *node, named_paths *named, pfd_error *err)
+{
+    pfd_companion_args args = {.struct_size = sizeof args,
+                               .host = pfd_host_table(),
+                               .attrs = pfd_attrs_struct(node->attrs),
+                               .paths = (const char *const *)named->paths,
+                               .num_paths = named->size,
+                               .list = named,
+                               .add = add_companion,
+                               .replace = replace_path};
+    pfd_error_init(err);
+    return pfd_check_returned(node->op->op->companions(&args, err), "companions", err);
 }
 
 /* Files that belong to those in the list, behind them. */
 static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_error *err)
 {
     size_t bytes = (size_t)list->size * sizeof *list->paths;
-    char **named = malloc(bytes + 1); /* the list's own move as it grows */
-    if (!named) return pfd_fail_memory(err, (int64_t)bytes, "a list of files");
-    if (bytes > 0) memcpy(named, list->paths, bytes);
-    pfd_companion_args args = {.struct_size = sizeof args,
-                               .host = pfd_host_table(),
-                               .attrs = pfd_attrs_struct(node->attrs),
-                               .paths = (const char *const *)named,
-                               .num_paths = list->size,
-                               .list = list,
-                               .add = add_companion};
-    pfd_error_init(err);
-    pfd_status status =
-        pfd_check_returned(node->op->op->companions(&args, err), "companions", err);
-    free(named);
-    return status;
-}
-
-/* Moves those of n paths that are the stem and an ending to `out`; returns how many. */
-static int64_t take_endings(const char *stem, char **paths, int64_t n, char **out)
-{
-    size_t size = strlen(stem);
-    int64_t taken = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (!paths[i] || strncmp(paths[i], stem, size) != 0 || paths[i][size] != '.') continue;
-        out[taken++] = paths[i];
-        paths[i] = NULL;
-    }
-    return taken;
-}
-
-/* A path that is not there may be what the names of its companions have in common: they come in its
- * place. */
-static pfd_status settle_stems(pfd_path_list *list, int64_t num_named, pfd_error *err)
-{
-    pfd_path_list settled = {.capacity = list->size + 1};
-    settled.paths = calloc((size_t)settled.capacity, sizeof *settled.paths);
-    pfd_status status = PFD_OK;
-    if (!settled.paths) return pfd_fail_memory(err, list->size * 8, "a list of files");
-    for (int64_t i = 0; i < list->size && status == PFD_OK; i++) {
-        char **path = &list->paths[i], **out = settled.paths + settled.size;
-        if (!*path) continue;
-        if (i >= num_named || access(*path, F_OK) == 0 || errno != ENOENT) {
-            *out = *path;
-            *path = NULL;
-            settled.size++;
-            continue;
-        }
-        int64_t n = list->size - num_named;
-        int64_t taken = take_endings(*path, list->paths + num_named, n, out);
-        if (taken == 0) status = pfd_fail_missing_path("files", *path, err);
-        settled.size += taken;
-    }
-    pfd_path_list_free(list);
-    *list = settled;
+    named_paths named = {malloc(bytes + 1), list->size, list, 0}; /* the list moves as it grows */
+    if (!named.paths) return pfd_fail_memory(err, (int64_t)bytes, "a list of files");
+    if (bytes > 0) memcpy(named.paths, list->paths, bytes);
+    pfd_status status = call_companions(node, &named, err);
+    for (int64_t i = 0; i < named.size; i++)
+        if (list->paths[i] != named.paths[i]) free(named.paths[i]);
+    free(named.paths);
+    if (status == PFD_OK && (named.is_replaced || list->size > named.size))
+        status = pfd_check_each_path_once("files", list->paths, list->size, err);
+    for (int64_t i = 0; i < named.size && status == PFD_OK; i++)
+        if (access(list->paths[i], F_OK) != 0 && errno == ENOENT)
+            status = pfd_fail_missing_path("files", list->paths[i], err);
     return status;
 }
 
 pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out, pfd_error *err)
 {
-    const pfd_op *op = node->op->op;
-    int32_t takes_stems = (op->flags & PFD_TAKES_STEMS) != 0;
-    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(node->file_attrs), takes_stems, out, err));
-    int64_t num_named = out->size;
-    if (op->companions) PFD_TRY(add_companions(node, out, err));
-    return takes_stems ? settle_stems(out, num_named, err) : PFD_OK;
+    int32_t keep_missing = node->op->op->companions != NULL;
+    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(node->file_attrs), keep_missing, out, err));
+    return keep_missing ? add_companions(node, out, err) : PFD_OK;
 }
 
 pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_error *err)

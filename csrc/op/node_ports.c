@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "op/attr_text.h"
+#include "text/field_spec.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static const pfd_list_string *output_list(const pfd_op *op, const void *attrs)
 
 static size_t name_size(const char *element)
 {
-    return strcspn(element, "=:");
+    return (size_t)pfd_field_name_size(element);
 }
 
 static pfd_status fail_element(const pfd_op *op, const char *element, const char *found,

@@ -1,7 +1,9 @@
 /* The values of a tf.train.Feature. */
 #include "proto/feature_list.h"
 
+#include "core/convert.h"
 #include "core/dtype.h"
+#include "core/rows.h"
 #include "text/quote.h"
 
 #include <inttypes.h>
@@ -10,39 +12,30 @@
 
 /* ---- Failures -------------------------------------------------------------------------------- */
 
-/* How far a place is behind the beginning of some bytes, up to their end; -1: it is not in them. */
-static int64_t place_in(const uint8_t *at, const void *data, int64_t size)
-{
-    uintptr_t distance = (uintptr_t)at - (uintptr_t)data;
-    return at && distance <= (uintptr_t)size ? (int64_t)distance : -1;
-}
-
 pfd_status pfd_feature_fail(const pfd_feature_call *call, const uint8_t *at, const char *format,
                             ...)
 {
-    const pfd_ragged_row *row = &call->args->inputs[0]->rows[call->row];
-    const pfd_record *record = &call->args->records[call->row];
     char message[800];
     va_list list;
     va_start(list, format);
     (void)vsnprintf(message, sizeof message, format, list);
     va_end(list);
     /* Bytes that were merged, or come from another op, have no place in the record. */
-    int in_record = place_in(at, row->data, row->num_elements) >= 0 &&
-                    place_in(at, record->data, record->size) >= 0;
-    return call->args->host->fail_row(call->err, call->row, in_record ? at - record->data : -1,
+    return call->args->host->fail_row(call->err, call->row,
+                                      pfd_place_in_record(call->args, call->row, at),
                                       PFD_CORRUPT_DATA, "%s", message);
 }
 
 pfd_status pfd_feature_damaged(const pfd_feature_call *call, const uint8_t *at)
 {
-    const pfd_ragged_row *row = &call->args->inputs[0]->rows[call->row];
-    int64_t place = place_in(at, row->data, row->num_elements);
-    if (place < 0) return pfd_feature_fail(call, at, "the record is no %s", call->message);
+    pfd_bytes row = pfd_row_bytes(call->args->inputs[0], call->row);
+    uintptr_t place = (uintptr_t)at - (uintptr_t)row.data;
+    if (!at || place > (uintptr_t)row.size)
+        return pfd_feature_fail(call, at, "the record is no %s", call->message->name);
     return pfd_feature_fail(call, at,
                             "the record is no %s: what begins at byte %" PRId64 " of its %" PRId64
                             " is damaged or cut",
-                            call->message, place, row->num_elements);
+                            call->message->name, (int64_t)place, row.size);
 }
 
 static pfd_status fail_memory(const pfd_feature_call *call)
@@ -249,31 +242,16 @@ static pfd_status read_floats(const pfd_feature_call *call, const pfd_feature_li
 
 enum { ints_at_once = 64 };
 
-#define STORE(type, least, most)                                                                   \
-    {                                                                                              \
-        type *to = (void *)out;                                                                    \
-        int32_t bad = 0;                                                                           \
-        for (int64_t i = 0; i < n; i++) {                                                          \
-            bad |= in[i] < (least) || in[i] > (most);                                              \
-            to[i] = (type)in[i];                                                                   \
-        }                                                                                          \
-        return !bad;                                                                               \
-    }
-
-/* 0: a number is not one of dtype. */
-static int32_t store_ints(const int64_t *in, int64_t n, int32_t dtype, uint8_t *out)
+/* pfd_convert_stored(), and what most lists are narrowed to without it: for a few numbers the call
+ * takes longer than all the rest. */
+static inline int64_t store_ints(const int64_t *in, int64_t n, int32_t dtype, void *out)
 {
-    switch (dtype) {
-    case PFD_BOOL: STORE(uint8_t, 0, 1)
-    case PFD_INT8: STORE(int8_t, INT8_MIN, INT8_MAX)
-    case PFD_UINT8: STORE(uint8_t, 0, UINT8_MAX)
-    case PFD_INT16: STORE(int16_t, INT16_MIN, INT16_MAX)
-    case PFD_UINT16: STORE(uint16_t, 0, UINT16_MAX)
-    case PFD_INT32: STORE(int32_t, INT32_MIN, INT32_MAX)
-    case PFD_UINT32: STORE(uint32_t, 0, UINT32_MAX)
-    case PFD_UINT64: STORE(uint64_t, 0, INT64_MAX)
-    default: memcpy(out, in, (size_t)n * sizeof *in); return 1;
+    int32_t *to = out, is_outside = dtype != PFD_INT32;
+    for (int64_t i = 0; i < n && dtype == PFD_INT32; i++) {
+        to[i] = (int32_t)in[i];
+        is_outside |= to[i] != in[i];
     }
+    return is_outside ? pfd_convert_stored(PFD_INT64, in, dtype, out, n) : n;
 }
 
 int32_t pfd_feature_list_one(const pfd_feature_list *list, int32_t dtype, void *out)
@@ -282,21 +260,18 @@ int32_t pfd_feature_list_one(const pfd_feature_list *list, int32_t dtype, void *
     uint64_t number = 0;
     if (!list->is_plain || !pfd_wire_varint(&c, &number) || c.at < c.end) return 0;
     int64_t value = (int64_t)number;
-    if (dtype != PFD_INT64) return store_ints(&value, 1, dtype, out);
+    if (dtype != PFD_INT64) return store_ints(&value, 1, dtype, out) == 1;
     memcpy(out, &value, sizeof value);
     return 1;
 }
 
-static pfd_status fail_range(const pfd_feature_call *call, const int64_t *in, int64_t n,
-                             int32_t dtype, const uint8_t *at, const char *key, int64_t key_size)
+static pfd_status fail_range(const pfd_feature_call *call, int64_t number, int32_t dtype,
+                             const uint8_t *at, const char *key, int64_t key_size)
 {
-    uint8_t one[8];
     char name[256];
-    int64_t i = 0;
-    while (i < n - 1 && store_ints(&in[i], 1, dtype, one)) i++;
     return pfd_feature_fail(call, at, "feature %s: %" PRId64 " is no %s",
                             pfd_quote_bytes((const uint8_t *)key, key_size, name, sizeof name),
-                            in[i], pfd_dtype_name(dtype));
+                            number, pfd_dtype_name(dtype));
 }
 
 static pfd_status read_ints(const pfd_feature_call *call, const pfd_feature_list *list, int64_t n,
@@ -313,8 +288,9 @@ static pfd_status read_ints(const pfd_feature_call *call, const pfd_feature_list
             if (!pfd_wire_varint(&run, &number)) return pfd_feature_damaged(call, run.at);
             numbers[some] = (int64_t)number;
         }
-        if (!store_ints(numbers, some, dtype, out))
-            return fail_range(call, numbers, some, dtype, begin, key, key_size);
+        int64_t fitting = store_ints(numbers, some, dtype, out);
+        if (fitting < some)
+            return fail_range(call, numbers[fitting], dtype, begin, key, key_size);
         out += some * element_bytes;
         n -= some;
         if (n > 0 && run.at == run.end && (!next_run(&walk, &run) || run.at == run.end))

@@ -21,12 +21,18 @@
 
 #define PFD_FEATURE_VALUE PFD_WIRE_TAG(1, PFD_WIRE_BYTES) /* of a list: packed, or a byte string */
 
+/* What the records should be. */
+typedef struct pfd_feature_message {
+    const char *name;  /* "tf.train.Example" */
+    int32_t has_lists; /* 1: it has lists of steps beside features */
+} pfd_feature_message;
+
 /* One row of an op's compute(). */
 typedef struct pfd_feature_call {
     const pfd_compute_args *args;
     pfd_error *err;
     int64_t row;
-    const char *message; /* what the record should be, "tf.train.Example" */
+    const pfd_feature_message *message;
 } pfd_feature_call;
 
 typedef struct pfd_feature_list {

@@ -1,6 +1,7 @@
 /* What the outputs of a decoder of tf.train.Features are made of. */
 #include "proto/feature_spec.h"
 
+#include "core/convert.h"
 #include "core/dtype.h"
 #include "text/quote.h"
 #include "text/row_type.h"
@@ -44,33 +45,6 @@ static int is_text(const char *text, int64_t size, const char *expected)
     return size == (int64_t)strlen(expected) && !memcmp(text, expected, (size_t)size);
 }
 
-#define STORE_INTEGER(type, least, most)                                                           \
-    {                                                                                              \
-        type stored = (type)number;                                                                \
-        if (number < (least) || number > (most)) return 0;                                         \
-        memcpy(out, &stored, sizeof stored);                                                       \
-        return 1;                                                                                  \
-    }
-
-static int store_integer(int64_t number, int32_t dtype, uint8_t *out)
-{
-    switch (dtype) {
-    case PFD_BOOL: STORE_INTEGER(uint8_t, 0, 1)
-    case PFD_INT8: STORE_INTEGER(int8_t, INT8_MIN, INT8_MAX)
-    case PFD_UINT8: STORE_INTEGER(uint8_t, 0, UINT8_MAX)
-    case PFD_INT16: STORE_INTEGER(int16_t, INT16_MIN, INT16_MAX)
-    case PFD_UINT16: STORE_INTEGER(uint16_t, 0, UINT16_MAX)
-    case PFD_INT32: STORE_INTEGER(int32_t, INT32_MIN, INT32_MAX)
-    case PFD_UINT32: STORE_INTEGER(uint32_t, 0, UINT32_MAX)
-    case PFD_UINT64:
-        if (number < 0) return 0;
-        break;
-    default: break;
-    }
-    memcpy(out, &number, sizeof number);
-    return 1;
-}
-
 /* One value of a default, as dtype; 0: the text is none. */
 static int parse_value(const pfd_host *host, const char *text, int64_t size, int32_t dtype,
                        uint8_t *out)
@@ -79,16 +53,14 @@ static int parse_value(const pfd_host *host, const char *text, int64_t size, int
     double real;
     if (dtype == PFD_FLOAT32 || dtype == PFD_FLOAT64) {
         if (size == 0 || host->parse_double(text, size, &real) != size) return 0;
-        float single = (float)real;
-        memcpy(out, dtype == PFD_FLOAT32 ? (void *)&single : (void *)&real,
-               dtype == PFD_FLOAT32 ? sizeof single : sizeof real);
-        return 1;
+        return pfd_convert_stored(PFD_FLOAT64, &real, dtype, out, 1) == 1;
     }
     if (dtype == PFD_BOOL && (is_text(text, size, "true") || is_text(text, size, "false"))) {
         *out = text[0] == 't';
         return 1;
     }
-    return parse_integer(text, size, &number) && store_integer(number, dtype, out);
+    return parse_integer(text, size, &number) &&
+           pfd_convert_stored(PFD_INT64, &number, dtype, out, 1) == 1;
 }
 
 /* The values of the default, of which there are as many as the row has, or one for all.  Without
@@ -97,7 +69,7 @@ static pfd_status parse_default(const pfd_host *host, const pfd_feature_spec *sp
                                 pfd_error *err)
 {
     const char *at = spec->field.default_text, *end = at + spec->field.default_size;
-    uint8_t value[8];
+    _Alignas(8) uint8_t value[8];
     int64_t n = 0;
     for (; at <= end; n++) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
@@ -180,8 +152,9 @@ static pfd_status read_steps(const pfd_host *host, pfd_feature_spec *spec, pfd_e
     return PFD_OK;
 }
 
-pfd_status pfd_feature_spec_read(const pfd_host *host, const pfd_feature_attrs *attrs, int64_t i,
-                                 pfd_feature_spec *out, pfd_error *err)
+static pfd_status read_spec(const pfd_host *host, const pfd_feature_attrs *attrs,
+                            const pfd_feature_message *message, int64_t i, pfd_feature_spec *out,
+                            pfd_error *err)
 {
     const char *element = attrs->features.data[i];
     *out = (pfd_feature_spec){.element = element};
@@ -193,7 +166,7 @@ pfd_status pfd_feature_spec_read(const pfd_host *host, const pfd_feature_attrs *
     if (out->is_bytes && out->is_raw)
         return refuse(host, out, "'decode_raw' takes bytes as numbers, and bytes are asked for",
                       err);
-    if (attrs->has_lists) status = read_steps(host, out, err);
+    if (message->has_lists) status = read_steps(host, out, err);
     if (status == PFD_OK) status = read_type(host, out, err);
     if (status != PFD_OK || !out->field.default_text || out->is_bytes || out->is_steps)
         return status;
@@ -207,15 +180,16 @@ pfd_status pfd_feature_spec_read(const pfd_host *host, const pfd_feature_attrs *
     return parse_default(host, out, NULL, err);
 }
 
-static pfd_status check_decode_raw(const pfd_infer_args *args, const pfd_feature_attrs *attrs,
+static pfd_status check_decode_raw(const pfd_infer_args *args, const pfd_feature_message *message,
                                    pfd_error *err)
 {
+    const pfd_feature_attrs *attrs = args->attrs;
     for (int64_t k = 0; k < attrs->decode_raw.size; k++) {
         const char *name = attrs->decode_raw.data[k];
         int32_t known = 0;
         for (int64_t i = 0; i < attrs->features.size && !known; i++) {
             pfd_feature_spec spec;
-            pfd_status status = pfd_feature_spec_read(args->host, attrs, i, &spec, err);
+            pfd_status status = read_spec(args->host, attrs, message, i, &spec, err);
             if (status != PFD_OK) return status;
             known = is_name(&spec, name);
         }
@@ -227,23 +201,19 @@ static pfd_status check_decode_raw(const pfd_infer_args *args, const pfd_feature
     return PFD_OK;
 }
 
-pfd_status pfd_feature_specs_infer(const pfd_infer_args *args, const pfd_feature_attrs *attrs,
+pfd_status pfd_feature_specs_infer(const pfd_infer_args *args, const pfd_feature_message *message,
                                    pfd_error *err)
 {
-    const pfd_row_type *in = &args->inputs[0];
-    char found[256];
-    if (in->dtype != PFD_UINT8 || in->ndim != 1 || in->shape[0] != -1)
-        return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "the rows of input 'in' are %s; they must be bytes, uint8 (None,), "
-                                "such as TFRecord files hold",
-                                pfd_format_row_type(in, found, sizeof found));
+    const pfd_feature_attrs *attrs = args->attrs;
+    pfd_status expected = pfd_expect_bytes(args, err);
+    if (expected != PFD_OK) return expected;
     for (int64_t i = 0; i < args->num_outputs; i++) {
         pfd_feature_spec spec;
-        pfd_status status = pfd_feature_spec_read(args->host, attrs, i, &spec, err);
+        pfd_status status = read_spec(args->host, attrs, message, i, &spec, err);
         if (status != PFD_OK) return status;
         args->outputs[i] = spec.field.type;
     }
-    return check_decode_raw(args, attrs, err);
+    return check_decode_raw(args, message, err);
 }
 
 static pfd_status make_fill(const pfd_compute_args *args, pfd_feature_spec *spec, pfd_error *err)
@@ -258,14 +228,15 @@ static pfd_status make_fill(const pfd_compute_args *args, pfd_feature_spec *spec
     return parse_default(args->host, spec, fill, err);
 }
 
-pfd_status pfd_feature_specs_make(const pfd_compute_args *args, const pfd_feature_attrs *attrs,
+pfd_status pfd_feature_specs_make(const pfd_compute_args *args, const pfd_feature_message *message,
                                   pfd_feature_spec **out, pfd_error *err)
 {
+    const pfd_feature_attrs *attrs = args->attrs;
     int64_t n = args->num_outputs;
     pfd_feature_spec *specs = args->host->alloc(args->scratch, n * (int64_t)sizeof *specs);
     if (!specs) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the fields");
     for (int64_t i = 0; i < n; i++) {
-        pfd_status status = pfd_feature_spec_read(args->host, attrs, i, &specs[i], err);
+        pfd_status status = read_spec(args->host, attrs, message, i, &specs[i], err);
         if (status == PFD_OK) status = make_fill(args, &specs[i], err);
         if (status != PFD_OK) return status;
     }

@@ -14,7 +14,6 @@
 typedef struct pfd_feature_attrs {
     pfd_list_string features, decode_raw;
     int32_t on_mismatch;
-    int32_t has_lists; /* the message has lists of steps beside features */
 } pfd_feature_attrs;
 
 /* on_mismatch */
@@ -34,15 +33,12 @@ typedef struct pfd_feature_spec {
     const uint8_t *fill;   /* `count` values, the default's or zeros; NULL where it is ragged */
 } pfd_feature_spec;
 
-/* Reads field i.  PFD_INVALID_ARGUMENT says what is wrong with it. */
-pfd_status pfd_feature_spec_read(const pfd_host *host, const pfd_feature_attrs *attrs, int64_t i,
-                                 pfd_feature_spec *out, pfd_error *err);
-
-/* The types of all outputs, everything about them checked. */
-pfd_status pfd_feature_specs_infer(const pfd_infer_args *args, const pfd_feature_attrs *attrs,
+/* The types of all outputs, everything about input and attrs, which are pfd_feature_attrs, checked:
+ * PFD_INVALID_ARGUMENT says what is wrong. */
+pfd_status pfd_feature_specs_infer(const pfd_infer_args *args, const pfd_feature_message *message,
                                    pfd_error *err);
 
 /* All fields, in the scratch of a call. */
-pfd_status pfd_feature_specs_make(const pfd_compute_args *args, const pfd_feature_attrs *attrs,
+pfd_status pfd_feature_specs_make(const pfd_compute_args *args, const pfd_feature_message *message,
                                   pfd_feature_spec **out, pfd_error *err);
 #endif

@@ -1,6 +1,8 @@
 /* Walking over a FlatBuffer. */
 #include "proto/flatbuffer.h"
 
+#include "core/bytes.h"
+
 #include <string.h>
 
 enum { offset_bytes = 4, vtable_head_bytes = 4 };
@@ -19,14 +21,12 @@ static int32_t holds(const pfd_flatbuffer *buffer, int64_t place, int64_t bytes)
 
 static int64_t load16(const pfd_flatbuffer *buffer, int64_t place)
 {
-    const uint8_t *at = buffer->data + place;
-    return at[0] | at[1] << 8;
+    return pfd_load_le16(buffer->data + place);
 }
 
 static uint32_t load32(const pfd_flatbuffer *buffer, int64_t place)
 {
-    const uint8_t *at = buffer->data + place;
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    return pfd_load_le32(buffer->data + place);
 }
 
 static int32_t read_table(pfd_flatbuffer *buffer, int64_t at, pfd_flat_table *out)

@@ -21,20 +21,12 @@ typedef struct chooser {
     const pfd_mds_column *column;
 } chooser;
 
-/* The names of columns for a message, as many as fit. */
 static const char *list_columns(const pfd_mds_columns *columns, char *out, size_t capacity)
 {
     size_t used = 0;
-    out[0] = 0;
-    for (int64_t i = 0; i < columns->size; i++) {
-        if (used + 80 > capacity) {
-            (void)snprintf(out + used, capacity - used, ", ...");
-            break;
-        }
-        used += (size_t)snprintf(out + used, capacity - used, "%s%.40s", i ? ", " : "",
-                                 columns->list[i].name);
-    }
-    return out;
+    for (int64_t i = 0; i < columns->size; i++)
+        used = pfd_add_name(out, capacity, used, columns->list[i].name);
+    return used ? out : "none";
 }
 
 static const pfd_mds_column *find_column(const pfd_mds_columns *columns, const pfd_field_spec *spec)
@@ -73,21 +65,14 @@ static int32_t takes_bytes(const pfd_row_type *type)
     return 1;
 }
 
-/* "float32[?,?]" for an array column; what varies from sample to sample is left to the user. */
+/* "float32[?]" for an array column; what varies from sample to sample is left to the user. */
 static const char *array_type(const pfd_mds_column *column, char *out, size_t capacity)
 {
-    const char *dtype = column->dtype ? pfd_dtype_name(column->dtype) : "float32";
-    size_t used = (size_t)snprintf(out, capacity, "%s[", dtype);
-    int32_t ndim = column->ndim < 0 ? 1 : column->ndim;
-    for (int32_t i = 0; i < ndim && i < PFD_MAX_DIMS; i++) {
-        const char *comma = i ? "," : "";
-        used += (size_t)(column->ndim < 0
-                             ? snprintf(out + used, capacity - used, "%s?", comma)
-                             : snprintf(out + used, capacity - used, "%s%" PRId64, comma,
-                                        column->shape[i]));
-    }
-    (void)snprintf(out + used, capacity - used, "]");
-    return out;
+    pfd_row_type type = {.dtype = column->dtype ? column->dtype : PFD_FLOAT32,
+                         .ndim = column->ndim < 0 ? 1 : column->ndim};
+    memcpy(type.shape, column->shape, sizeof type.shape);
+    if (column->ndim < 0) type.shape[0] = -1;
+    return pfd_format_field_type(&type, out, capacity);
 }
 
 static pfd_status check_array(const chooser *c, pfd_error *err)

@@ -1,6 +1,7 @@
 /* Rows of MindRecord shards: fields compared with what a user wants, and read from the bytes. */
 #include "proto/mindrecord_row.h"
 
+#include "core/bytes.h"
 #include "core/error.h"
 #include "proto/msgpack.h"
 #include "pyflowdata/pyflowdata.h"
@@ -18,20 +19,12 @@ static int32_t is_bytes(const pfd_mindrecord_field *field)
     return field->type == PFD_MINDRECORD_STRING || field->type == PFD_MINDRECORD_BYTES;
 }
 
-/* "int64[2,?]" */
 static const char *field_type(const pfd_mindrecord_field *field, char *out, size_t capacity)
 {
-    const char *name = is_bytes(field) ? "bytes" : pfd_dtype_name(field->type);
-    size_t used = (size_t)snprintf(out, capacity, "%s%s", name, field->ndim ? "[" : "");
-    for (int32_t i = 0; i < field->ndim; i++) {
-        const char *comma = i ? "," : "";
-        used += (size_t)(field->shape[i] < 0
-                             ? snprintf(out + used, capacity - used, "%s?", comma)
-                             : snprintf(out + used, capacity - used, "%s%" PRId64, comma,
-                                        field->shape[i]));
-    }
-    if (field->ndim) (void)snprintf(out + used, capacity - used, "]");
-    return out;
+    pfd_row_type type = {.dtype = field->type, .ndim = field->ndim};
+    if (is_bytes(field)) return memcpy(out, "bytes", sizeof "bytes");
+    memcpy(type.shape, field->shape, sizeof type.shape);
+    return pfd_format_field_type(&type, out, capacity);
 }
 
 static int32_t fits(const pfd_field_spec *spec, const pfd_row_type *type,
@@ -52,16 +45,9 @@ static int32_t fits(const pfd_field_spec *spec, const pfd_row_type *type,
 static const char *list_fields(const pfd_mindrecord_header *header, char *out, size_t capacity)
 {
     size_t used = 0;
-    out[0] = 0;
-    for (int64_t i = 0; i < header->num_fields; i++) {
-        if (used + 80 > capacity) {
-            (void)snprintf(out + used, capacity - used, ", ...");
-            break;
-        }
-        used += (size_t)snprintf(out + used, capacity - used, "%s%.40s", i ? ", " : "",
-                                 header->fields[i].name);
-    }
-    return out;
+    for (int64_t i = 0; i < header->num_fields; i++)
+        used = pfd_add_name(out, capacity, used, header->fields[i].name);
+    return used ? out : "none";
 }
 
 static pfd_status choose_one(const pfd_host *host, const char *attr, const pfd_field_spec *spec,
@@ -277,8 +263,7 @@ static pfd_status set_shape(const pfd_mindrecord_bytes *from, int64_t at,
 
 static int64_t load_big_endian(const uint8_t *at, int32_t bytes)
 {
-    uint64_t value = 0;
-    for (int32_t i = 0; i < bytes; i++) value = value << 8 | at[i];
+    uint64_t value = pfd_load_be(at, bytes);
     return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 

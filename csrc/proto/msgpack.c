@@ -1,6 +1,8 @@
 /* MessagePack: a byte that tells the type, then a length or a value, big-endian. */
 #include "proto/msgpack.h"
 
+#include "core/bytes.h"
+
 #include <string.h>
 
 static int32_t refuse(pfd_msgpack *cursor, int64_t begin, const char *problem)
@@ -14,8 +16,8 @@ static int32_t refuse(pfd_msgpack *cursor, int64_t begin, const char *problem)
 static int32_t take_number(pfd_msgpack *cursor, int32_t bytes, uint64_t *value)
 {
     if (cursor->size - cursor->at < bytes) return 0;
-    *value = 0;
-    for (int32_t i = 0; i < bytes; i++) *value = *value << 8 | cursor->data[cursor->at++];
+    *value = pfd_load_be(cursor->data + cursor->at, bytes);
+    cursor->at += bytes;
     return 1;
 }
 

@@ -15,8 +15,8 @@ typedef struct pfd_of_row {
     int64_t name_size;
 } pfd_of_row;
 
-/* PFD_INVALID_ARGUMENT where an input's rows are not bytes, or the name is empty. */
-pfd_status pfd_of_check_input(const pfd_row_type *in, const char *name, pfd_error *err);
+/* PFD_INVALID_ARGUMENT where the input's rows are not bytes, or the name is empty. */
+pfd_status pfd_of_check_input(const pfd_infer_args *args, const char *name, pfd_error *err);
 
 /* The feature; a failure where it is not there. */
 pfd_status pfd_of_row_find(const pfd_of_row *self, pfd_of_feature *out, pfd_error *err);

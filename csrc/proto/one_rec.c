@@ -1,6 +1,8 @@
 /* The features of a OneRec message. */
 #include "proto/one_rec.h"
 
+#include "core/bytes.h"
+
 #include <string.h>
 
 /* Fields by their numbers; a union has two, its type and its value. */
@@ -107,7 +109,5 @@ int32_t pfd_onerec_bytes(pfd_flatbuffer *buffer, const pfd_onerec_feature *featu
 int64_t pfd_onerec_dimension(const pfd_flatbuffer *buffer, const pfd_onerec_feature *feature,
                              int64_t i)
 {
-    const uint8_t *at = buffer->data + feature->shape.at + 4 * i;
-    return (int32_t)((uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-                     (uint32_t)at[3] << 24);
+    return (int32_t)pfd_load_le32(buffer->data + feature->shape.at + 4 * i);
 }

@@ -16,6 +16,8 @@
  */
 #ifndef PFD_PROTO_WIRE_H
 #define PFD_PROTO_WIRE_H
+#include "core/bytes.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -110,21 +112,16 @@ static inline const uint8_t *pfd_wire_enter(const uint8_t *at, const uint8_t *en
 static inline int32_t pfd_wire_fixed32(pfd_wire_cursor *c, uint32_t *value)
 {
     if (c->end - c->at < 4) return 0;
-    *value = (uint32_t)c->at[0] | (uint32_t)c->at[1] << 8 | (uint32_t)c->at[2] << 16 |
-             (uint32_t)c->at[3] << 24;
+    *value = pfd_load_le32(c->at);
     c->at += 4;
     return 1;
 }
 
 static inline int32_t pfd_wire_fixed64(pfd_wire_cursor *c, uint64_t *value)
 {
-    pfd_wire_cursor from = *c;
-    uint32_t low, high;
-    if (from.end - from.at < 8) return 0;
-    (void)pfd_wire_fixed32(&from, &low);
-    (void)pfd_wire_fixed32(&from, &high);
-    *value = (uint64_t)high << 32 | low;
-    *c = from;
+    if (c->end - c->at < 8) return 0;
+    *value = pfd_load_le64(c->at);
+    c->at += 8;
     return 1;
 }
 

@@ -336,7 +336,7 @@ static const pfd_attr attrs_table[] = {
     ATTR(missing, PFD_ATTR_LIST_STRING, "NA,N/A,NaN,nan,null,NULL", 0, 0, NULL,
          "Texts that stand for no value, as an empty field does: the column's default takes their "
          "place."),
-    ATTR(uneven_rows, PFD_ATTR_CHOICE, "error", 0, 0, "error|allow",
+    ATTR(uneven_rows, PFD_ATTR_CHOICE, "raise", 0, 0, "raise|allow",
          "Whether rows may have fewer fields than the header, which are then missing, or more, "
          "which are passed over."),
     ATTR(multiline, PFD_ATTR_BOOL, "false", 0, 0, NULL,

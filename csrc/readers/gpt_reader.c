@@ -126,7 +126,7 @@ static const pfd_port outputs[] = {
 
 const pfd_op pfd_op_gpt_reader = {
     PFD_OP_SIZES,
-    .flags = PFD_READS_FILES | PFD_TAKES_STEMS,
+    .flags = PFD_READS_FILES,
     .name = "GPTReader",
     .doc = "Reads windows of seq_length + 1 tokens over the documents of all files, one behind the "
            "other. "

@@ -3,8 +3,8 @@
 #include "core/stored_rows.h"
 #include "io/file_patterns.h"
 #include "io/fixed.h"
-#include "io/inflated.h"
-#include "io/joined.h"
+#include "io/inflated_files.h"
+#include "io/paired_source.h"
 #include "text/idx_header.h"
 #include "text/row_type.h"
 
@@ -137,7 +137,7 @@ static pfd_status open_pair(const pfd_open_args *args, array *images, array *lab
         return status;
     }
     status = check_pairs(images, labels, err);
-    if (status == PFD_OK) status = pfd_joined_open(&image_source, &label_source, out, err);
+    if (status == PFD_OK) status = pfd_paired_source_open(&image_source, &label_source, out, err);
     if (status == PFD_OK) return PFD_OK;
     image_source.methods->close(image_source.self);
     label_source.methods->close(label_source.self);
@@ -151,17 +151,15 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     int64_t n = has_labels ? args->num_files / 2 : args->num_files;
     array images = {"dtype", "shape", {0}, NULL, n, NULL};
     array labels = {"label_dtype", "label_shape", {0}, NULL, n, NULL};
-    pfd_inflated *inflated;
+    pfd_inflated_files *inflated;
     PFD_TRY(find_row_types(attrs, &images.row, &labels.row, err));
-    PFD_TRY(pfd_inflated_open(args->files, args->num_files, &inflated, err));
-    images.files = pfd_inflated_files(inflated);
+    PFD_TRY(pfd_inflated_files_open(args->files, args->num_files, args->scratch, &inflated, err));
+    images.files = pfd_inflated_files_list(inflated);
     labels.files = images.files + n;
     pfd_status status = has_labels ? open_pair(args, &images, &labels, out, err)
                                    : open_array(args, &images, out, err);
-    if (status == PFD_OK)
-        pfd_inflated_give(inflated, out);
-    else
-        pfd_inflated_close(inflated);
+    if (status == PFD_OK) return pfd_inflated_files_give(inflated, out, err);
+    pfd_inflated_files_close(inflated);
     return status;
 }
 

@@ -4,11 +4,13 @@
  * describes the columns, and the samples.  index.json, beside them, names the shards and says the
  * same of each.  A shard may be compressed as a whole: then the source is a stream that inflates
  * one shard after the other. */
+#include "core/bytes.h"
 #include "core/error.h"
 #include "io/compression.h"
 #include "io/input_files.h"
 #include "io/mds_files.h"
 #include "io/mds_shard.h"
+#include "io/shard_table.h"
 #include "proto/field_record.h"
 #include "proto/mds_sample.h"
 #include "pyflowdata/op.h"
@@ -16,7 +18,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
 
 typedef struct mds_attrs {
     pfd_list_string columns;
@@ -30,22 +31,23 @@ typedef struct layout {
 
 typedef struct shard {
     pfd_mds_bytes bytes;
-    int64_t first_record, layout;
+    int64_t layout;
     int32_t compression; /* PFD_COMPRESSION_NONE: read where it lies */
 } shard;
 
 typedef struct mds {
     const pfd_host *host;
-    int64_t num_outputs, num_shards, num_layouts, num_records;
+    int64_t num_outputs, num_layouts;
     pfd_field_spec *specs;
     pfd_row_type *types;
-    shard *shards; /* one more, for num_records */
+    pfd_shard_table table;
+    shard *shards; /* table.size */
     int64_t shards_capacity;
     layout *layouts;
     int32_t is_stream;
     /* Of a stream: */
     int64_t position, loaded; /* next record; the shard in `inflated`, -1: none */
-    uint8_t *inflated;
+    pfd_inflated inflated;
 } mds;
 
 static void close_mds(void *source)
@@ -56,10 +58,11 @@ static void close_mds(void *source)
         free(self->layouts[i].choices);
     }
     free(self->layouts);
+    pfd_shard_table_free(&self->table);
     free(self->shards);
     free(self->specs);
     free(self->types);
-    free(self->inflated);
+    free(self->inflated.data);
     free(self);
 }
 
@@ -77,46 +80,36 @@ static pfd_status make_record(const mds *self, int64_t number, int64_t ordinal,
 {
     const pfd_mds_bytes *from = &self->shards[number].bytes;
     *out = (pfd_record){.ordinal = ordinal, .file = from->file->index};
-    return pfd_mds_find_sample(self->host, from, ordinal - self->shards[number].first_record,
+    return pfd_mds_find_sample(self->host, from, ordinal - self->table.first[number],
                                scratch, out, err);
-}
-
-static int64_t shard_of(const mds *self, int64_t ordinal)
-{
-    int64_t low = 0, high = self->num_shards;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (self->shards[middle].first_record <= ordinal) low = middle;
-        else high = middle;
-    }
-    return low;
 }
 
 /* ---- The source, where no shard is compressed ------------------------------------------------ */
 static int64_t num_records(void *source)
 {
     const mds *self = source;
-    return self->num_records;
+    return pfd_shard_table_records(&self->table);
 }
 
 /* In shuffled order an offset and its sample are far away: they are asked for ahead. */
 static void prefetch(const mds *self, const int64_t *ordinals, int64_t i, int64_t n)
 {
-    enum { OFFSETS_AHEAD = 16, SAMPLES_AHEAD = 8, LINE = 64, LINES = 4 };
+    enum { OFFSETS_AHEAD = 16, SAMPLES_AHEAD = 8 };
     for (int64_t k = SAMPLES_AHEAD; k <= OFFSETS_AHEAD; k += OFFSETS_AHEAD - SAMPLES_AHEAD) {
         if (i + k >= n) return;
-        const shard *from = &self->shards[shard_of(self, ordinals[i + k])];
+        int64_t number = pfd_shard_of(&self->table, ordinals[i + k]);
+        const shard *from = &self->shards[number];
         const uint8_t *data = pfd_file_data(from->bytes.file);
         if (!data) return;
-        const uint8_t *offset = data + PFD_MDS_WORD * (1 + ordinals[i + k] - from->first_record);
+        const uint8_t *offset =
+            data + PFD_MDS_WORD * (1 + ordinals[i + k] - self->table.first[number]);
         if (k == OFFSETS_AHEAD) {
             __builtin_prefetch(offset);
             continue;
         }
         uint32_t begin;
         memcpy(&begin, offset, sizeof begin);
-        for (int64_t at = begin; at < begin + LINES * LINE && at < from->bytes.size; at += LINE)
-            __builtin_prefetch(data + at);
+        pfd_shard_prefetch(from->bytes.file, begin, from->bytes.size - begin);
     }
 }
 
@@ -126,9 +119,9 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
     const mds *self = source;
     int64_t number = -1;
     for (int64_t i = 0; i < n; i++) {
-        if (number < 0 || ordinals[i] < self->shards[number].first_record ||
-            ordinals[i] >= self->shards[number + 1].first_record)
-            number = shard_of(self, ordinals[i]);
+        if (number < 0 || ordinals[i] < self->table.first[number] ||
+            ordinals[i] >= self->table.first[number + 1])
+            number = pfd_shard_of(&self->table, ordinals[i]);
         prefetch(self, ordinals, i, n);
         PFD_TRY(make_record(self, number, ordinals[i], scratch, &out[i], err));
     }
@@ -140,8 +133,10 @@ static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *
 {
     const mds *self = source;
     for (int64_t i = 0; i < n; i++) {
-        const shard *from = &self->shards[shard_of(self, ordinals[i])];
-        double part = (double)(ordinals[i] - from->first_record) / (double)from->bytes.samples;
+        int64_t number = pfd_shard_of(&self->table, ordinals[i]);
+        const shard *from = &self->shards[number];
+        int64_t sample = ordinals[i] - self->table.first[number];
+        double part = (double)sample / (double)from->bytes.samples;
         out[i] = (pfd_place){.offset = (int64_t)(part * (double)from->bytes.size),
                              .file = from->bytes.file->index};
     }
@@ -159,19 +154,17 @@ static const pfd_source_methods random_access = {
 static pfd_status load_shard(mds *self, int64_t number, pfd_scratch *scratch, pfd_error *err)
 {
     shard *from = &self->shards[number];
-    int64_t size, begin;
+    int64_t begin;
     if (self->loaded >= 0) self->shards[self->loaded].bytes.inflated = NULL;
     self->loaded = -1;
-    free(self->inflated);
-    self->inflated = NULL;
-    PFD_TRY(pfd_inflate_file(from->bytes.file, from->compression, from->bytes.size, &self->inflated,
-                             &size, err));
-    if (size != from->bytes.size)
+    PFD_TRY(pfd_inflate_file(from->bytes.file, from->compression, from->bytes.size, scratch,
+                             &self->inflated, err));
+    if (self->inflated.size != from->bytes.size)
         return self->host->fail_file(err, from->bytes.file, -1, PFD_CORRUPT_DATA,
                                      "the shard has %" PRId64 " bytes, decompressed; its "
                                      "index.json says %" PRId64,
-                                     size, from->bytes.size);
-    from->bytes.inflated = self->inflated;
+                                     self->inflated.size, from->bytes.size);
+    from->bytes.inflated = self->inflated.data;
     self->loaded = number;
     pfd_status status = pfd_mds_check_head(self->host, &from->bytes, scratch, &begin, err);
     if (status == PFD_OK) status = pfd_mds_check_offsets(self->host, &from->bytes, err);
@@ -184,12 +177,12 @@ static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_reco
 {
     mds *self = source;
     *n = 0;
-    if (self->position >= self->num_records) return PFD_END;
-    int64_t number = shard_of(self, self->position);
+    if (self->position >= pfd_shard_table_records(&self->table)) return PFD_END;
+    int64_t number = pfd_shard_of(&self->table, self->position);
     const shard *from = &self->shards[number];
     if (from->compression != PFD_COMPRESSION_NONE && self->loaded != number)
         PFD_TRY(load_shard(self, number, scratch, err));
-    while (*n < max && self->position < self->shards[number + 1].first_record) {
+    while (*n < max && self->position < self->table.first[number + 1]) {
         PFD_TRY(make_record(self, number, self->position, scratch, &out[*n], err));
         self->position++;
         ++*n;
@@ -257,29 +250,26 @@ static pfd_status parse_layout(mds *self, const pfd_file *file, int64_t begin,
 
 static pfd_status add_shard(mds *self, const shard *added, pfd_error *err)
 {
-    if (self->num_shards + 1 >= self->shards_capacity) {
+    int64_t n = self->table.size;
+    if (n == self->shards_capacity) {
         int64_t capacity = self->shards_capacity ? 2 * self->shards_capacity : 64;
         shard *grown = realloc(self->shards, (size_t)capacity * sizeof *grown);
         if (!grown) return fail_memory(self->host, err);
         self->shards = grown;
         self->shards_capacity = capacity;
     }
-    self->shards[self->num_shards] = *added;
-    self->shards[self->num_shards++].first_record = self->num_records;
-    self->num_records += added->bytes.samples;
-    self->shards[self->num_shards] = (shard){.first_record = self->num_records};
+    self->shards[n] = *added;
     if (added->compression != PFD_COMPRESSION_NONE) self->is_stream = 1;
-    return PFD_OK;
+    return pfd_shard_table_add(&self->table, added->bytes.samples, err);
 }
 
 /* A shard without an index.json: its own JSON has the columns. */
 static pfd_status open_shard(mds *self, const pfd_file *file, pfd_scratch *scratch, pfd_error *err)
 {
     const uint8_t *data;
-    uint32_t samples;
     int64_t begin = 0;
     PFD_TRY(self->host->read(file, 0, PFD_MDS_WORD, scratch, &data, err));
-    memcpy(&samples, data, sizeof samples);
+    uint32_t samples = pfd_load_le32(data);
     if (samples == 0xfd2fb528 || (samples & 0xffff) == 0x8b1f)
         return self->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
                                      "this shard is compressed, and how many samples it has is not "
@@ -349,11 +339,11 @@ static pfd_status open_all(mds *self, const pfd_open_args *args, pfd_error *err)
         PFD_TRY(open_index(self, args, args->files[i], &hint, err));
         indexes++;
     }
-    if (indexes && indexes + self->num_shards != args->num_files)
+    if (indexes && indexes + self->table.size != args->num_files)
         return self->host->fail(err, PFD_INVALID_ARGUMENT,
                                 "%" PRId64 " files were named besides index.json, and it names "
                                 "%" PRId64 " shards; name index.json alone",
-                                args->num_files - indexes, self->num_shards);
+                                args->num_files - indexes, self->table.size);
     for (int64_t i = 0; !indexes && i < args->num_files; i++)
         PFD_TRY(open_shard(self, args->files[i], args->scratch, err));
     return PFD_OK;
@@ -394,7 +384,7 @@ static pfd_status write_sample(const pfd_compute_args *args, int64_t row, pfd_fi
 {
     const mds *self = args->source;
     const pfd_record *record = &args->records[row];
-    const shard *from = &self->shards[shard_of(self, record->ordinal)];
+    const shard *from = &self->shards[pfd_shard_of(&self->table, record->ordinal)];
     const layout *like = &self->layouts[from->layout];
     int32_t is_plain = from->compression == PFD_COMPRESSION_NONE;
     if (is_plain && record->offset < PFD_MDS_WORD * (from->bytes.samples + 2))

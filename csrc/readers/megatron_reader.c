@@ -67,7 +67,7 @@ static const pfd_port outputs[] = {
 
 const pfd_op pfd_op_megatron_reader = {
     PFD_OP_SIZES,
-    .flags = PFD_READS_FILES | PFD_TAKES_STEMS,
+    .flags = PFD_READS_FILES,
     .name = "MegatronReader",
     .doc = "Reads documents of tokens from .bin and .idx files of Megatron-LM. "
            "Either of the two is named, and the other one lies beside it. Both versions of the "

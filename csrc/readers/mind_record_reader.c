@@ -2,13 +2,16 @@
  *
  * A shard is a JSON header, raw pages (the scalar fields of the rows) and blob pages (all other
  * fields).  It is read by itself: the .db file beside it, an SQLite index, is not needed. */
+#include "core/bytes.h"
 #include "core/error.h"
 #include "io/file_start.h"
 #include "io/input_files.h"
 #include "io/mindrecord_rows.h"
+#include "io/shard_table.h"
 #include "proto/field_record.h"
 #include "proto/mindrecord_row.h"
 #include "pyflowdata/op.h"
+#include "text/looks_like.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +26,6 @@ typedef struct mindrecord_attrs {
 
 typedef struct shard {
     const pfd_file *file;
-    int64_t first_record;
     pfd_mindrecord_header header;
     pfd_mindrecord_rows rows;
     pfd_mindrecord_choice *choices; /* of raw rows, then of blobs */
@@ -32,10 +34,11 @@ typedef struct shard {
 
 typedef struct mindrecord {
     const pfd_host *host;
-    int64_t num_outputs, num_shards, num_records;
+    int64_t num_outputs, num_shards;
     pfd_field_spec *specs;
     pfd_row_type *types;
-    shard *shards; /* one more, for num_records */
+    shard *shards;
+    pfd_shard_table table;
 } mindrecord;
 
 static void close_mindrecord(void *source)
@@ -46,6 +49,7 @@ static void close_mindrecord(void *source)
         pfd_mindrecord_rows_free(&self->shards[i].rows);
         free(self->shards[i].choices);
     }
+    pfd_shard_table_free(&self->table);
     free(self->shards);
     free(self->specs);
     free(self->types);
@@ -61,18 +65,15 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
 static int64_t num_records(void *source)
 {
     const mindrecord *self = source;
-    return self->num_records;
+    return pfd_shard_table_records(&self->table);
 }
 
-static const shard *shard_of(const mindrecord *self, int64_t ordinal)
+/* The shard of a record, and which row of it the record is. */
+static const shard *find_row(const mindrecord *self, int64_t ordinal, int64_t *row)
 {
-    int64_t low = 0, high = self->num_shards;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        if (self->shards[middle].first_record <= ordinal) low = middle;
-        else high = middle;
-    }
-    return &self->shards[low];
+    int64_t number = pfd_shard_of(&self->table, ordinal);
+    *row = ordinal - self->table.first[number];
+    return &self->shards[number];
 }
 
 /* Reads one of the two parts of a row; out->offset is where it lies, as its errors count from. */
@@ -93,7 +94,8 @@ static pfd_status read_part(const shard *from, const pfd_mindrecord_part *part, 
 static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field_part *parts,
                               pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
-    const shard *from = shard_of(self, ordinal);
+    int64_t row;
+    const shard *from = find_row(self, ordinal, &row);
     pfd_mindrecord_part raw, blob;
     pfd_mindrecord_bytes bytes = {.host = self->host,
                                   .header = &from->header,
@@ -101,7 +103,7 @@ static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field
                                   .scratch = scratch,
                                   .parts = parts};
     *out = (pfd_record){.ordinal = ordinal, .file = from->file->index};
-    pfd_mindrecord_row_at(&from->rows, ordinal - from->first_record, &raw, &blob);
+    pfd_mindrecord_row_at(&from->rows, row, &raw, &blob);
     pfd_status status = read_part(from, &raw, 1, &bytes, self->num_outputs, out, err);
     if (status == PFD_OK)
         status = read_part(from, &blob, 0, &bytes, self->num_outputs, out, err);
@@ -118,23 +120,20 @@ static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field
  * rows ahead. */
 static void prefetch(const mindrecord *self, const int64_t *ordinals, int64_t i, int64_t n)
 {
-    enum { PLACES_AHEAD = 16, ROWS_AHEAD = 8, LINE = 64, LINES = 4 };
+    enum { PLACES_AHEAD = 16, ROWS_AHEAD = 8 };
+    int64_t row;
     if (i + PLACES_AHEAD < n) {
-        const shard *from = shard_of(self, ordinals[i + PLACES_AHEAD]);
-        int64_t row = ordinals[i + PLACES_AHEAD] - from->first_record;
+        const shard *from = find_row(self, ordinals[i + PLACES_AHEAD], &row);
         __builtin_prefetch(&from->rows.raw[row]);
         __builtin_prefetch(&from->rows.blobs[row]);
     }
     if (i + ROWS_AHEAD >= n) return;
-    const shard *from = shard_of(self, ordinals[i + ROWS_AHEAD]);
-    const uint8_t *data = pfd_file_data(from->file);
-    if (!data) return;
+    const shard *from = find_row(self, ordinals[i + ROWS_AHEAD], &row);
+    if (!pfd_file_data(from->file)) return;
     pfd_mindrecord_part parts[2];
-    pfd_mindrecord_row_at(&from->rows, ordinals[i + ROWS_AHEAD] - from->first_record, &parts[0],
-                          &parts[1]);
+    pfd_mindrecord_row_at(&from->rows, row, &parts[0], &parts[1]);
     for (int part = from->num_raw == 0; part < (from->num_raw < self->num_outputs ? 2 : 1); part++)
-        for (int64_t at = 0; at < parts[part].size && at < LINES * LINE; at += LINE)
-            __builtin_prefetch(data + parts[part].offset + at);
+        pfd_shard_prefetch(from->file, parts[part].offset, parts[part].size);
 }
 
 static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
@@ -155,9 +154,10 @@ static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *
 {
     const mindrecord *self = source;
     for (int64_t i = 0; i < n; i++) {
-        const shard *from = shard_of(self, ordinals[i]);
+        int64_t row;
+        const shard *from = find_row(self, ordinals[i], &row);
         pfd_mindrecord_part raw, blob;
-        pfd_mindrecord_row_at(&from->rows, ordinals[i] - from->first_record, &raw, &blob);
+        pfd_mindrecord_row_at(&from->rows, row, &raw, &blob);
         int32_t has_blob = from->num_raw < self->num_outputs;
         out[i] = (pfd_place){.offset = has_blob ? blob.offset : raw.offset,
                              .file = from->file->index};
@@ -189,19 +189,21 @@ static pfd_status fail_length(const pfd_open_args *args, const pfd_file *file, u
                                          "MindSpore (set_dec_mode, set_enc_key), and write it "
                                          "anew without encryption");
     }
-    return args->host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
-                                 "the length of the header is said to be %" PRIu64 ", of a file of "
-                                 "%" PRId64 " bytes; is this a MindRecord file?",
-                                 length, file->size);
+    char seems[100];
+    return args->host->fail_file(
+        err, file, 0, PFD_CORRUPT_DATA,
+        "the length of the header is said to be %" PRIu64 ", of a file of %" PRId64 " bytes%s",
+        length, file->size,
+        pfd_looks_like_hint(pfd_file_looks_like(args->host, file, args->scratch, NULL),
+                            "; is this a MindRecord file?", seems, sizeof seems));
 }
 
 static pfd_status read_header(const pfd_open_args *args, const pfd_file *file,
                               pfd_mindrecord_header *out, pfd_error *err)
 {
     const uint8_t *data;
-    uint64_t length;
     PFD_TRY(args->host->read(file, 0, LENGTH, args->scratch, &data, err));
-    memcpy(&length, data, sizeof length);
+    uint64_t length = pfd_load_le64(data);
     if (length > (uint64_t)(file->size - LENGTH) || length > PFD_MINDRECORD_MOST_HEADER_BYTES)
         return fail_length(args, file, length, err);
     PFD_TRY(args->host->read(file, LENGTH, (int64_t)length, args->scratch, &data, err));
@@ -256,11 +258,8 @@ static pfd_status open_all(mindrecord *self, const pfd_open_args *args, pfd_erro
         PFD_TRY(open_shard(self, args, args->files[i], &self->shards[i], err));
     }
     if (attrs->whole_set && self->num_shards > 1) sort_set(self);
-    for (int64_t i = 0; i < self->num_shards; i++) {
-        self->shards[i].first_record = self->num_records;
-        self->num_records += self->shards[i].rows.num_rows;
-    }
-    self->shards[self->num_shards].first_record = self->num_records;
+    for (int64_t i = 0; i < self->num_shards; i++)
+        PFD_TRY(pfd_shard_table_add(&self->table, self->shards[i].rows.num_rows, err));
     return PFD_OK;
 }
 
@@ -308,9 +307,10 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     uint8_t *data;
     uint64_t length = UINT64_MAX;
     int64_t size, file_size;
-    if (args->num_paths != 1 || !attrs->whole_set) return PFD_OK;
+    if (args->num_paths != 1 || !attrs->whole_set || !pfd_file_is_there(args->paths[0]))
+        return PFD_OK;
     PFD_TRY(pfd_file_start_read(args->paths[0], LENGTH, &data, &size, &file_size, err));
-    if (size == LENGTH) memcpy(&length, data, sizeof length);
+    if (size == LENGTH) length = pfd_load_le64(data);
     free(data);
     if (size < LENGTH || length > (uint64_t)(file_size - LENGTH) ||
         length > PFD_MINDRECORD_MOST_HEADER_BYTES)

@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "core/stored_rows.h"
 #include "io/fixed.h"
-#include "io/inflated.h"
+#include "io/inflated_files.h"
 #include "pyflowdata/pyflowdata.h"
 #include "text/npy_header.h"
 #include "text/row_type.h"
@@ -109,13 +109,11 @@ static pfd_status open_arrays(const pfd_open_args *args, const pfd_file *const *
 
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
-    pfd_inflated *inflated;
-    PFD_TRY(pfd_inflated_open(args->files, args->num_files, &inflated, err));
-    pfd_status status = open_arrays(args, pfd_inflated_files(inflated), out, err);
-    if (status == PFD_OK)
-        pfd_inflated_give(inflated, out);
-    else
-        pfd_inflated_close(inflated);
+    pfd_inflated_files *inflated;
+    PFD_TRY(pfd_inflated_files_open(args->files, args->num_files, args->scratch, &inflated, err));
+    pfd_status status = open_arrays(args, pfd_inflated_files_list(inflated), out, err);
+    if (status == PFD_OK) return pfd_inflated_files_give(inflated, out, err);
+    pfd_inflated_files_close(inflated);
     return status;
 }
 

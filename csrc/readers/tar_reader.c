@@ -1,11 +1,14 @@
 /* TarReader: samples of several files each, as WebDataset packs them into tar files. */
+#include "core/error.h"
 #include "io/input_files.h"
+#include "io/kept_source.h"
 #include "io/tar_format.h"
 #include "io/tar_index.h"
 #include "pyflowdata/op.h"
 #include "text/field_spec.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct tar_reader {
@@ -100,19 +103,6 @@ static pfd_status add_companions(const pfd_companion_args *args, pfd_error *err)
     return status;
 }
 
-static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
-{
-    static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = frame};
-    const tar_reader *own = args->attrs;
-    pfd_open_args tars = *args;
-    tars.num_files -= own->index_files.size;
-    pfd_status status = args->host->open_frames(&tars, &framing, out, err);
-    if (status != PFD_OK || own->index_files.size == 0) return status;
-    status = pfd_tar_indexes_check(args, tars.num_files, out, err);
-    if (status != PFD_OK) out->methods->close(out->self);
-    return status;
-}
-
 /* ---- Fields ---------------------------------------------------------------------------------- */
 static pfd_status parse_field(const pfd_host *host, const tar_reader *own, int64_t i,
                               pfd_field_spec *out, pfd_error *err)
@@ -148,6 +138,37 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
         args->outputs[i] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
     }
     return PFD_OK;
+}
+
+/* ---- The source: samples, and the fields that are wanted of them ----------------------------- */
+static pfd_status parse_fields(const pfd_host *host, const tar_reader *own, pfd_field_spec **out,
+                               pfd_error *err)
+{
+    *out = calloc((size_t)own->fields.size + 1, sizeof **out);
+    if (!*out) return pfd_fail_memory(err, own->fields.size, "fields");
+    for (int64_t i = 0; i < own->fields.size; i++)
+        PFD_TRY(parse_field(host, own, i, *out + i, err));
+    return PFD_OK;
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = frame};
+    const tar_reader *own = args->attrs;
+    pfd_open_args tars = *args;
+    pfd_field_spec *fields;
+    tars.num_files -= own->index_files.size;
+    pfd_status status = parse_fields(args->host, own, &fields, err);
+    if (status == PFD_OK) status = args->host->open_frames(&tars, &framing, out, err);
+    if (status != PFD_OK) {
+        free(fields);
+        return status;
+    }
+    const pfd_kept kept = {.data = fields, .free = free};
+    PFD_TRY(pfd_kept_source_open(&kept, out, err));
+    if (own->index_files.size > 0) status = pfd_tar_indexes_check(args, tars.num_files, out, err);
+    if (status != PFD_OK) out->methods->close(out->self);
+    return status;
 }
 
 /* ---- One sample ------------------------------------------------------------------------------ */
@@ -324,18 +345,12 @@ static pfd_status parse_sample(sample_parser *self, int64_t row, pfd_error *err)
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    const pfd_host *host = args->host;
-    int64_t n = args->num_outputs;
-    pfd_field_spec *fields = host->alloc(args->scratch, n * (int64_t)sizeof *fields);
-    slot *slots = host->alloc(args->scratch, n * (int64_t)sizeof *slots);
-    if (!fields || !slots) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
-    sample_parser self = {.args = args, .fields = fields, .slots = slots};
-    pfd_status status = PFD_OK;
-    for (int64_t i = 0; i < n && status == PFD_OK; i++)
-        status = parse_field(host, args->attrs, i, &fields[i], err);
-    for (int64_t i = 0; i < args->num_rows && status == PFD_OK; i++)
-        status = parse_sample(&self, i, err);
-    return status;
+    slot *slots = args->host->alloc(args->scratch, args->num_outputs * (int64_t)sizeof *slots);
+    if (!slots) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
+    sample_parser self = {
+        .args = args, .fields = pfd_kept_source_data(args->source), .slots = slots};
+    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(parse_sample(&self, i, err));
+    return PFD_OK;
 }
 
 static const pfd_port outputs[] = {

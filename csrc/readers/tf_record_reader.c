@@ -1,4 +1,5 @@
 /* TFRecordReader: the records of TensorFlow's TFRecord files, as bytes. */
+#include "core/bytes.h"
 #include "core/crc32c.h"
 #include "pyflowdata/op.h"
 #include "text/looks_like.h"
@@ -12,37 +13,15 @@ typedef struct tf_record_reader {
     int32_t check_crc;
 } tf_record_reader;
 
-static uint32_t load32(const uint8_t *data)
-{
-    return (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 |
-           (uint32_t)data[3] << 24;
-}
-
-static uint64_t load64(const uint8_t *data)
-{
-    return (uint64_t)load32(data) | (uint64_t)load32(data + 4) << 32;
-}
-
 /* ---- Where the records are ------------------------------------------------------------------- */
-
-/* What a file seems to be that does not begin with a header.  How long it is, is not known of one
- * that is decompressed. */
-static const char *seems_to_be(const pfd_frame_args *args, pfd_error *err)
-{
-    const uint8_t *data;
-    for (int64_t size = 512; size >= header_bytes; size /= 2) {
-        if (args->host->read(args->file, 0, size, args->scratch, &data, err) == PFD_OK)
-            return pfd_looks_like(data, size);
-    }
-    return NULL;
-}
 
 /* Bytes that are no header are either of another format, or of a damaged file. */
 static pfd_status fail_header(const pfd_frame_args *args, uint32_t expected, uint32_t found,
                               pfd_error *err)
 {
     const pfd_host *host = args->host;
-    const char *seems = args->offset == 0 ? seems_to_be(args, err) : NULL;
+    const char *seems = NULL;
+    if (args->offset == 0) seems = pfd_file_looks_like(host, args->file, args->scratch, "TFRecord");
     if (seems)
         return host->fail_file(err, args->file, 0, PFD_CORRUPT_DATA,
                                "this is no TFRecord file: it looks like %s", seems);
@@ -65,9 +44,9 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
         args->host->read(args->file, args->offset, header_bytes, args->scratch, &header, err);
     if (status != PFD_OK) return status;
     uint32_t expected = pfd_crc32c_mask(pfd_crc32c_best()(0, header, length_bytes));
-    uint32_t found = load32(header + length_bytes);
+    uint32_t found = pfd_load_le32(header + length_bytes);
     if (found != expected) return fail_header(args, expected, found, err);
-    uint64_t length = load64(header);
+    uint64_t length = pfd_load_le64(header);
     if (length > (uint64_t)(INT64_MAX - args->offset - header_bytes - footer_bytes))
         return args->host->fail_file(err, args->file, args->offset, PFD_CORRUPT_DATA,
                                      "a record of %" PRIu64 " bytes begins here; no file is that "
@@ -102,7 +81,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         int64_t size = record->size - footer_bytes;
         if (attrs->check_crc) {
             uint32_t expected = pfd_crc32c_mask(crc32c(0, record->data, size));
-            uint32_t found = load32(record->data + size);
+            uint32_t found = pfd_load_le32(record->data + size);
             if (found != expected)
                 return args->host->fail_row(err, i, 0, PFD_CORRUPT_DATA,
                                             "the %" PRId64 " bytes of the record have the checksum "

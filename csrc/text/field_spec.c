@@ -5,6 +5,8 @@
 #include "text/quote.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct parser {
@@ -92,12 +94,19 @@ static const char *last_colon(const char *text, size_t size)
     return size > 0 ? text + size - 1 : NULL;
 }
 
+int64_t pfd_field_name_size(const char *element)
+{
+    size_t size = strcspn(element, "=");
+    const char *colon = last_colon(element, size);
+    return colon ? colon - element : (int64_t)size;
+}
+
 pfd_status pfd_field_spec_parse(const pfd_host *host, const char *attr, const char *element,
                                 pfd_field_spec *out, pfd_error *err)
 {
     parser p = {host, attr, element};
     *out = (pfd_field_spec){.name = element, .key = element};
-    out->name_size = (int64_t)strcspn(element, "=:");
+    out->name_size = pfd_field_name_size(element);
     if (element[out->name_size] == '=') out->key = element + out->name_size + 1;
     /* A default may have colons, so the type's is looked for before the '=' that begins it. */
     const char *equals = strchr(out->key, '=');
@@ -113,4 +122,30 @@ pfd_status pfd_field_spec_parse(const pfd_host *host, const char *attr, const ch
     if (equals && !colon)
         return fail(&p, "there is a default without a type:", equals, strlen(equals), err);
     return colon ? parse_type(&p, colon + 1, size - (size_t)out->key_size - 1, out, err) : PFD_OK;
+}
+
+const char *pfd_format_field_type(const pfd_row_type *type, char *out, size_t capacity)
+{
+    size_t used = (size_t)snprintf(out, capacity, "%s%s", pfd_dtype_name(type->dtype),
+                                   type->ndim ? "[" : "");
+    for (int32_t i = 0; i < type->ndim && i < PFD_MAX_DIMS; i++) {
+        const char *comma = i ? "," : "";
+        used += (size_t)(type->shape[i] < 0
+                             ? snprintf(out + used, capacity - used, "%s?", comma)
+                             : snprintf(out + used, capacity - used, "%s%" PRId64, comma,
+                                        type->shape[i]));
+    }
+    if (type->ndim) (void)snprintf(out + used, capacity - used, "]");
+    return out;
+}
+
+size_t pfd_add_name(char *out, size_t capacity, size_t used, const char *name)
+{
+    const size_t most = 80; /* of one name, and the dots */
+    if (used >= capacity) return used;
+    if (used + most > capacity) {
+        (void)snprintf(out + used, capacity - used, ", ...");
+        return capacity;
+    }
+    return used + (size_t)snprintf(out + used, capacity - used, "%s%.40s", used ? ", " : "", name);
 }

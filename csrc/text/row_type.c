@@ -30,3 +30,10 @@ pfd_status pfd_refuse_rows(const pfd_infer_args *args, int32_t input, const char
                             pfd_format_row_type(&args->inputs[input], found, sizeof found),
                             expected);
 }
+
+pfd_status pfd_expect_bytes(const pfd_infer_args *args, pfd_error *err)
+{
+    const pfd_row_type *in = &args->inputs[0];
+    if (in->dtype == PFD_UINT8 && in->ndim == 1) return PFD_OK;
+    return pfd_refuse_rows(args, 0, "in", "they must be bytes: uint8 (None,) or uint8 (n,)", err);
+}

@@ -9,4 +9,6 @@ const char *pfd_format_row_type(const pfd_row_type *type, char *out, size_t capa
 /* Fails with "the rows of input 'in' are <type>; <expected>". */
 pfd_status pfd_refuse_rows(const pfd_infer_args *args, int32_t input, const char *name,
                            const char *expected, pfd_error *err);
+/* Fails unless the rows of input 'in', which is the only one, are bytes: uint8 (None,) or (n,). */
+pfd_status pfd_expect_bytes(const pfd_infer_args *args, pfd_error *err);
 #endif

@@ -11,8 +11,11 @@ Usage errors exit with 2, by argparse or by raising UsageError.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -58,33 +61,74 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def _said(failure: BaseException) -> str:
-    """In words; those of the system name neither a class nor a number."""
+def _said(failure: BaseException, has_fields: bool) -> str:
+    """In words; those of the system name neither a class nor a number.
+
+    Args:
+        failure: What happened.
+        has_fields: Whether it was the command that made the list of fields, of its --fields.
+    """
     if isinstance(failure, OSError) and failure.strerror and not isinstance(failure, Error):
         name = f"{failure.filename}: " if failure.filename is not None else ""
         return f"{name}{failure.strerror}"
-    return str(failure)
+    said = str(failure)
+    return re.sub("attr '(columns|fields|features)'", "--fields", said) if has_fields else said
 
 
-def _run(args: argparse.Namespace) -> int:
+def _print_error(said: str) -> None:
+    print(f"pyflowdata: error: {said}", file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """What reads our output has enough: nothing may be written any more, not even at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _open_output() -> bool:
+    """Makes the streams show any file name; False where there is no standard output.
+
+    A file that is opened later must not become the standard output either.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    is_there = sys.stdout is not None
+    if not is_there:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (until the end)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    return is_there
+
+
+def _run(arguments: list[str]) -> int:
+    chosen = next((one for one in arguments if not one.startswith("-")), None)
+    args = argparse.Namespace(debug=False)
     try:
+        args = _parser(chosen).parse_args(arguments)
         code: int = args.run(args)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # What reads our output has enough; nothing may be written any more, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
     except UsageError as failure:
         if args.debug:
             raise
         args.parser.print_usage(sys.stderr)
-        print(f"pyflowdata: error: {failure}", file=sys.stderr)
+        _print_error(_said(failure, hasattr(args, "fields")))
         return 2
     except (Error, OSError) as failure:
         if args.debug:
             raise
-        print(f"pyflowdata: error: {_said(failure)}", file=sys.stderr)
+        _print_error(_said(failure, hasattr(args, "fields")))
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _drop_output()
         return 1
     except KeyboardInterrupt:
         if args.debug:
@@ -98,6 +142,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
         argv: The arguments; None for those of the process.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    chosen = next((one for one in arguments if not one.startswith("-")), None)
-    return _run(_parser(chosen).parse_args(arguments))
+    is_there = _open_output()
+    code = _run(list(sys.argv[1:] if argv is None else argv))
+    return code if is_there else code or 1

@@ -9,9 +9,10 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from .._check_job import Spec, output_of, parse_attr
+from .._check_job import Spec, output_of
 from .._op_bench import cores, measure, thread_counts
 from .._op_bench_report import as_dict, as_table
+from ..attr_values import parse_attr
 from ..errors import InvalidArgumentError
 from ..graph import Blob, Node
 from ..plugins import load_library

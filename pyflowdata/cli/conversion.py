@@ -16,6 +16,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import shutil
+import signal
 import threading
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -81,7 +82,12 @@ def check_fields(source: Source, target: Target) -> None:
             f"{'; '.join(source.left_out)}: that is no field here, and would be lost; say with "
             "--fields what is to be converted"
         )
-    if not fields and not (to in _FEATURES and source.format.name == to):
+    if source.is_empty and not fields and source.format.name != to:
+        raise InvalidArgumentError(
+            f"{source.files[0]} has no records, so that their fields are not known: it can only be "
+            f"written as {source.format.name} again"
+        )
+    if not fields and not source.is_empty and not (to in _FEATURES and source.format.name == to):
         raise InvalidArgumentError(
             f"the records of {source.files[0]} are of no fields that are known here, so that they "
             f"can only be written as {source.format.name} again"
@@ -188,7 +194,10 @@ def _share(counter: Any) -> None:
 
 
 def _begin_worker(counter: Any) -> None:
-    """A worker ends with the process that started it, also where that is killed."""
+    """A worker ends with the process that started it, also where that is killed, and says nothing
+    of an interrupt, which was held back while it began."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
     _share(counter)
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -446,13 +455,14 @@ def run_tasks(
         return
     spawn = multiprocessing.get_context("spawn")
     shared = spawn.Value("q", 0)
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         min(jobs, len(tasks)), mp_context=spawn, initializer=_begin_worker, initargs=(shared,)
     ) as pool:
-        pending: dict[Future[list[int]], Task] = {
-            pool.submit(write_shards, task): task for task in tasks
-        }
+        pending: dict[Future[list[int]], Task] = {}
         try:
+            with _held_back(signal.SIGINT):  # processes begin here, and inherit that
+                pending |= {pool.submit(write_shards, task): task for task in tasks}
             while pending:
                 finished, _ = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
                 told(shared.value)
@@ -461,8 +471,20 @@ def run_tasks(
                     for (number, _, _), records in zip(task.shards, one.result(), strict=True):
                         conversion.note(number, records)
         except BaseException:
+            for process in set(multiprocessing.active_children()) - others:
+                process.kill()  # whatever it is at: nothing of it is wanted, nor what it says
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+@contextlib.contextmanager
+def _held_back(number: int) -> Iterator[None]:
+    """A signal comes when this is over."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [number])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _Counter:

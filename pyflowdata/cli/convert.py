@@ -67,12 +67,14 @@ def _bounds(args: argparse.Namespace, records: int) -> list[int]:
             raise UsageError(f"{name} {value}: it must be 1 or more")
     if args.shards is not None and args.shard_records is not None:
         raise UsageError("give --shards or --shard-records, not both")
+    if records == 0:
+        return [0, 0]
     if args.shards in (None, 1) and args.shard_records is None:
         return [0, -1 if args.skip_damaged else records]
     if args.skip_damaged:
         raise UsageError("--skip-damaged leaves open which records a shard gets: make one only")
     if args.shard_records is not None:
-        return [*range(0, records, args.shard_records), records] if records else [0, 0]
+        return [*range(0, records, args.shard_records), records]
     shards = min(args.shards, max(records, 1))
     return [records * one // shards for one in range(shards + 1)]
 
@@ -82,6 +84,8 @@ def _count(source: Source, is_needed: bool) -> tuple[int, bool, str]:
 
     A stream is read once to be counted, where shards need that; -1: not counted.
     """
+    if source.is_empty:
+        return 0, False, "no records"
     with source.loader(batch_size=1024) as loader:
         reader = loader.readers[0]
         stats = [os.stat(path) for path in source.files if os.path.exists(path)]
@@ -130,8 +134,14 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("name the files to read, and the file to make")
     *given, path = args.paths
     target = _target(args, path)
+    if args.jobs is not None and args.jobs < 1:
+        raise UsageError(f"--jobs {args.jobs}: it must be 1 or more")
     source = source_of(args, expand(given))
+    kinds = (source.format.name, target.format)
+    if kinds in (("tar", "tar"), ("csv", "csv"), ("csv", "text")):  # the same bytes again
+        source = source_of(args, expand(given), only_records=True)
     try:
+        source = source.with_types(exact=True)
         check_fields(source, target)
     except InvalidArgumentError as failure:
         raise UsageError(str(failure)) from None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import glob
+import math
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import InvalidArgumentError
 from ..formats import FORMATS, Source, open_source
@@ -64,12 +66,26 @@ def source_of(
     args: argparse.Namespace, paths: Sequence[str], *, only_records: bool = False
 ) -> Source:
     """The source that the arguments name; UsageError where they make no sense."""
-    given = pairs(args.attr, "--attr")
     try:
-        source = open_source(paths, args.format, only_records=only_records).with_attrs(given)
-        return source.choose(split_fields(args.fields))
+        return opened(args, paths, only_records=only_records)
     except InvalidArgumentError as failure:
         raise UsageError(str(failure)) from None
+
+
+def opened(
+    args: argparse.Namespace, paths: Sequence[str], *, only_records: bool = False
+) -> Source:
+    """The source that the arguments name.
+
+    Raises:
+        Error: They make no sense, or a file cannot be read; where it is a file's, it names that.
+    """
+    given = pairs(args.attr, "--attr")
+    for name in given:
+        if name in ("files", "columns", "fields", "features"):
+            raise UsageError(f"--attr {name}: that is what FILE and --fields are for")
+    source = open_source(paths, args.format, only_records=only_records).with_attrs(given)
+    return source.choose(split_fields(args.fields))
 
 
 def about(source: Source) -> str:
@@ -82,6 +98,15 @@ def say_left_out(source: Source) -> None:
     """Names what of the records is not shown."""
     for one in source.left_out:
         print(f"left out: {one}", file=sys.stderr)
+
+
+def finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity."""
+    if isinstance(value, dict):
+        return {name: finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def size_text(count: float) -> str:

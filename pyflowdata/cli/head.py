@@ -9,9 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import CorruptDataError
+from ..formats import Source
 from ..formats.source import RECORD
 from ..ragged import Ragged
-from .file_arguments import about, add_source_arguments, expand, say_left_out, source_of
+from .file_arguments import (
+    about,
+    add_source_arguments,
+    expand,
+    finite,
+    say_left_out,
+    source_of,
+)
 from .usage import UsageError
 
 
@@ -52,7 +61,7 @@ def _plain(value: Any) -> Any:
             return value.decode()
         except UnicodeDecodeError:
             return {"bytes": value.hex()}
-    return value.tolist()
+    return finite(value.tolist())
 
 
 def rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
@@ -76,6 +85,19 @@ def _print_table(names: list[str], rows: list[list[str]]) -> None:
         print("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
+def _first_rows(source: Source, count: int) -> tuple[list[dict[str, Any]], int]:
+    """So many rows at most, and how many records there are; -1: that is not known."""
+    rows: list[dict[str, Any]] = []
+    if source.is_empty:
+        return rows, 0
+    with source.loader(batch_size=min(count, 4096)) as loader:
+        for batch in loader:
+            rows += rows_of(batch)
+            if len(rows) >= count:
+                break
+        return rows[:count], loader.readers[0].records
+
+
 def run(args: argparse.Namespace) -> int:
     """Prints the table."""
     if args.n < 1:
@@ -83,21 +105,24 @@ def run(args: argparse.Namespace) -> int:
     files = expand(args.files)
     source = source_of(args, files)
     say_left_out(source)
-    rows: list[dict[str, Any]] = []
-    with source.loader(batch_size=min(args.n, 4096)) as loader:
-        for batch in loader:
-            rows += rows_of(batch)
-            if len(rows) >= args.n:
-                break
-        records = loader.readers[0].records
-    rows = rows[: args.n]
+    try:
+        rows, records = _first_rows(source, args.n)
+    except CorruptDataError:
+        if not any(field.is_guessed for field in source.fields):
+            raise
+        source = source.with_types()  # the first rows were of narrower ones
+        rows, records = _first_rows(source, args.n)
     if args.json:
         for row in rows:
             print(json.dumps({name: _plain(value) for name, value in row.items()}))
         return 0
     count = f"{records} records" if records >= 0 else "records in sequence"
+    if not rows:
+        count = "0 records"
     more = f", {len(files)} files" if len(files) > 1 else ""
     print(f"{args.files[0]}: {about(source)}{more}, {count}")
+    if not rows:
+        return 0
     types = {field.name: field.type for field in source.fields} or {RECORD: "bytes"}
     names = list(types)
     header = [f"{'record' if name == RECORD else name}:{kind}" for name, kind in types.items()]

@@ -7,14 +7,13 @@ import os
 from typing import Any
 
 from .. import DataLoader
-from .._check_job import parse_attr
+from ..attr_values import parse_attr
 from ..errors import InvalidArgumentError
-from ..formats import open_source
 from ..graph import Node
 from ..plugins import load_library
 from ..registry import Op, find_op, registered_ops
 from ..state import Reader
-from .file_arguments import expand, size_text
+from .file_arguments import add_source_arguments, expand, opened, size_text
 from .op_arguments import pairs
 from .usage import UsageError
 
@@ -28,19 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a file, a pattern or a folder; each is the files of one reader")  # fmt: skip
     add("--op", help="the reader op (default: by the files' content, or that of --plugin)")
     add("--plugin", action="append", default=[], metavar="LIB", help="load this plugin first")
-    add(
-        "--attr",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an attr of the reader, as part_name_prefix=shard- (may be repeated)",
-    )
     add("--index-dir", default="", metavar="DIR", help="where indexes are kept (attr index_dir)")
     add(
         "--sequential",
         action="store_true",
         help="the small index that reading without a shuffle needs",
     )
+    add_source_arguments(parser)
 
 
 def _named_op(name: str) -> Op:
@@ -67,8 +60,9 @@ def _reader_node(args: argparse.Namespace, path: str) -> Node:
     try:
         op = _named_op(args.op) if args.op is not None else _plugins_op()
         if op is None:
-            source = open_source(expand([path]), only_records=True)
-            return source.with_attrs(given).reader(**attrs)
+            return opened(args, expand([path]), only_records=True).reader(**attrs)
+        if args.format or args.fields:
+            raise UsageError(f"--format and --fields are not for {op.name}: say them with --attr")
         attrs |= {"seed": 0, "rank": 0, "world_size": 1}
         attrs |= {"data_dir" if os.path.isdir(path) else "files": path}
         attrs |= {name: parse_attr(op, name, said) for name, said in given.items()}

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from ..formats import Source
 from ..formats.source import RECORD
 from ..ragged import Ragged
 from .file_arguments import (
     about,
     add_source_arguments,
     expand,
+    finite,
     say_left_out,
     size_text,
     source_of,
@@ -142,11 +144,8 @@ def _print_histogram(bins: list[tuple[int, int, int]]) -> None:
         print(f"    {name:>{width}}  {bar:{_BARS}}  {count}".rstrip())
 
 
-def run(args: argparse.Namespace) -> int:
-    """Reads all records and prints what was found."""
-    files = expand(args.files)
-    source = source_of(args, files)
-    say_left_out(source)
+def _read(source: Source) -> tuple[dict[str, _Field], Any]:
+    """What the fields of all records hold, and how many bytes each record has."""
     names = [field.name for field in source.fields]
     wanted = [*names, RECORD] if source.has_records or not names else names
     fields: dict[str, _Field] = {name: _Field() for name in names}
@@ -157,14 +156,23 @@ def run(args: argparse.Namespace) -> int:
                 field.add(batch[name])
             whole = [RECORD] if RECORD in batch else names
             sizes.append(sum(_row_bytes(batch[name]) for name in whole))
-    lengths = np.concatenate([np.zeros(0, np.int64), *sizes])
+    return fields, np.concatenate([np.zeros(0, np.int64), *sizes])
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reads all records and prints what was found."""
+    files = expand(args.files)
+    source = source_of(args, files)
+    say_left_out(source)
+    source = source.with_types()
+    fields, lengths = ({}, np.zeros(0, np.int64)) if source.is_empty else _read(source)
     size = sum(os.path.getsize(one) for one in source.files)
     found = {name: field.about() for name, field in fields.items()}
     bins = _histogram(lengths) if lengths.size else []
     if args.json:
         print(json.dumps({
             "format": source.format.name, "compression": source.compression, "files": len(files),
-            "bytes": size, "records": len(lengths), "fields": found, "record_bytes": bins,
+            "bytes": size, "records": len(lengths), "fields": finite(found), "record_bytes": bins,
         }, indent=2))  # fmt: skip
         return 0
     print(f"{about(source)}: {len(files)} files, {size_text(size)}, {len(lengths)} records")

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
-from ..errors import CorruptDataError, Error, FileError, UnsupportedError
-from ..formats import Damage, Scan, Source, scan_ofrecord, scan_tfrecord
+from ..errors import CorruptDataError, Error, FileError, InvalidArgumentError, UnsupportedError
+from ..formats import Damage, Scan, Source, open_source, scan_ofrecord, scan_tfrecord
 from ..formats.source import RECORD
-from .file_arguments import about, add_source_arguments, expand, source_of
+from .file_arguments import about, add_source_arguments, expand, opened
+from .usage import UsageError
 
-_BATCH = 512  # below the number of skipped records that a loader keeps
+_BATCH = 64  # below the number of skipped records that a loader keeps
+_BEFORE = re.compile(r"\(([0-9]+) records of the file are before it")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +51,8 @@ def _read(source: Source, scan: Scan) -> Iterator[Damage]:
                 try:
                     batch = next(batches, None)
                 except CorruptDataError as failure:
+                    if source.compression is not None:
+                        scan.good += _whole_behind(source, names, scan.good + told)
                     yield _damage(path, failure)
                     return
                 total = int(loader.stats()["skipped"])
@@ -56,7 +63,22 @@ def _read(source: Source, scan: Scan) -> Iterator[Damage]:
                     return
                 scan.good += len(next(iter(batch.values())))
     except (CorruptDataError, FileError) as failure:
+        if scan.good == 0 and (said := _BEFORE.search(failure.message)):
+            scan.good = int(said[1])  # the reader found so many, and takes none of them
         yield _damage(path, failure)
+
+
+def _whole_behind(source: Source, names: list[str] | None, begin: int) -> int:
+    """How many records of a stream come before its damage, behind whole batches of them."""
+    records = 0
+    try:
+        with source.loader(names, batch_size=1, on_error="skip") as loader:
+            loader.seek(begin)
+            for _ in loader:
+                records += 1
+    except (CorruptDataError, FileError):
+        pass
+    return records
 
 
 _SCANS = {"tfrecord": scan_tfrecord, "ofrecord": scan_ofrecord}
@@ -65,14 +87,46 @@ _SCANS = {"tfrecord": scan_tfrecord, "ofrecord": scan_ofrecord}
 def _check(source: Source, scan: Scan) -> list[Damage]:
     """The damage of one file.  Where a frame is damaged the reader takes nothing of it: then the
     file is walked over once more, for what is whole, and for what else is damaged."""
-    if source.is_empty or os.path.getsize(source.files[0]) == 0:
+    if source.is_empty:
         return []  # no records, none of them damaged
     found = list(_read(source, scan))
+    if found and source.format.name == "csv":
+        found = _without_breaks(source, scan, found)
     walk = _SCANS.get(source.format.name)
-    if walk is not None and source.compression is None and (found or walk is scan_ofrecord):
+    if walk is None or source.compression is not None:
+        return found
+    if found or (walk is scan_ofrecord and not _are_messages(source, scan.good)):
         scan.good = 0
         return list(walk(source.files[0], scan)) or found
     return found
+
+
+def _without_breaks(source: Source, scan: Scan, found: list[Damage]) -> list[Damage]:
+    """The damage where cells have line breaks or not, whichever leaves more of the file whole: a
+    quote that is not closed takes everything up to the next one with it."""
+    has_breaks = bool(dict(source.attrs).get("multiline", False))
+    other = dataclasses.replace(source, attrs=(*source.attrs, ("multiline", not has_breaks)))
+    again = Scan()
+    places = list(_read(other, again))
+    if again.good <= scan.good:
+        return found
+    scan.good = again.good
+    return places
+
+
+def _are_messages(source: Source, records: int) -> bool:
+    """Whether decoders take all records of an OFRecord file, whose reader looks at frames only.
+
+    False, too, where they cannot tell: a varying number of values is of no decoder here.
+    """
+    try:
+        source = replace(open_source(source.files, "ofrecord"), attrs=source.attrs)
+        if source.left_out or not source.fields:
+            return False
+        with source.loader(batch_size=_BATCH) as loader:
+            return sum(len(next(iter(batch.values()))) for batch in loader) == records
+    except (CorruptDataError, InvalidArgumentError):
+        return False
 
 
 def run(args: argparse.Namespace) -> int:
@@ -81,11 +135,13 @@ def run(args: argparse.Namespace) -> int:
     for path in expand(args.files):
         scan, title = Scan(), ""
         try:
-            source = source_of(args, [path], only_records=True)
+            source = opened(args, [path], only_records=True)
             source = source.with_defaults() if source.format.name == "tar" else source
             title = about(source)
             damage = _check(source, scan)
-        except UnsupportedError as failure:
+        except (UnsupportedError, InvalidArgumentError) as failure:
+            if isinstance(failure, InvalidArgumentError) and failure.file is None:
+                raise UsageError(str(failure)) from None
             print(f"{path}: not checked: {failure}", file=sys.stderr)
             is_damaged = True
             continue

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import struct
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import FileError, InvalidArgumentError, UnsupportedError, shown
+import numpy as np
+
+from .._native import check, encode, ffi, lib, new_error, text
+from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..io.crc32c import crc32c, masked
 from .wire import decode_ofrecord
 
+_MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".zstd": b"\x28\xb5\x2f\xfd"}
 HEAD = 1 << 16  # bytes that are looked at, after decompression
 
 
@@ -73,6 +75,7 @@ class Detected:
         compression: "gzip", "zlib", "zstd" or None.
         head: The first bytes, decompressed.
         size: Of the file as it lies there.
+        is_empty: Whether there are no bytes in it, decompressed.
     """
 
     path: str
@@ -80,41 +83,7 @@ class Detected:
     compression: str | None
     head: bytes
     size: int
-
-
-# ---- Compression --------------------------------------------------------------------------------
-
-
-def compression_of(head: bytes) -> str | None:
-    """By the magic of gzip and zstd; zlib has two bytes that must also lead to something."""
-    if head[:3] == b"\x1f\x8b\x08":
-        return "gzip"
-    if head[:4] == b"\x28\xb5\x2f\xfd":
-        return "zstd"
-    if len(head) > 2 and head[0] == 0x78 and int.from_bytes(head[:2], "big") % 31 == 0:
-        try:
-            return "zlib" if zlib.decompressobj().decompress(head, 64) else None
-        except zlib.error:
-            return None
-    return None
-
-
-def unpacked_head(head: bytes, compression: str) -> bytes:
-    """The first bytes of what is compressed."""
-    if compression in ("gzip", "zlib"):
-        try:
-            return zlib.decompressobj(47).decompress(head, HEAD)
-        except zlib.error:
-            return b""
-    try:
-        zstd = importlib.import_module("zstandard")
-    except ImportError:
-        raise UnsupportedError(
-            "the file is compressed by zstd: to look into it, pip install zstandard, or name its "
-            "format with --format"
-        ) from None
-    found: bytes = zstd.ZstdDecompressor().decompressobj().decompress(head)
-    return found[:HEAD]
+    is_empty: bool = False
 
 
 # ---- What the first bytes say -------------------------------------------------------------------
@@ -133,7 +102,7 @@ def _is_idx(head: bytes, size: int | None) -> bool:
     count = widths[head[2]]
     for length in struct.unpack_from(f">{head[3]}I", head, 4):
         count *= length
-    return size is None or size == count + 4 + 4 * head[3] or head[3] <= 4
+    return size is None or size == count + 4 + 4 * head[3]
 
 
 def _is_tar(head: bytes, size: int | None) -> bool:
@@ -147,20 +116,30 @@ def _is_tar(head: bytes, size: int | None) -> bool:
 
 
 def _is_mds(head: bytes, size: int | None) -> bool:
+    """Offsets that grow, from behind the JSON that follows them to the end of the file."""
     if len(head) < 12:
         return False
-    count, first = struct.unpack_from("<II", head)
-    config = head[4 + 4 * (count + 1) :][:1]
-    return 0 < count < 1 << 28 and first > 4 + 4 * (count + 1) and config in (b"{", b"")
+    (count,) = struct.unpack_from("<I", head)
+    end = 4 + 4 * (count + 1)
+    if not 0 < count < 1 << 28 or (size is not None and end >= size):
+        return False
+    offsets = np.frombuffer(head, "<u4", (min(end, len(head)) - 4) // 4, 4)
+    if offsets[0] < end + 2 or (offsets[1:] < offsets[:-1]).any():
+        return False
+    if end >= len(head):  # the offsets alone are more
+        return size is None or int(offsets[-1]) <= size
+    last = int(offsets[-1])
+    return head[end : end + 1] == b"{" and (size is None or last == size)
 
 
 def _is_mindrecord(head: bytes, size: int | None) -> bool:
     return (
         len(head) > 9
         and struct.unpack_from("<Q", head)[0] < 1 << 27
-        and head[8:9] == b"{"
-        and b'"shard_addresses"' in head
-        or head[8:22] == b'{"header_size"'
+        and (
+            (head[8:9] == b"{" and b'"shard_addresses"' in head)
+            or head[8:22] == b'{"header_size"'
+        )
     )
 
 
@@ -228,6 +207,30 @@ def _by_name(path: Path, head: bytes) -> str | None:
     return "text" if not head else None
 
 
+def first_bytes(
+    path: str | os.PathLike[str], count: int
+) -> tuple[bytes | None, int, str | None]:
+    """The first bytes of a file, decompressed; its size as it lies there; and its compression.
+
+    There are fewer where the file ends, or is damaged, and None where that is before the first:
+    who reads it all is told of that.
+
+    Raises:
+        FileError: The file cannot be read.
+        UnsupportedError: It is compressed by what this build has no library for.
+    """
+    room = np.empty(count, np.uint8)  # memory that is not written to costs nothing
+    numbers, name, err = ffi.new("int64_t[2]"), ffi.new("const char **"), new_error()
+    where = encode(os.fspath(path), "path")
+    status = lib.pfd_file_head(
+        where, ffi.from_buffer("uint8_t[]", room), count, numbers, numbers + 1, name, err
+    )
+    check(status, err)
+    compression = text(name[0])
+    found = None if numbers[0] < 0 else room[: numbers[0]].tobytes()
+    return found, int(numbers[1]), None if compression == "none" else compression
+
+
 def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
     """What a file is, by its content, and by its name where that leaves it open.
 
@@ -237,32 +240,33 @@ def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
 
     Raises:
         FileError: The file cannot be read.
+        UnsupportedError: It is compressed by what this build has no library for.
         InvalidArgumentError: It is of no format that is known here.
     """
     where = Path(path)
     if where.is_dir() and (where / "index.json").is_file():
         where = where / "index.json"
-    try:
-        with open(where, "rb") as file:
-            head = file.read(HEAD)
-            size = os.fstat(file.fileno()).st_size
-    except OSError as failure:
-        raise FileError(failure.strerror or str(failure), file=str(where)) from None
-    compression = compression_of(head)
-    plain_size: int | None = size
-    if compression:
-        head, plain_size = unpacked_head(head, compression), None
+    given, size, compression = first_bytes(where, HEAD)
+    head = given or b""
+    plain_size = None if compression else size
     if format is None:
         format = _format_of(where, head, plain_size)
     elif format not in FORMATS:
         raise InvalidArgumentError(
             f"format = {shown(format)}; it must be one of {', '.join(FORMATS)}"
         )
-    return Detected(str(where), format, compression, head, size)
+    return Detected(str(where), format, compression, head, size, given == b"")
 
 
 def _format_of(path: Path, head: bytes, size: int | None) -> str:
     named = _by_name(path, head)
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") and named in ("csv", "text", None):
+        raise InvalidArgumentError("it looks like UTF-16; convert it to UTF-8", file=str(path))
+    if size is not None and path.suffix in _MAGIC and head.startswith(_MAGIC[path.suffix]):
+        raise CorruptDataError(
+            "it begins as compressed data does, and the header behind that is damaged",
+            file=str(path),
+        )
     if named == "csv" and _is_text(head, size):
         return "csv"
     if named == "megatron" and path.suffix == ".bin":

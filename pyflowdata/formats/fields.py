@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
+import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError
+from ..registry import HOST_OUTPUTS
+from .csv_types import Column, dtype_of
 from .wire import Feature
 
 _BYTES = "bytes"
+SEEN_OF_MEMBER = 4096  # bytes of a tar file's member, enough for a class or an array's header
 _MISSING = -1  # a count, where a record has no such feature
 
 
@@ -28,6 +33,7 @@ class Field:
         shape: Of a row, with None for what varies; () for bytes.
         key: What it is called in the file.
         default: What stands for it where a record has none; None: that is an error.
+        is_guessed: Whether later records may be of another type.
     """
 
     name: str
@@ -35,6 +41,7 @@ class Field:
     shape: tuple[int | None, ...] = ()
     key: str = ""
     default: str | None = None
+    is_guessed: bool = False
 
     @property
     def type(self) -> str:
@@ -42,13 +49,24 @@ class Field:
         sizes = ",".join("?" if size is None else str(size) for size in self.shape)
         return f"{self.dtype}[{sizes}]" if self.shape else self.dtype
 
-    @property
-    def spec(self) -> str:
-        """As an attr that lists fields takes it."""
+    def spec(self, output: str) -> str:
+        """As an attr that lists fields takes it, for an output of that name."""
         key = self.key or self.name
-        name = "" if key == self.name else f"{self.name}="
+        name = "" if key == output else f"{output}="
         default = "" if self.default is None else f"={self.default}"
         return f"{name}{key}:{self.type}{default}"
+
+
+def specs(fields: Iterable[Field]) -> list[str]:
+    """As an attr that lists fields takes them.  Names that an output cannot have, as `id`, which
+    every reader has an output of, are changed a little there."""
+    found: dict[str, str] = {}
+    for field in fields:
+        output = field.name.replace("=", "_").replace(":", "_") or "_"
+        while output in HOST_OUTPUTS or output in found:
+            output += "_"
+        found[output] = field.spec(output)
+    return list(found.values())
 
 
 def features_fields(
@@ -94,57 +112,55 @@ class Table:
     Attributes:
         delimiter: Between two cells.
         has_header: Whether the first line has names.
-        has_breaks: Whether cells have line breaks in them.
+        has_breaks: Whether cells may have line breaks in them.
         fields: The columns.
+        is_empty: Whether no record has been seen.
     """
 
     delimiter: str
     has_header: bool
     has_breaks: bool
     fields: tuple[Field, ...]
+    is_empty: bool = False
 
 
-def csv_table(head: bytes, is_whole: bool) -> Table:
-    """From the first lines."""
+def csv_table(
+    head: bytes, is_whole: bool, delimiter: str = "", has_header: bool | None = None
+) -> Table:
+    """From the first lines.
+
+    Args:
+        head: These.
+        is_whole: Whether there are no others.
+        delimiter: Between two cells; "": as the first line shows it.
+        has_header: Whether the first line has names; None: as it looks.
+    """
     text = head.decode("utf-8-sig", "replace")
     if not is_whole:
         text = text[: text.rfind("\n") + 1] or text
     first = text.split("\n", 1)[0]
-    delimiter = max(",\t;|", key=first.count)
+    delimiter = delimiter or max(",\t;|", key=first.count)
     rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     if not rows:
-        return Table(delimiter, False, False, ())
+        return Table(delimiter, False, False, (), True)
     # Names have no numbers among them; a row of numbers is data.
-    has_header = all(_dtype_of([cell]) == _BYTES for cell in rows[0]) and any(
-        cell.strip() for cell in rows[0]
-    )
-    names = rows[0] if has_header else [f"column{i}" for i in range(len(rows[0]))]
+    if has_header is None:
+        has_header = any(cell.strip() for cell in rows[0]) and not any(map(_is_number, rows[0]))
+    names = _distinct(rows[0]) if has_header else [f"column{i}" for i in range(len(rows[0]))]
     body = rows[1:] if has_header else rows
     dtypes = [
-        _dtype_of([row[place] for row in body if place < len(row)]) for place in range(len(names))
+        dtype_of([row[place] for row in body if place < len(row)]) for place in range(len(names))
     ]
-    has_breaks = any("\n" in cell or "\r" in cell for row in rows for cell in row)
-    return Table(delimiter, has_header, has_breaks, tuple(_columns(names, dtypes)))
+    has_breaks = '"' in text  # a later cell may have one where none of these has
+    return Table(delimiter, has_header, has_breaks, tuple(_columns(names, dtypes)), not body)
 
 
-def _dtype_of(cells: list[str]) -> str:
-    """The narrowest of int64, float64 and bytes that holds all cells."""
-    dtype = "int64"
-    for cell in cells:
-        if dtype == "int64":
-            try:
-                if -(2**63) <= int(cell) < 2**63 and "_" not in cell:
-                    continue
-            except ValueError:
-                pass
-            dtype = "float64"
-        try:
-            float(cell)
-            if "_" in cell:
-                return _BYTES
-        except ValueError:
-            return _BYTES
-    return dtype if cells else _BYTES
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _columns(names: list[str], dtypes: list[str]) -> list[Field]:
@@ -156,18 +172,56 @@ def _columns(names: list[str], dtypes: list[str]) -> list[Field]:
         base = names[place].removesuffix("[0]")
         kinds = set(dtypes[place : place + count])
         if count > 1 and _BYTES not in kinds:
-            dtype = "float64" if "float64" in kinds else "int64"
-            fields.append(Field(_plain(base), dtype, (count,), f"{place}..{place + count - 1}"))
+            dtype = kinds.pop() if len(kinds) == 1 else "float64"
+            key = f"{place}..{place + count - 1}"
+            fields.append(_guess(Field(base, dtype, (count,), key)))
             place += count
             continue
-        fields.append(Field(_plain(names[place]), dtypes[place], (), str(place)))
+        fields.append(_guess(Field(names[place], dtypes[place], (), str(place))))
         place += 1
     return fields
 
 
-def _plain(name: str) -> str:
-    """A name that an attr can hold."""
-    return name.replace("=", "_").replace(":", "_") or "_"
+def _guess(field: Field) -> Field:
+    """A field of a type that not all rows may have; what is missing of floats is NaN."""
+    default = "nan" if field.dtype == "float64" else None
+    return dataclasses.replace(field, default=default, is_guessed=field.dtype != _BYTES)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, with a number behind those that have been there before."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, new = 2, name
+        while new in found:
+            new, number = f"{name}_{number}", number + 1
+        found[new] = None
+    return list(found)
+
+
+def places_of(field: Field) -> range:
+    """The columns of a field of a table that is as its first rows show it."""
+    first, _, last = field.key.partition("..")
+    return range(int(first), int(last or first) + 1)
+
+
+def as_cells(field: Field) -> list[Field]:
+    """The columns of a field, each as the bytes that are in the file."""
+    if not field.shape:
+        return [dataclasses.replace(field, dtype=_BYTES, default=None, is_guessed=False)]
+    return [
+        Field(f"{field.name}[{number}]", _BYTES, (), str(place))
+        for number, place in enumerate(places_of(field))
+    ]
+
+
+def widened(field: Field, columns: Sequence[Column]) -> list[Field]:
+    """The field with the type of all its columns' cells; several where they are no numbers."""
+    dtypes = {column.dtype for column in columns}
+    if _BYTES in dtypes:
+        return as_cells(field)
+    dtype = dtypes.pop() if len(dtypes) == 1 else "float64"
+    return [_guess(dataclasses.replace(field, dtype=dtype))]
 
 
 def _run(names: list[str], place: int) -> int:
@@ -182,6 +236,22 @@ def _run(names: list[str], place: int) -> int:
 # ---- Headers ------------------------------------------------------------------------------------
 
 
+def _npy_header(head: bytes) -> tuple[tuple[int, ...], bool, Any]:
+    """Shape, whether it is in Fortran order, and dtype."""
+    file = io.BytesIO(head)
+    read: Any = np.lib.format
+    try:
+        version = read.read_magic(file)
+        found: tuple[tuple[int, ...], bool, Any] = (
+            read.read_array_header_1_0(file)
+            if version == (1, 0)
+            else read.read_array_header_2_0(file)
+        )
+    except (ValueError, OSError) as failure:
+        raise CorruptDataError(f"the header of the .npy file is damaged: {failure}") from None
+    return found
+
+
 def npy_field(head: bytes) -> tuple[Field, bool, int]:
     """The rows of a .npy file, whether they are big-endian, and how many there are.
 
@@ -189,17 +259,7 @@ def npy_field(head: bytes) -> tuple[Field, bool, int]:
         CorruptDataError: The header is none.
         InvalidArgumentError: The array has no rows of numbers.
     """
-    file = io.BytesIO(head)
-    try:
-        version = np.lib.format.read_magic(file)
-        read: Any = np.lib.format
-        shape, fortran, dtype = (
-            read.read_array_header_1_0(file)
-            if version == (1, 0)
-            else read.read_array_header_2_0(file)
-        )
-    except (ValueError, OSError) as failure:
-        raise CorruptDataError(f"the header of the .npy file is damaged: {failure}") from None
+    shape, fortran, dtype = _npy_header(head)
     if not shape or fortran or dtype.kind not in "biuf":
         order = "Fortran order" if fortran else "C order"
         raise InvalidArgumentError(
@@ -217,24 +277,73 @@ def idx_field(head: bytes) -> tuple[Field, int]:
     return Field("out", names[head[2]], tuple(sizes[1:])), sizes[0]
 
 
-def tar_fields(members: Iterable[str], are_all: bool) -> list[Field]:
-    """The key, and the extensions of the first samples' files, in their order.  Those that are not
-    in all of the samples are empty where there are none."""
+def tar_fields(members: Iterable[tuple[str, bytes]], are_all: bool) -> list[Field]:
+    """The key, and the extensions of the first samples' files, in their order.
+
+    Those that are not in all of the samples are empty where there are none.  Class numbers and
+    arrays are known by extension and content, as DecodeClass and DecodeNpy read them.
+
+    Args:
+        members: Names of files, and what they begin with: SEEN_OF_MEMBER bytes.
+        are_all: Whether there are no others.
+    """
     keys: dict[str, None] = {}
-    found: dict[str, set[str]] = {}
-    for member in members:
+    found: dict[str, dict[str, bytes]] = {}
+    for member, content in members:
         folder, slash, base = member.rpartition("/")
         stem, dot, extension = base.partition(".")
-        if dot and extension and stem and not member.startswith("__"):
+        if dot and stem and not _is_meta(member.partition("/")[0]):
             keys[folder + slash + stem] = None
-            found.setdefault(extension.lower(), set()).add(folder + slash + stem)
-    whole = len(keys)
-    if whole > 1 and not are_all:  # of the last sample not all members may have been looked at
+            if extension:
+                found.setdefault(extension.lower(), {})[folder + slash + stem] = content
+    if len(keys) > 1 and not are_all:  # of the last sample not all members may have been looked at
         last = list(keys)[-1]
-        found = {name: having - {last} for name, having in found.items()}
-        whole -= 1
-    fields = [
-        Field(name, _BYTES, default=None if len(having) == whole else "")
-        for name, having in found.items()
-    ]
+        del keys[last]
+        for having in found.values():
+            having.pop(last, None)
+    fields = []
+    for name, having in found.items():
+        whole = len(having) == len(keys)
+        read = tar_decoder(name) if whole else ""
+        field = _class_field(name, having.values()) if read == "DecodeClass" else None
+        field = _array_field(name, having.values()) if read == "DecodeNpy" else field
+        fields.append(field or Field(name, _BYTES, default=None if whole else ""))
     return [Field("__key__", _BYTES), *fields] if fields else []
+
+
+def tar_decoder(extension: str) -> str:
+    """The op that reads such files of a sample; "" for none."""
+    return {"cls": "DecodeClass", "npy": "DecodeNpy"}.get(extension.rpartition(".")[2], "")
+
+
+def _is_meta(name: str) -> bool:
+    """__like_this__"""
+    return len(name) >= 4 and name.startswith("__") and name.endswith("__")
+
+
+def _class_field(name: str, contents: Iterable[bytes]) -> Field | None:
+    for content in contents:
+        if not re.fullmatch(rb"\s*[+-]?[0-9]+\s*", content):
+            return None
+        if not -(2**63) <= int(content) < 2**63:
+            return None
+    return Field(name, "int64")
+
+
+def _array_field(name: str, contents: Iterable[bytes]) -> Field | None:
+    """Arrays of one dtype and so many dimensions; sizes that differ are None."""
+    heads = set()
+    for content in contents:
+        try:
+            shape, _, dtype = _npy_header(content)
+        except CorruptDataError:
+            return None
+        if dtype.kind not in "biuf" or dtype.itemsize > 8:
+            return None
+        heads.add((dtype.newbyteorder("=").name, shape))
+    dtypes, ranks = {dtype for dtype, _ in heads}, {len(shape) for _, shape in heads}
+    if len(dtypes) != 1 or len(ranks) != 1:
+        return None
+    sizes = [set(column) for column in zip(*(shape for _, shape in heads), strict=True)]
+    row = tuple(next(iter(one)) if len(one) == 1 else None for one in sizes)
+    return Field(name, dtypes.pop(), row)

@@ -8,8 +8,9 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from .._native import ffi, lib
 from ..errors import FileError
-from ..io.crc32c import crc32c, masked
+from ..io.crc32c import masked
 from .wire import decode_ofrecord
 
 _HEAD, _FOOT = 12, 4
@@ -48,26 +49,30 @@ class Scan:
     good: int = 0
 
 
-def _is_head(data: mmap.mmap | bytes, at: int) -> bool:
-    head = data[at : at + _HEAD]
-    if len(head) < _HEAD:
-        return False
-    found: int = struct.unpack_from("<I", head, 8)[0]
-    return found == masked(crc32c(head[:8]))
+def _checksum(data: mmap.mmap, begin: int, end: int) -> int:
+    """As the file has it, of the bytes where they lie."""
+    with ffi.from_buffer("uint8_t[]", data) as bytes_:
+        return masked(lib.pfd_crc32c(bytes_ + begin, end - begin))
 
 
-def _next_record(data: mmap.mmap | bytes, at: int) -> int:
+def _is_head(data: mmap.mmap, at: int) -> bool:
+    (said,) = struct.unpack_from("<I", data, at + 8)
+    return bool(said == _checksum(data, at, at + 8))
+
+
+def _next_record(data: mmap.mmap, at: int) -> int:
     """Where the next record begins whose head and data both have their checksums, or the end."""
-    while at + _HEAD + _FOOT <= len(data):
-        if _is_head(data, at):
-            (size,) = struct.unpack_from("<Q", data, at)
-            end = at + _HEAD + size
-            if end + _FOOT <= len(data):
-                (said,) = struct.unpack_from("<I", data, end)
-                if said == masked(crc32c(data[at + _HEAD : end])):
-                    return at
+    while True:
+        with ffi.from_buffer("uint8_t[]", data) as bytes_:
+            at = lib.pfd_find_tf_record(bytes_, len(data), at)
+        if at == len(data):
+            return at
+        (size,) = struct.unpack_from("<Q", data, at)
+        end = at + _HEAD + size
+        (said,) = struct.unpack_from("<I", data, end)
+        if said == _checksum(data, at + _HEAD, end):
+            return at
         at += 1
-    return len(data)
 
 
 def _opened(
@@ -161,7 +166,7 @@ def _walk_tfrecord(path: str, data: mmap.mmap, scan: Scan) -> Iterator[Damage]:
             )  # fmt: skip
             return
         (said_crc,) = struct.unpack_from("<I", data, end)
-        found = masked(crc32c(data[at + _HEAD : end]))
+        found = _checksum(data, at + _HEAD, end)
         if found == said_crc:
             scan.good += 1
         else:

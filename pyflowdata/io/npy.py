@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .raw import RawWriter
+from .row_writer import RowWriter
 from .writer import Shard
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _MOST = 10**20  # more rows than any file has: what room is kept for
 
 
-class NpyWriter(RawWriter):
+class NpyWriter(RowWriter):
     """Writes `.npy` files: rows along the first axis, whose length is filled in at the end.
 
     A sample is an array, a batch an array with a row for each record; a dict with one entry is

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgumentError
-from .columns import as_bytes, bytes_rows, is_bytes_like
+from .message_writer import MessageWriter
 from .messages import encode_ofrecord, encode_ofrecords
-from .writer import Sizes, Writer
+from .writer import Sizes
 
 
-class OFRecordWriter(Writer):
+class OFRecordWriter(MessageWriter):
     """Writes OFRecord files: a length of 8 bytes and an OFRecord for each record.
 
     A sample is a dict of features, which becomes an OFRecord as `encode_ofrecord` makes it, or the
@@ -22,27 +22,11 @@ class OFRecordWriter(Writer):
     compressed files.
     """
 
-    def write(self, sample: Any) -> None:
-        """Writes one record.
+    def _encode(self, sample: Mapping[str, Any]) -> bytes:
+        return encode_ofrecord(sample)
 
-        Raises:
-            InvalidArgumentError: It is neither a dict of features nor bytes, or it is empty.
-            FileError: It cannot be written.
-        """
-        with self._naming():
-            is_bytes = is_bytes_like(sample)
-            self._frame([as_bytes(sample) if is_bytes else encode_ofrecord(sample)])
-
-    def write_batch(self, batch: Any) -> None:
-        """Writes a record for each row.
-
-        Raises:
-            InvalidArgumentError: The batch is neither a dict of columns nor a column of bytes.
-            FileError: It cannot be written.
-        """
-        with self._naming():
-            is_features = isinstance(batch, Mapping)
-            self._frame(encode_ofrecords(batch) if is_features else bytes_rows("records", batch))
+    def _encode_batch(self, batch: Mapping[str, Any]) -> list[bytes]:
+        return encode_ofrecords(batch)
 
     def _frame(self, records: list[bytes]) -> None:
         sizes: Sizes = np.fromiter(map(len, records), np.int64, len(records))

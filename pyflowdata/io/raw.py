@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, ClassVar
 
-from .arrays import RowShape, buffer_of, sizes_of
-from .writer import Shard, Writer
+from ..errors import InvalidArgumentError, shown
+from .row_writer import RowWriter
+from .writer import Shard
 
 
-class RawWriter(Writer):
+class RawWriter(RowWriter):
     """Writes flat files: rows of one dtype and shape back to back, little-endian.
 
     A sample is an array, a batch an array with a row for each record; a dict with one entry is
-    taken for that.
+    taken for that.  `RawReader` reads no compressed files: none are made.
     """
+
+    compressions: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -38,27 +41,12 @@ class RawWriter(Writer):
             InvalidArgumentError: An argument is wrong.
             FileError: The folder is not there or not writable, or the file is there already.
         """
-        self._header = header
-        self._rows = RowShape(dtype, shape)
-        super().__init__(path, **options)
+        if not isinstance(header, (bytes, bytearray)):
+            raise InvalidArgumentError(
+                f"header = {shown(header)}; it must be bytes", op=type(self).__name__
+            )
+        self._header = bytes(header)
+        super().__init__(path, dtype=dtype, shape=shape, **options)
 
     def _begin(self, shard: Shard) -> None:
         shard.main.write(self._header)
-
-    def write(self, sample: Any) -> None:
-        """Writes one row.
-
-        Raises:
-            InvalidArgumentError: It is of another dtype or shape than the rows before.
-            FileError: It cannot be written.
-        """
-        self._write(sample, is_batch=False)
-
-    def write_batch(self, batch: Any) -> None:
-        """Writes all rows of an array; as `write`."""
-        self._write(batch, is_batch=True)
-
-    def _write(self, given: Any, *, is_batch: bool) -> None:
-        with self._naming():
-            rows = self._rows.rows(given, is_batch=is_batch)
-        self._emit(buffer_of(rows, "<"), sizes_of(rows))

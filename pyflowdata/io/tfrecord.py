@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .columns import as_bytes, bytes_rows, is_bytes_like
 from .crc32c import crc32c, masked
+from .message_writer import MessageWriter
 from .messages import encode_example, encode_examples
-from .writer import Sizes, Writer
+from .writer import Sizes
 
 _LENGTH, _CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
 
@@ -27,7 +27,7 @@ def frame_head(size: int, known: dict[int, bytes]) -> bytes:
     return head
 
 
-class TFRecordWriter(Writer):
+class TFRecordWriter(MessageWriter):
     """Writes TFRecord files: a length, its checksum, the data and their checksum for each record.
 
     A sample is a dict of features, which becomes a tf.train.Example as `encode_example` makes it,
@@ -35,27 +35,11 @@ class TFRecordWriter(Writer):
     dict of columns, or a column of bytes.  TensorFlow reads "gzip" and "zlib"; "zstd" it does not.
     """
 
-    def write(self, sample: Any) -> None:
-        """Writes one record.
+    def _encode(self, sample: Mapping[str, Any]) -> bytes:
+        return encode_example(sample)
 
-        Raises:
-            InvalidArgumentError: It is neither a dict of features nor bytes.
-            FileError: It cannot be written.
-        """
-        with self._naming():
-            is_bytes = is_bytes_like(sample)
-            self._frame([as_bytes(sample) if is_bytes else encode_example(sample)])
-
-    def write_batch(self, batch: Any) -> None:
-        """Writes a record for each row.
-
-        Raises:
-            InvalidArgumentError: The batch is neither a dict of columns nor a column of bytes.
-            FileError: It cannot be written.
-        """
-        with self._naming():
-            is_examples = isinstance(batch, Mapping)
-            self._frame(encode_examples(batch) if is_examples else bytes_rows("records", batch))
+    def _encode_batch(self, batch: Mapping[str, Any]) -> list[bytes]:
+        return encode_examples(batch)
 
     def _frame(self, records: list[bytes]) -> None:
         known: dict[int, bytes] = {}

@@ -2,9 +2,9 @@
 #include "core/crc32c.h"
 #include "core/permutation.h"
 #include "core/simd.h"
+#include "core/widen.h"
 #include "io/newline_scan.h"
 #include "text/number_pairs.h"
-#include "text/widen.h"
 #include "pyflowdata/pyflowdata.h"
 #include "text/parse_double.h"
 

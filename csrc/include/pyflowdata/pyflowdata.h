@@ -5,6 +5,7 @@
  *   pfd_loader_*  open the nodes behind the wanted blobs, and take batches
  *   pfd_bench_*   measure ops
  *   pfd_crc32c    the checksum of TFRecord files, for who writes them
+ *   pfd_file_head what a file begins with, behind its compression
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
  *              A node holds references to the nodes of its inputs, a loader to all its nodes.
@@ -310,11 +311,15 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
  * room for `size` bytes. */
 pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
 
-/* ---- Objects of a program as sources ----------------------------------------------------------
- *
- * What the language of the program does for readers whose source is one of its objects (an attr of
- * PFD_ATTR_OBJECT).  open() is given the fields that are wanted of a sample: keys, and types of
- * rows.  A record is then
+/* ---- Objects of a program as sources --------------------------------------------------------- */
+
+/* One more type of attrs, int64_t: the number by which the language of the program knows one of its
+ * objects; required, and no part of a state.  The number says nothing to an op: of a reader here it
+ * goes back to the functions below.  So it is not for plugins. */
+#define PFD_ATTR_OBJECT 13
+
+/* What the language of the program does for readers whose source is one of its objects.  open() is
+ * given the fields that are wanted of a sample: keys, and types of rows.  A record is then
  *
  *     int64 0, and for each field: where its type has a dimension of -1, all dimensions as int64;
  *     its elements; bytes up to a multiple of 8
@@ -409,6 +414,20 @@ pfd_status pfd_bench_loader(const pfd_blob *blobs, int64_t num_blobs,
  * it masked: ((crc >> 15 | crc << 17) + 0xa282ead8) modulo 2^32.  `data` may be NULL where size is
  * 0. */
 uint32_t pfd_crc32c(const void *data, int64_t size);
+
+/* The first offset in [from, size) at which the header of a TFRecord stands: a length with its
+ * checksum, and as many bytes and a checksum behind it within data[0, size), which are not looked
+ * at.  `size` where there is none. */
+int64_t pfd_find_tf_record(const void *data, int64_t size, int64_t from);
+
+/* ---- Files ------------------------------------------------------------------------------------
+ * The first bytes of a file, up to `room` of them, decompressed where it is compressed: *size of
+ * them are in `data` then, fewer than `room` where the file ends or is damaged there, which is no
+ * error here; -1: it is damaged before the first of them.  *file_size: of the file as it lies
+ * there; *compression: "none", "gzip", "zlib" or "zstd". PFD_IO: it cannot be read.
+ * PFD_UNSUPPORTED: the library for its compression is not in this build. */
+pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t *size,
+                         int64_t *file_size, const char **compression, pfd_error *err);
 
 /* cdef-end */
 

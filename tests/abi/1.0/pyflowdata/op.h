@@ -138,8 +138,7 @@ typedef struct pfd_tensor {
 #define PFD_ATTR_LIST_FLOAT64 10 /* pfd_list_float64 */
 #define PFD_ATTR_LIST_STRING 11 /* pfd_list_string */
 #define PFD_ATTR_CHOICE 12      /* int32_t: which one of `choices` it is, from 0 */
-#define PFD_ATTR_OBJECT 13      /* int64_t: the number by which the language of the program knows
-                                   one of its objects; required, and no part of a state */
+                                /* 13: for the language of the program alone, see pyflowdata.h */
 
 typedef struct pfd_list_int64 {
     const int64_t *data;
@@ -299,10 +298,12 @@ typedef struct pfd_companion_args {
     int32_t reserved;
     const pfd_host *host;
     const void *attrs;
-    const char *const *paths; /* as the user named them, patterns resolved */
+    const char *const *paths; /* as the user named them, patterns resolved; a file may be missing */
     int64_t num_paths;
-    void *list; /* for add() */
-    pfd_status (*add)(void *list, const char *path, pfd_error *err); /* copies the path */
+    void *list; /* for add() and replace(), which copy the path */
+    pfd_status (*add)(void *list, const char *path, pfd_error *err);
+    /* Reads another file in place of paths[i], such as the one whose name it abbreviates. */
+    pfd_status (*replace)(void *list, int64_t i, const char *path, pfd_error *err);
 } pfd_companion_args;
 
 /* In which order records will be asked for, mostly. */
@@ -418,8 +419,6 @@ typedef struct pfd_port {
 #define PFD_WHOLE_BATCH 2u  /* no reader: compute() is called with all rows of a batch at once */
 #define PFD_TAKES_RAGGED 4u /* no reader: inputs may be ragged; else the host refuses such ones */
 #define PFD_MANY_INPUTS 8u  /* no reader: takes one or more blobs for its only declared input */
-#define PFD_TAKES_STEMS 16u /* a reader with companions(): a path that is not there may be what the
-                               names of its companions begin with, up to a dot */
 
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */
@@ -451,11 +450,13 @@ typedef struct pfd_op {
 
     /* Optional: the name of an own attr that is a list of strings.  A node then has one output for
      * each element, in place of the only declared one, whose doc describes them all; an output's
-     * name is the element up to its first '=' or ':'. */
+     * name is the element up to its first '=' or ':'.  It does not decide where records are: nodes
+     * that differ in it share an index. */
     const char *outputs_attr;
 
     /* With PFD_READS_FILES, optional: adds files that belong to those the user named, such as an
-     * index beside its data; all are then opened, and watched. */
+     * index beside its data; all are then opened, and watched.  Of the paths that are not there it
+     * need not speak: those that it has not replaced the host reports. */
     pfd_status (*companions)(const pfd_companion_args *args, pfd_error *err);
 } pfd_op;
 

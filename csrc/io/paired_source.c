@@ -1,5 +1,5 @@
 /* Two sources side by side. */
-#include "io/joined.h"
+#include "io/paired_source.h"
 
 #include "core/error.h"
 #include "core/scratch.h"
@@ -80,8 +80,8 @@ static const pfd_source_methods methods = {
     .places = places,
 };
 
-pfd_status pfd_joined_open(const pfd_source *first, const pfd_source *second, pfd_source *out,
-                           pfd_error *err)
+pfd_status pfd_paired_source_open(const pfd_source *first, const pfd_source *second,
+                                  pfd_source *out, pfd_error *err)
 {
     int64_t one = first->methods->size(first->self), other = second->methods->size(second->self);
     if (one != other)

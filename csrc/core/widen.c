@@ -1,5 +1,5 @@
 /* Widening integers: plain loops for all dtypes, vectors for those that tokens mostly have. */
-#include "text/widen.h"
+#include "core/widen.h"
 
 #include "core/dtype.h"
 #include "core/simd.h"

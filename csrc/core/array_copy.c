@@ -1,5 +1,5 @@
 /* Boxes of arrays: row after row of what is contiguous. */
-#include "core/box.h"
+#include "core/array_copy.h"
 
 #include <string.h>
 

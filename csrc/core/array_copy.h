@@ -1,6 +1,6 @@
-/* core/box.h -- copying parts of arrays, and padding what is around them. */
-#ifndef PFD_CORE_BOX_H
-#define PFD_CORE_BOX_H
+/* core/array_copy.h -- copying parts of arrays, and padding what is around them. */
+#ifndef PFD_CORE_ARRAY_COPY_H
+#define PFD_CORE_ARRAY_COPY_H
 #include "pyflowdata/op.h"
 
 /* Copies a box of runs: for every index below `counts` (each > 0 or nothing is copied) run_bytes

@@ -1,10 +1,10 @@
-/* text/widen.h -- integers of one dtype copied into a wider one.
+/* core/widen.h -- integers of one dtype copied into a wider one.
  *
  * A conversion is there where every value of the one dtype is a value of the other.  Both sides may
  * be unaligned.  All variants give the same results.
  */
-#ifndef PFD_TEXT_WIDEN_H
-#define PFD_TEXT_WIDEN_H
+#ifndef PFD_CORE_WIDEN_H
+#define PFD_CORE_WIDEN_H
 #include <stdint.h>
 
 typedef void (*pfd_widen_fn)(const uint8_t *from, uint8_t *to, int64_t n);

@@ -1,0 +1,50 @@
+"""What writers of messages in frames have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from .columns import as_bytes, bytes_rows, is_bytes_like
+from .writer import Writer
+
+
+class MessageWriter(Writer):
+    """Takes dicts of features, which become messages, or the bytes of messages as they are."""
+
+    def write(self, sample: Any) -> None:
+        """Writes one record.
+
+        Raises:
+            InvalidArgumentError: It is neither a dict of features nor bytes, or the format has no
+                such record.
+            FileError: It cannot be written.
+        """
+        with self._naming():
+            is_bytes = is_bytes_like(sample)
+            self._frame([as_bytes(sample) if is_bytes else self._encode(sample)])
+
+    def write_batch(self, batch: Any) -> None:
+        """Writes a record for each row.
+
+        Raises:
+            InvalidArgumentError: The batch is neither a dict of columns nor a column of bytes.
+            FileError: It cannot be written.
+        """
+        with self._naming():
+            is_columns = isinstance(batch, Mapping)
+            encoded = self._encode_batch(batch) if is_columns else bytes_rows("records", batch)
+            self._frame(encoded)
+
+    @abstractmethod
+    def _encode(self, sample: Mapping[str, Any]) -> bytes:
+        """The message of a dict of features."""
+
+    @abstractmethod
+    def _encode_batch(self, batch: Mapping[str, Any]) -> list[bytes]:
+        """A message for each row of a dict of columns."""
+
+    @abstractmethod
+    def _frame(self, records: list[bytes]) -> None:
+        """Emits these records with what stands around them."""

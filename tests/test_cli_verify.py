@@ -1,0 +1,109 @@
+"""The command that checks data files."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from cli_files import COLUMNS, N, X, damage, examples, run, starts, write
+
+from pyflowdata.io import IDXWriter, NpyWriter, OFRecordWriter
+
+
+def test_verify_finds_no_damage(run, tmp_path):
+    paths = [examples(tmp_path), examples(tmp_path, name="b.gz", compression="gzip")]
+    status, out, _ = run("verify", *paths)
+    assert status == 0 and out.splitlines() == [
+        f"{paths[0]}: TFRecord: 300 records whole, no damage",
+        f"{paths[1]}: TFRecord (gzip): 300 records whole, no damage",
+    ]
+
+
+def test_verify_names_each_damaged_record_and_goes_on(run, tmp_path):
+    path, at = examples(tmp_path), starts(COLUMNS)
+    damage(path, at[3] + 20, at[250] - 1, at[299] + 30)
+    status, out, _ = run("verify", path, "--json")
+    found = json.loads(out)
+    assert status == 1 and found["good"] == N - 3
+    assert [(one["record"], one["byte"]) for one in found["damage"]] == [
+        (3, at[3]), (249, at[249]), (299, at[299]),
+    ]  # fmt: skip
+
+
+def test_verify_finds_the_next_record_behind_a_broken_length(run, tmp_path):
+    path, at = examples(tmp_path), starts(COLUMNS)
+    damage(path, at[0], at[100] + 4, at[101] + 40, at[200] + 9, cut=5)
+    status, out, _ = run("verify", path)
+    *places, last = out.splitlines()
+    assert status == 1 and len(places) == 4
+    assert f"(record 0, byte 0): the checksum of the length is wrong; the next whole record is " \
+        f"{at[1]} bytes on" in places[0]  # fmt: skip
+    assert f"byte {at[100]})" in places[1] and f"{at[102] - at[100]} bytes on" in places[1]
+    assert f"byte {at[200]})" in places[2]
+    assert f"byte {at[299]}): the record of" in places[3] and "runs 5 bytes past" in places[3]
+    assert "295 records whole, 4 damaged places" in last
+
+
+@pytest.mark.parametrize("left", [1, 11])
+def test_verify_finds_a_tail_that_readers_pass_over(left, run, tmp_path):
+    path, at = examples(tmp_path), starts(COLUMNS)
+    damage(path, cut=at[-1] - at[-2] - left)
+    status, out, _ = run("verify", path)
+    assert status == 1 and f"(record 299, byte {at[-2]}): {left} bytes are left" in out
+
+
+def test_verify_finds_what_shows_in_an_ofrecord_file(run, tmp_path):
+    path = write(OFRecordWriter, tmp_path / "a.ofrecord", COLUMNS)
+    assert run("verify", path)[0] == 0
+    size = struct.unpack("<q", path.read_bytes()[:8])[0]
+    damage(path, 9, cut=2)
+    status, out, _ = run("verify", path)
+    assert status == 1 and "(record 0, byte 8): the message is damaged" in out
+    assert "298 records whole, 2 damaged places" in out and size < 100
+
+
+def test_verify_walks_messages_that_no_decoder_tells_of(run, tmp_path):
+    """A feature with a varying number of values: its records are looked at one by one."""
+    rows = [np.int64([1, 2]), np.int64([3, 4, 5])]
+    path = write(OFRecordWriter, tmp_path / "a.ofrecord", {"v": rows})
+    assert "2 records whole, no damage" in run("verify", path)[1]
+    damage(path, 9)
+    assert "1 records whole, 1 damaged place" in run("verify", path)[1]
+
+
+def test_verify_names_the_lines_of_a_csv_file(run, tmp_path):
+    lines = [f"{i},{i}.5" for i in range(700)]
+    lines[600] = "600,x"
+    lines[650] = "650"
+    (tmp_path / "a.csv").write_text("\n".join(["a,b", *lines]) + "\n")
+    status, out, _ = run("verify", tmp_path / "a.csv", "--fields", "a:int64,b:float64")
+    assert status == 1 and "698 records whole, 2 damaged places" in out
+    assert "a.csv:602" in out and "a.csv:652" in out
+
+
+@pytest.mark.parametrize("writer", [NpyWriter, IDXWriter])
+def test_verify_finds_a_file_that_is_cut_off(writer, run, tmp_path):
+    path = write(writer, tmp_path / "a.npy", X)
+    assert run("verify", path)[0] == 0
+    damage(path, cut=1)
+    status, out, _ = run("verify", path)
+    assert status == 1 and str(path) in out and "1 damaged place" in out
+
+
+def test_verify_of_compressed_streams(run, tmp_path):
+    path = examples(tmp_path, compression="gzip")
+    damage(path, cut=30)
+    status, out, _ = run("verify", path)
+    assert status == 1 and "1 damaged place" in out
+
+
+def test_an_empty_file_is_whole(run, tmp_path):
+    path = examples(tmp_path, [])
+    status, out, _ = run("verify", path)
+    assert status == 0 and out == f"{path}: TFRecord: 0 records whole, no damage\n"
+
+
+def test_verify_exits_2_where_the_call_is_wrong(run, tmp_path):
+    assert run("verify")[0] == 2
+    assert run("verify", tmp_path / "no")[0] == 2
+    assert run("verify", examples(tmp_path), "--format", "jpeg")[0] == 2
