@@ -30,7 +30,8 @@ C_LAYERS = {
 PYTHON_ORDER = """
     _calls errors _world objects _native registry attr_values graph op_functions op_builder ops
     plugins compiler ragged row_types python_attrs tensors callbacks python_op python_numbers
-    samples python_sources numba_ops python_ops batches state opening loader _check_report _check_job
+    samples
+    python_sources numba_ops python_ops batches state opening loader _check_report _check_job
     _op_bench _op_bench_report _check_kit _check_damage _check_low _check_loader _check_worker
     _check_native testing __init__ cli _stubs __main__
 """.split()
