@@ -462,6 +462,8 @@ def _mindrecord(source: Source, found: Detected) -> Source:
     for name, one in sorted(schema.items()):
         shape = tuple(None if size == -1 else int(size) for size in one.get("shape", ()))
         kind = one["type"]
+        if not isinstance(kind, str):
+            raise TypeError(f"the type of {name} is {shown(kind)}")
         fields.append(Field(name, "bytes" if kind in ("string", "bytes") else kind, shape))
     return dataclasses.replace(source, fields=tuple(fields))
 
