@@ -41,7 +41,7 @@ def carry(failure: BaseException, *, is_light: bool) -> str:
             if link is None:
                 break
             traceback.clear_frames(link.__traceback__)
-            link = link.__cause__ or link.__context__
+            link = link.__cause__ if link.__cause__ is not None else link.__context__
         number = next(_light_numbers)
         _light[number] = failure
         _light.pop(number - _MOST_LIGHT, None)
@@ -62,15 +62,38 @@ def carried(message: str) -> tuple[str, BaseException | None]:
     return message[: found.start()] + message[found.end() :], failure
 
 
-def interrupt(failure: KeyboardInterrupt) -> None:
-    """Notes that Ctrl-C came while this thread, the main one, was in a function that C called."""
-    failure.came_while_inside = True  # type: ignore[attr-defined]
-    interrupts[threading.get_ident()] = failure
+def interrupt(failure: KeyboardInterrupt, *, is_main: bool) -> None:
+    """Notes that Ctrl-C came while this thread was in a function that C called.
+
+    Args:
+        is_main: Whether this is the main thread; in another one it is an exception as any, even
+            where the same object has come to the main one before.
+    """
+    _note(failure, "came_while_inside", is_main)
+    if is_main:
+        interrupts[threading.get_ident()] = failure
 
 
 def is_interrupt(failure: BaseException | None) -> bool:
     """Whether a call failed only because Ctrl-C came while it ran."""
-    return isinstance(failure, KeyboardInterrupt) and hasattr(failure, "came_while_inside")
+    return isinstance(failure, KeyboardInterrupt) and getattr(failure, "came_while_inside", False)
+
+
+def pass_on(failure: KeyboardInterrupt | SystemExit) -> None:
+    """Notes that it is to come out as it is, and not as the cause of an Error."""
+    _note(failure, "is_passed_on", True)
+
+
+def raised(failure: BaseException) -> BaseException:
+    """What comes out for a failure of a call: its cause where that was noted."""
+    cause = failure.__cause__
+    if isinstance(cause, (KeyboardInterrupt, SystemExit)) and hasattr(cause, "is_passed_on"):
+        return cause
+    return failure
+
+
+def _note(failure: BaseException, name: str, value: bool) -> None:
+    BaseException.__setattr__(failure, name, value)  # a frozen class has one that refuses
 
 
 def _forget() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import cffi
 
-from ._calls import carried, is_interrupt
+from ._calls import carried, is_interrupt, raised
 from .errors import (
     CancelledError,
     CorruptDataError,
@@ -192,7 +192,7 @@ def check(status: int, err: CData) -> None:
         failure = exception(status, err)
         if failure.__cause__ is not None and is_interrupt(failure.__cause__):
             raise failure.__cause__
-        raise failure
+        raise raised(failure)
 
 
 def _check_registry() -> None:

@@ -63,6 +63,19 @@ def status_of(failure: BaseException, otherwise: int) -> int:
     return int(lib.PFD_OUT_OF_MEMORY) if isinstance(failure, MemoryError) else otherwise
 
 
+def is_ctrl_c(failure: BaseException) -> bool:
+    """Whether it may be Ctrl-C, which comes to the main thread, just now."""
+    return isinstance(failure, KeyboardInterrupt) and threading.current_thread() is _main_thread
+
+
+def text_of(failure: BaseException) -> str:
+    """What str() says of an exception, also where that fails."""
+    try:
+        return failure.message if isinstance(failure, Error) else str(failure)
+    except Exception:  # noqa: BLE001  (what a user's class raises)
+        return f"<{type(failure).__name__} without a str()>"
+
+
 def message_of(
     failure: BaseException, said: str, own_files: Collection[str], *, is_told: bool = False
 ) -> bytes:
@@ -73,15 +86,15 @@ def message_of(
         own_files: Modules whose frames are not shown, at the beginning of the traceback.
         is_told: The text says all there is to say: the exception is not kept.
     """
-    if isinstance(failure, KeyboardInterrupt) and threading.current_thread() is _main_thread:
-        _calls.interrupt(failure)
-    message = f"{said} raised {type(failure).__name__}: {failure}"
-    if isinstance(failure, Error):
-        message = failure.message
+    if isinstance(failure, KeyboardInterrupt):
+        _calls.interrupt(failure, is_main=is_ctrl_c(failure))
+    message = text_of(failure)
+    if not isinstance(failure, Error):
+        message = f"{said} raised {type(failure).__name__}: {message}"
     trace = failure.__traceback__
     while trace is not None and trace.tb_next and trace.tb_frame.f_code.co_filename in own_files:
         trace = trace.tb_next
-    failure.__traceback__ = trace
+    BaseException.with_traceback(failure, trace)  # a frozen class refuses to be assigned to
     mark = ""
     if not is_told:
         mark = _calls.carry(failure, is_light=isinstance(failure, CorruptDataError))

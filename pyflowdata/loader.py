@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
 
-from ._calls import inside, interrupts, is_interrupt
+from ._calls import inside, interrupts, is_interrupt, raised
 from ._native import check, exception, ffi, lib, new_error, new_struct
 from .batches import Array, Batch, BatchArrays
 from .errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
@@ -467,7 +467,7 @@ class _Batches(Iterator[BatchT]):
                         continue  # raised when it came; the library tries the batch again
                     # The library passes over the batch or tries again.
                     loader._must_seek = self._resumes = False
-                    raise failure
+                    raise raised(failure)
                 if status == _END:
                     self._end_epoch(is_second=ended)
                     ended = True

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import GeneratorType, SimpleNamespace
 from typing import Any
 
+from ._calls import pass_on
 from ._native import CData, ffi, lib, new_struct, text
-from .callbacks import c_function, message_of, status_of
+from .callbacks import c_function, is_ctrl_c, message_of, status_of
 from .errors import (
     CancelledError,
     CorruptDataError,
@@ -21,10 +22,10 @@ from .errors import (
 )
 from .objects import object_of
 from .row_types import read_row_type
-from .samples import Damaged, Samples
+from .samples import Damaged, Raised, Samples
 
 _END = lib.PFD_END
-_OWN_FILES = (__file__, c_function.__code__.co_filename)
+_OWN_FILES = (__file__, c_function.__code__.co_filename, Samples.write.__code__.co_filename)
 _numbers = itertools.count(1)
 _sessions: dict[int, _Indexed | _Stream] = {}
 _locks: dict[int, tuple[threading.Lock, int]] = {}  # by id of a source -> and who uses it
@@ -86,9 +87,16 @@ class _Indexed:
         else:
             with self._lock:
                 found = self._read(ordinals, host, scratch)
-        self.samples.write(found, None, host, scratch, out)
+        try:
+            self.samples.write(found, None, host, scratch, out)
+        except Raised as raised:
+            raised.said = self._at(ordinals[raised.row])
+            raise
         for index, ordinal in enumerate(ordinals):
             out[index].ordinal = ordinal
+
+    def _at(self, ordinal: int) -> str:
+        return f"{self.name}[{ordinal}]"
 
     def _read(self, ordinals: list[int], host: CData, scratch: CData) -> list[Any]:
         found, source = [], self.source
@@ -100,8 +108,7 @@ class _Indexed:
             except CorruptDataError as failure:
                 found.append(Damaged(message_of(failure, self.name, _OWN_FILES)))
             except BaseException as failure:
-                _place(failure, index, f"{self.name}[{ordinal}]")
-                raise
+                raise Raised(failure, index, self._at(ordinal)) from None
         return found
 
     def close(self) -> None:
@@ -123,7 +130,7 @@ class _Stream:
             self._start = lambda: source
         self._iterator: Iterator[Any] | None = None
         self._failure: BaseException | None = None  # to be raised once what came before is taken
-        self._epoch = self._position = -1
+        self._epoch = self._position = -1  # of the sample that the iterator yields next
         self._has_yielded = False  # in some epoch
 
     def seek(self, epoch: int, position: int, host: CData, scratch: CData) -> None:
@@ -131,12 +138,17 @@ class _Stream:
         if is_there and self._iterator is not None and self._failure is None:
             return
         former, self._iterator, self._failure = self._iterator, None, None
-        _close(former)
-        self._epoch, self._position = epoch, 0
-        with _placed(self):
+        try:
+            _close(former)
+            self._epoch, self._position = epoch, 0
             self._iterator = iter(self._start())
+        except BaseException as failure:
+            raise self._raised(failure, self._position) from None
         while self._position < position and self._next_or_end(host, scratch) is not _OVER:
-            self._position += 1
+            pass
+
+    def _raised(self, failure: BaseException, position: int) -> Raised:
+        return Raised(failure, -1, f"{self.name}, at sample {position},")
 
     def _next_or_end(self, host: CData, scratch: CData) -> Any:
         """The next sample; _OVER at the end of the epoch."""
@@ -162,28 +174,41 @@ class _Stream:
                     "go on"
                 ) from failure
             sample = Damaged(message_of(failure, self.name, _OWN_FILES))
+        except BaseException as failure:
+            raise self._raised(failure, self._position) from None
+        self._position += 1
         self._has_yielded = True
         return sample
 
     def next(self, most: int, host: CData, scratch: CData, out: CData) -> int:
         if self._failure is not None:
             raise self._failure
+        first = self._position
+        try:
+            found = self._read(most, host, scratch)
+            if found:
+                self.samples.write(found, first, host, scratch, out)
+        except BaseException as failure:
+            self._iterator = None  # samples may be lost: the host seeks back to them
+            if isinstance(failure, Raised) and not failure.said:
+                failure = self._raised(failure.failure, first + failure.row)
+                raise failure from None
+            raise
+        return len(found)
+
+    def _read(self, most: int, host: CData, scratch: CData) -> list[Any]:
         found: list[Any] = []
         while self._iterator is not None and len(found) < most:
             try:
-                with _placed(self, len(found)):
-                    sample = self._next_or_end(host, scratch)
+                sample = self._next_or_end(host, scratch)
             except BaseException as failure:
                 self._iterator, self._failure = None, failure
-                if not found or isinstance(failure, CancelledError):
+                if not found or _cannot_wait(failure):
                     raise
                 break
             if sample is not _OVER:
                 found.append(sample)
-        if found:
-            self.samples.write(found, self._position, host, scratch, out)
-            self._position += len(found)
-        return len(found)
+        return found
 
     def close(self) -> None:
         _close(self._iterator)
@@ -192,26 +217,10 @@ class _Stream:
 _OVER = object()
 
 
-def _place(failure: BaseException, row: int, said: str) -> None:
-    """Notes what was called when an exception came, and its row (-1: none)."""
-    failure.pyflowdata_place = (row, said)  # type: ignore[attr-defined]
-
-
-class _placed:  # noqa: N801  (used as a function)
-    """Says of exceptions at which sample they came."""
-
-    def __init__(self, stream: _Stream, taken: int = 0) -> None:
-        self._stream = stream
-        self._taken = taken
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _type: Any, failure: BaseException | None, _trace: Any) -> None:
-        if failure is not None and not hasattr(failure, "pyflowdata_place"):
-            stream = self._stream
-            said = f"{stream.name}, at sample {stream._position + self._taken},"
-            _place(failure, -1, said)
+def _cannot_wait(failure: BaseException) -> bool:
+    """Whether to give up the samples before it, which will be read again."""
+    raised = failure.failure if isinstance(failure, Raised) else failure
+    return isinstance(failure, CancelledError) or is_ctrl_c(raised)
 
 
 def _close(iterator: Any) -> None:
@@ -241,11 +250,16 @@ def _give_lock(source: Any) -> None:
 
 def _fail(args: tuple[Any, ...], failure: BaseException) -> int:
     """Writes an exception into the pfd_error, which is always the last argument."""
-    row, said = getattr(failure, "pyflowdata_place", (-1, "the source"))
+    row, said, is_told = -1, "the source", False
+    if isinstance(failure, Raised):
+        row, said, failure = failure.row, failure.said, failure.failure
+    else:
+        is_told = _is_told(failure)
     err = args[-1]
-    otherwise = lib.PFD_INTERNAL
-    err.status, err.row, err.byte = status_of(failure, otherwise), row, -1
-    err.message = message_of(failure, said, _OWN_FILES, is_told=_is_told(failure))
+    err.status, err.row, err.byte = status_of(failure, lib.PFD_INTERNAL), row, -1
+    if isinstance(failure, (KeyboardInterrupt, SystemExit)):
+        pass_on(failure)
+    err.message = message_of(failure, said, _OWN_FILES, is_told=is_told)
     return int(err.status)
 
 

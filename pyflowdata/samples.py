@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ._native import CData, ffi
-from .errors import OutOfMemoryError, shown
+from .callbacks import message_of, text_of
+from .errors import CorruptDataError, OutOfMemoryError, shown
+from .python_numbers import has_mask, numbers_as
 from .row_types import RowType
-from .tensors import are_numbers_of
 
 Array = npt.NDArray[Any]
 _BYTES = (bytes, bytearray, memoryview, str)
@@ -41,8 +42,58 @@ class Damaged(Exception):
         super().__init__(text)
 
 
+class Raised(BaseException):
+    """What the user's code raised, as it is: a class of the user may refuse attributes.
+
+    Attributes:
+        failure: The exception.
+        row: The index of its sample among those asked for, or -1.
+        said: What was called, for the message; "": not known yet.
+    """
+
+    def __init__(self, failure: BaseException, row: int, said: str = "") -> None:
+        self.failure = failure
+        self.row = row
+        self.said = said
+        super().__init__()
+
+
+def _damaged_by(failure: BaseException, index: int) -> Damaged:
+    """What the user's code, such as that of a Mapping, says by an exception about a sample.
+
+    Raises:
+        Raised: It is none about damaged data.
+    """
+    if isinstance(failure, CorruptDataError):
+        return Damaged(message_of(failure, "", (__file__,)))
+    raise Raised(failure, index) from None
+
+
 def _padded(size: int) -> int:
     return (size + 7) // 8 * 8
+
+
+def _array_of_bytes(key: str, value: bytes | bytearray | memoryview | str) -> Array:
+    if isinstance(value, str):
+        try:
+            value = str.encode(value, "utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raise Damaged(
+                f"'{key}' is {shown(value)}, which is no valid Unicode text: UTF-8 cannot hold it"
+            ) from None
+    elif isinstance(value, memoryview):
+        try:
+            is_fit = value.ndim == value.itemsize == 1 and value.c_contiguous
+        except ValueError as failure:  # released
+            raise Damaged(f"'{key}' is a memoryview: {failure}") from None
+        if not is_fit:
+            raise Damaged(
+                f"'{key}' is a memoryview of format '{value.format}', shape {value.shape} and "
+                f"strides {value.strides}; it must be of bytes one after the other: yield "
+                f"{key}.tobytes(), if they are meant"
+            )
+    array: Array = np.frombuffer(value, np.uint8)
+    return array
 
 
 class Samples:
@@ -105,8 +156,7 @@ class Samples:
                 raise Damaged(
                     f"'{key}' is of type {type(value).__name__}; {self._types[index]} is declared"
                 )
-            data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
-            array: Array = np.frombuffer(data, np.uint8)
+            array = _array_of_bytes(key, value)
         else:
             array = self._array_of_numbers(key, value, dtype)
         if len(array.shape) != len(shape) or any(
@@ -118,23 +168,31 @@ class Samples:
         return array
 
     def _array_of_numbers(self, key: str, value: Any, dtype: np.dtype[Any]) -> Array:
+        if has_mask(value):
+            raise Damaged(
+                f"'{key}' is a masked array, whose mask would be lost: yield {key}.filled(VALUE), "
+                f"and np.ma.getmaskarray({key}) as a field of its own"
+            )
         try:
             array: Array = np.asarray(value)
-        except (TypeError, ValueError, OverflowError) as failure:
-            raise Damaged(f"'{key}' is no array: {failure}") from None
-        if array.dtype == dtype:
-            return array
+        except (CorruptDataError, MemoryError):
+            raise
+        except Exception as failure:  # noqa: BLE001  (what the class of the value raises)
+            raise Damaged(f"'{key}' is no array: {text_of(failure)}") from None
         if array.dtype == object:
             raise Damaged(f"'{key}' is {shown(value)}; {dtype} is declared")
-        if not are_numbers_of(value, array, dtype):
-            raise Damaged(
-                f"'{key}' has dtype {array.dtype}, and {dtype} is declared: declare the other, or "
-                f"yield {key}.astype('{dtype}')"
-                if isinstance(value, (np.ndarray, np.generic))
-                else f"'{key}' is {shown(value)}, which does not fit into the declared {dtype}"
-            )
-        with np.errstate(over="ignore"):
-            return array.astype(dtype)
+        if isinstance(value, (bool, int, float, list, tuple)):
+            fitting = numbers_as(value, array, dtype)
+            if fitting is not None:
+                return fitting
+        elif array.dtype == dtype:
+            return array
+        raise Damaged(
+            f"'{key}' has dtype {array.dtype}, and {dtype} is declared: declare the other, or "
+            f"yield {key}.astype('{dtype}')"
+            if isinstance(value, (np.ndarray, np.generic))
+            else f"'{key}' is {shown(value)}, which does not fit into the declared {dtype}"
+        )
 
     # ---- Records ------------------------------------------------------------------------------
 
@@ -147,6 +205,9 @@ class Samples:
             samples: What the object yielded, or a Damaged in its place.
             first: The ordinal of the first, where they follow each other; None: C knows them.
             out: `pfd_record[]`, to be filled in.
+
+        Raises:
+            Raised: The user's code, at a sample.
         """
         n = len(samples)
         records: Array = np.ndarray((n,), _RECORD, ffi.buffer(out, n * _RECORD.itemsize))
@@ -185,6 +246,8 @@ class Samples:
                     column[index] = value
             except Damaged as damaged:
                 bad.append((index, damaged))
+            except BaseException as failure:
+                bad.append((index, _damaged_by(failure, index)))
         records["data"] = int(ffi.cast("intptr_t", memory)) + size * np.arange(n)
         records["size"] = size
         return bad
@@ -202,6 +265,9 @@ class Samples:
             except Damaged as damaged:
                 found.append([])
                 bad.append((index, damaged))
+            except BaseException as failure:
+                found.append([])
+                bad.append((index, _damaged_by(failure, index)))
         ends = np.cumsum(sizes)
         memory = _alloc(host, scratch, int(ends[-1]))
         target = np.frombuffer(ffi.buffer(memory, max(int(ends[-1]), 8)), np.uint8)

@@ -1,8 +1,10 @@
-"""Sources that can be pickled: this module is imported where they are unpickled."""
+"""Sources that can be pickled, imported where they are unpickled, and the reading of sources."""
 
 from __future__ import annotations
 
 import numpy as np
+
+import pyflowdata as flow
 
 
 class Squares:
@@ -40,3 +42,14 @@ class Counting:
 
     def __iter__(self):
         return iter(range(100))
+
+
+def epochs(blobs, count=1, **options):
+    with flow.DataLoader(blobs, **options) as loader:
+        return [list(loader) for _ in range(count)]
+
+
+def numbers(source, count=1, field="x:int64", **attrs):
+    """The values of a single field, epoch after epoch."""
+    blob = flow.GeneratorReader(source, fields=field, **{"batch_size": 7, **attrs})
+    return [np.concatenate(batches).tolist() for batches in epochs(blob, count)]

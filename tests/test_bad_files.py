@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
+from pyflowdata.io import OFRecordWriter, TFRecordWriter
 from files import lines, read, rows, write_parts
 
 
@@ -398,3 +399,33 @@ def test_a_relative_folder_holds_when_the_process_changes_its_own(tmp_path, monk
         monkeypatch.chdir("/")
         for _ in range(2):
             assert [batch.tolist() for batch in loader] == [[[1, 2], [3, 4]]]
+
+
+@pytest.mark.parametrize(
+    ("reader", "own"),
+    [
+        (lambda file: flow.TFRecordReader(files=file, batch_size=1), "TFRecord"),
+        (lambda file: flow.OFRecordReader(files=file, batch_size=1), "OFRecord"),
+        (lambda file: flow.OneRecReader(files=file, batch_size=1), "a OneRec"),
+        # The others begin with a length, which is one of a MindRecord file's header, too.
+        (lambda file: flow.MindRecordReader(files=file, columns=["x"]), "TFRecord OFRecord"),
+        (lambda file: flow.IDXReader(files=file, batch_size=1), ""),
+        (lambda file: flow.NpyReader(files=file, dtype="int8", shape=[1]), "a NumPy"),
+        (lambda file: flow.MDSReader(files=file, columns=["x"], batch_size=1), ""),
+    ],
+)
+def test_readers_name_what_another_one_reads(tmp_path, reader, own):
+    """Files of another format are told from damaged ones, and so is who reads them."""
+    record = b"x" * 300
+    with TFRecordWriter(tmp_path / "TFRecord") as writer:
+        writer.write(record)
+    with OFRecordWriter(tmp_path / "OFRecord") as writer:
+        writer.write({"x": [1.5] * 100})
+    (tmp_path / "a OneRec").write_bytes(b"^ONEREC$" + bytes(100))
+    np.save(tmp_path / "a NumPy.npy", np.arange(200.0))
+    for file in tmp_path.iterdir():
+        if file.stem in own:
+            continue
+        with pytest.raises(flow.Error, match=f"it looks like {file.stem}.* reads it"):
+            for _ in flow.DataLoader(reader(file)):
+                pass

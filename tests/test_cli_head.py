@@ -202,6 +202,23 @@ EMPTY = {
 }
 
 
+def test_a_compressed_file_that_is_damaged_at_its_beginning_is_not_empty(run, tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\3")
+    status, _, err = run("head", tmp_path / "a.txt")
+    assert status == 1 and "ends here, in its middle" in err
+
+
+def test_an_empty_file_beside_others(run, tmp_path):
+    empty, path = examples(tmp_path, [], name="0.tfrecord"), examples(tmp_path)
+    status, out, _ = run("stats", "--json", empty, path)
+    assert status == 0 and json.loads(out)["records"] == N
+    assert set(json.loads(out)["fields"]) == set(COLUMNS)
+    write(NpyWriter, tmp_path / "0.npy", X[:0])
+    write(NpyWriter, tmp_path / "1.npy", X)
+    status, out, _ = run("stats", "--json", tmp_path / "0.npy", tmp_path / "1.npy")
+    assert status == 0 and json.loads(out)["records"] == N
+
+
 @pytest.mark.parametrize("kind", EMPTY)
 def test_empty_files_have_0_records(kind, run, tmp_path):
     path = EMPTY[kind](tmp_path)

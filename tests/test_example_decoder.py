@@ -332,7 +332,9 @@ def test_the_input_is_bytes():
 
 @pytest.mark.parametrize("num_threads", [1, 3])
 def test_dense_rows(tmp_path, num_threads):
-    records = [example(i=ints(200 + i), s=strings(b"s%03d" % i), f=floats(i, i)) for i in range(500)]
+    records = [
+        example(i=ints(200 + i), s=strings(b"s%03d" % i), f=floats(i, i)) for i in range(500)
+    ]
     (tmp_path / "rows").write_bytes(b"".join(records))
     rows = flow.RawReader(
         files=tmp_path / "rows", shape=[len(records[0])], dtype="uint8", batch_size=64

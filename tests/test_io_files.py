@@ -1,19 +1,30 @@
 """How the files of writers come to be: whole, all shards together, or not at all."""
 
+import gzip
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
+import zlib
 
 import numpy as np
 import pytest
 from conftest import ROOT
 
 import pyflowdata as flow
-from pyflowdata.io import MegatronWriter, NpyWriter, RawWriter, TextLineWriter, TFRecordWriter
+from pyflowdata.io import (
+    CSVWriter,
+    IDXWriter,
+    MegatronWriter,
+    NpyWriter,
+    RawWriter,
+    TextLineWriter,
+    TFRecordWriter,
+)
 
 
 def names(folder):
@@ -63,7 +74,7 @@ def test_shards_by_bytes(tmp_path):
     assert [path.name for path in writer.paths] == [
         f"a-0000{i}-of-00005.txt.gz" for i in range(5)
     ]
-    texts = [path.read_text() for path in writer.paths]
+    texts = [gzip.decompress(path.read_bytes()).decode() for path in writer.paths]
     assert texts == ["a\nbb\n", "c" * 20 + "\n", "\nd\n", "e" * 9 + "\n", "f\n"]
 
 
@@ -253,24 +264,137 @@ def test_a_forked_child_leaves_the_files_alone(tmp_path):
     assert (tmp_path / "a").read_text() == "x\n"
 
 
-@pytest.mark.parametrize(
-    "options, says",
-    [
-        ({"shard_records": 0}, "shard_records = 0; it must be 1 or more"),
-        ({"compression": "lz4"}, "compression = 'lz4'; it must be None or one of 'gzip'"),
-    ],
-)
-def test_options_are_checked(options, says, tmp_path):
-    with pytest.raises(flow.InvalidArgumentError, match=says):
-        TFRecordWriter(tmp_path / "a", **options)
-    with pytest.raises(flow.InvalidArgumentError, match="one of none: the format has none"):
-        NpyWriter(tmp_path / "a", compression="gzip")
-    assert names(tmp_path) == []
-
-
 def test_large_rows_go_through(tmp_path):
     rows = np.random.default_rng(0).integers(0, 255, (2, (1 << 20) + 5), np.uint8)
     with RawWriter(tmp_path / "a") as writer:
         writer.write(rows[0, :100].repeat(rows.shape[1], 0)[: rows.shape[1]])
         writer.write_batch(rows)
     assert (tmp_path / "a").read_bytes()[rows.shape[1] :] == rows.tobytes()
+
+
+# ---- Arguments ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options, says",
+    [
+        ({"shard_records": 0}, "shard_records = 0; it must be 1 or more"),
+        ({"shard_records": 1.5}, "shard_records = 1.5; it must be a whole number, 1 or more"),
+        ({"shard_records": "3"}, "shard_records = '3'; it must be a whole number"),
+        ({"shard_bytes": True}, "shard_bytes = True; it must be a whole number"),
+        ({"compression": "lz4"}, "compression = 'lz4'; it must be None, 'none' or one of 'gzip'"),
+        ({"compression": 3}, "compression = 3; it must be"),
+        ({"compression": "gzip", "level": 99}, "level = 99; it must be 0 to 9"),
+        ({"compression": "zlib", "level": -5}, "level = -5; it must be 0 to 9"),
+        ({"compression": "zstd", "level": 23}, "level = 23; it must be -131072 to 22"),
+        ({"level": "a"}, "level = 'a'; it must be a whole number"),
+        ({"compression": "gzip", "level": 1.5}, "level = 1.5; it must be a whole number"),
+    ],
+)
+def test_options_are_checked(options, says, tmp_path):
+    with pytest.raises(flow.InvalidArgumentError, match=f"TFRecordWriter: {says}"):
+        TFRecordWriter(tmp_path / "a", **options)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "writer, options, says",
+    [
+        (RawWriter, {"dtype": "foo"}, "dtype = 'foo': data type 'foo' not understood"),
+        (IDXWriter, {"dtype": "foo"}, "dtype = 'foo'"),
+        (MegatronWriter, {"dtype": "foo"}, "dtype = 'foo'; Megatron's files hold"),
+        (RawWriter, {"shape": 3}, "shape = 3; it must be a tuple of sizes"),
+        (NpyWriter, {"shape": (2, -1)}, r"shape = \(2, -1\); it must be a tuple"),
+        (RawWriter, {"header": "x"}, "header = 'x'; it must be bytes"),
+        (CSVWriter, {"delimiter": 3}, "delimiter = 3; it must be one ASCII character"),
+        (CSVWriter, {"columns": "ab"}, "columns = 'ab'; it must be a list of names"),
+        (CSVWriter, {"columns": ["a", "a"]}, "a name stands there twice"),
+        (CSVWriter, {"columns": ["\ud800"]}, r"name in columns = '\\ud800' is no valid Unicode"),
+    ],
+)
+def test_options_of_formats_are_checked(writer, options, says, tmp_path):
+    with pytest.raises(flow.InvalidArgumentError, match=says):
+        writer(tmp_path / "a", **options)
+    assert names(tmp_path) == []
+
+
+def test_whole_numbers_may_be_those_of_numpy(tmp_path):
+    options = {"shard_records": np.int64(1), "compression": "gzip", "level": np.int8(0)}
+    with TextLineWriter(tmp_path / "a", **options) as writer:
+        writer.write_batch(["x", "y"])
+    assert [gzip.decompress(path.read_bytes()) for path in writer.paths] == [b"x\n", b"y\n"]
+
+
+# ---- Names --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["a\0b", "a\ud800", 3, None, b"a", "a-{shard.x}.c", "a-{shard[0]}.c", "h-{shard:x}",
+     "h-{shard:5d}", "h-{shard:+d}", "h-{shard!r}", "h-{shard:{shards}}", "h-{shard:09999d}"],
+)  # fmt: skip
+def test_paths_that_are_none(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(flow.InvalidArgumentError, match=re.escape(f"path = {path!r}; it")):
+        TextLineWriter(path)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "pattern", ["h-{shard}.x", "h-{shard:d}.x", "h-{shard:03}.x", "{{h}}-{shard:02d}"]
+)
+def test_patterns_replace_all_shards_of_an_earlier_run(pattern, tmp_path):
+    other = tmp_path / (pattern.replace("{{h}}", "{h}").partition("{shard")[0] + "٣.x")
+    other.write_text("not a shard")
+    for count in (12, 1):
+        with TextLineWriter(tmp_path / pattern, shard_records=1, overwrite=True) as writer:
+            writer.write_batch(["x"] * count)
+    assert {*tmp_path.iterdir()} == {tmp_path / pattern.format(shard=0), other}
+
+
+def test_names_may_be_as_long_as_the_folder_allows(tmp_path):
+    for name in ("日" * 84, "a" + "日" * 84, "x" * 255):
+        with TextLineWriter(tmp_path / name) as writer:
+            writer.write("x")
+            (temporary,) = (one for one in names(tmp_path) if one.startswith("."))
+            assert len(temporary.encode()) <= 255  # and is valid UTF-8
+        assert name in names(tmp_path)
+    with pytest.raises(flow.FileError, match="name too long"):
+        TextLineWriter(tmp_path / ("日" * 84), shard_records=1)
+    with pytest.raises(flow.FileError, match="name too long"):
+        TextLineWriter(tmp_path / ("日" * 86))
+
+
+@pytest.mark.parametrize("suffix, unpack", [(".gz", gzip.decompress), (".zlib", zlib.decompress)])
+def test_the_name_says_the_compression(suffix, unpack, tmp_path):
+    with CSVWriter(tmp_path / f"c.csv{suffix}") as writer:
+        writer.write({"x": 1})
+    assert unpack(writer.paths[0].read_bytes()) == b"x\n1\n"
+    with TextLineWriter(tmp_path / f"c-{{shard}}{suffix.upper()}") as writer:
+        writer.write("1")
+    assert unpack(writer.paths[0].read_bytes()) == b"1\n"
+    with TextLineWriter(tmp_path / f"p{suffix}", compression="none") as writer:
+        writer.write("1")
+    assert writer.paths[0].read_bytes() == b"1\n"
+    with MegatronWriter(tmp_path / f"m{suffix}") as writer:  # m.gz.bin
+        writer.write([1])
+    assert writer.paths[0].read_bytes() == b"\1\0\0\0"
+
+
+@pytest.mark.parametrize("writer", [RawWriter, NpyWriter])
+def test_files_that_are_never_compressed(writer, tmp_path):
+    says = "; it must be None or 'none', as what this writer makes is never compressed"
+    with pytest.raises(flow.InvalidArgumentError, match=f"{writer.__name__}: .*'gzip'{says}"):
+        writer(tmp_path / "a", compression="gzip")
+    with pytest.raises(flow.InvalidArgumentError, match=f"'a.x.gz' says .* 'gzip'{says}"):
+        writer(tmp_path / "a.x.gz")
+    writer(tmp_path / "a.x.gz", compression="none").close()
+    assert names(tmp_path) == ["a.x.gz"]
+
+
+def test_a_row_that_is_refused_does_not_set_the_shape(tmp_path):
+    with RawWriter(tmp_path / "a", dtype="float32") as writer:
+        with pytest.raises(flow.InvalidArgumentError, match="too large"):
+            writer.write([1e39, 0])
+        writer.write([1, 2, 3])
+    assert (tmp_path / "a").stat().st_size == 12

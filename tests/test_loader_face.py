@@ -261,10 +261,8 @@ def test_readers_of_equal_length_in_different_orders_are_warned_of(tmp_path):
     (tmp_path / "part-0").write_text("".join(f"{i},{i}\n" for i in range(50)))
 
     def both(name, **attrs):
-        return [
-            flow.MiniReader(tmp_path, batch_size=50, random_shuffle=True, name=f"{name}{i}", **attrs)
-            for i in range(2)
-        ]
+        attrs |= {"batch_size": 50, "random_shuffle": True}
+        return [flow.MiniReader(tmp_path, name=f"{name}{i}", **attrs) for i in range(2)]
 
     with pytest.warns(UserWarning, match="have 50 records each.*same order_key"):
         flow.DataLoader(both("apart")).close()

@@ -128,6 +128,20 @@ def test_companions_stand_behind_the_files(tmp_path):
         read(files=both, has_companions=True)
 
 
+def test_a_path_that_is_replaced(tmp_path):
+    lines(tmp_path, ["a", "b"])
+    (tmp_path / "c.more").write_bytes(b"C\n")
+    (tmp_path / "b.more").write_bytes(b"B\n")
+    more = [tmp_path / "c", tmp_path / "b"]
+    assert read(files=more, has_companions=True) == "CbbbB"
+    with pytest.raises(flow.InvalidArgumentError, match="c.more' is named twice"):
+        read(files=[tmp_path / "c.more", tmp_path / "c"], has_companions=True)
+    with pytest.raises(flow.FileError, match="d.more: attr 'files': the file is not there"):
+        read(files=[tmp_path / "d"], has_companions=True)
+    with pytest.raises(flow.FileError, match="c: attr 'files': the file is not there"):
+        read(files=more)
+
+
 @pytest.mark.parametrize(
     ("attrs", "found"),
     [

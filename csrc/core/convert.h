@@ -19,9 +19,10 @@
 int64_t pfd_convert(int32_t from, const void *in, int32_t to, void *out, int64_t n,
                     int32_t overflow);
 
-/* Numbers of a file, of bool, an integer dtype or a float one, as decoders take them: what an integer
- * dtype does not hold stops as with PFD_OVERFLOW_RAISE, and so does an integer other than 0 and 1
- * for a bool; a float that is too large for its dtype is infinite, as NumPy's astype() has it. */
+/* Numbers of a file, of bool, an integer dtype or a float one, as decoders take them: what an
+ * integer dtype does not hold stops as with PFD_OVERFLOW_RAISE, and so does an integer other than 0
+ * and 1 for a bool; a float that is too large for its dtype is infinite, as NumPy's astype() has
+ * it. */
 int64_t pfd_convert_stored(int32_t from, const void *in, int32_t to, void *out, int64_t n);
 
 /* Whether a number can be written as this dtype without a change. */

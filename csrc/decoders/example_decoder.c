@@ -14,10 +14,10 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_FEATURE_ATTR_ROWS("'x:float32[64]' has a fixed number of values, 'ids:int64[?]' any number, "
-                          "'image/encoded:bytes' one byte string.",
-                          "feature is one byte string of",
-                          " with another number of values than its shape has:"),
+    PFD_FEATURE_ATTR_ROWS(
+        "'x:float32[64]' has a fixed number of values, 'ids:int64[?]' any number, "
+        "'image/encoded:bytes' one byte string.",
+        "feature is one byte string of", " with another number of values than its shape has:"),
 };
 
 static const pfd_port inputs[] = {
@@ -32,12 +32,13 @@ const pfd_op pfd_op_example_decoder = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "ExampleDecoder",
-    .doc = "Takes tf.train.Examples apart, a column for each feature asked for. "
-           "A float dtype reads a float_list, bool and integers an int64_list, and a number that "
-           "the dtype does not hold is an error, also 2 for a bool. A feature that is missing takes "
-           "its default; without one it is an error, or an empty row where the number of values "
-           "varies. Other features are passed over. Records are read by the rules of the protobuf "
-           "library: of equal keys the last one counts, numbers may be packed or not.",
+    .doc =
+        "Takes tf.train.Examples apart, a column for each feature asked for. "
+        "A float dtype reads a float_list, bool and integers an int64_list, and a number that "
+        "the dtype does not hold is an error, also 2 for a bool. A feature that is missing takes "
+        "its default; without one it is an error, or an empty row where the number of values "
+        "varies. Other features are passed over. Records are read by the rules of the protobuf "
+        "library: of equal keys the last one counts, numbers may be packed or not.",
     .attrs = attr_table,
     .num_attrs = PFD_COUNT(attr_table),
     .attrs_struct_size = sizeof(pfd_feature_attrs),

@@ -138,10 +138,10 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     ROW(blob_name, PFD_ATTR_STRING, NULL, NULL,
         "Name of the feature in the record; OneFlow's op calls this attr name."),
-    ROW(shape, PFD_ATTR_SHAPE, NULL, NULL,
-        "Shape of a row of the output; empty for one number."),
+    ROW(shape, PFD_ATTR_SHAPE, NULL, NULL, "Shape of a row of the output; empty for one number."),
     ROW(dtype, PFD_ATTR_DTYPE, NULL, DTYPES,
-        "The dtype of the output; a number that an integer dtype does not hold is damage, and so is an "
+        "The dtype of the output; a number that an integer dtype does not hold is damage, and so "
+        "is an "
         "integer other than 0 and 1 for a bool."),
     ROW(dim1_varying_length, PFD_ATTR_BOOL, "false", NULL,
         "Whether a record may have fewer rows along the shape's first dimension; zeros fill it "
@@ -167,7 +167,8 @@ const pfd_op pfd_op_of_record_raw_decoder = {
     .doc = "Takes a feature out of each OFRecord as numbers. "
            "The feature is a list of floats, doubles or integers, or a bytes_list of one value, "
            "whose bytes are numbers from 0 to 255. Floats that become integers lose what is behind "
-           "the point; doubles too large for float32 are infinite. Of a list each value is looked at, also those that are cut off.",
+           "the point; doubles too large for float32 are infinite. Of a list each value is looked "
+           "at, also those that are cut off.",
     .attrs = attr_table,
     .num_attrs = PFD_COUNT(attr_table),
     .attrs_struct_size = sizeof(of_record_raw_decoder_attrs),

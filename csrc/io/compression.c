@@ -13,6 +13,7 @@
 
 enum {
     piece_bytes = 256 * 1024, /* of a file, read at a time */
+    step_bytes = 4 << 20,     /* at most, of a whole file, between two looks at `cancel` */
     trial_bytes = 16 * 1024   /* that are enough to tell zlib from what begins like it */
 };
 
@@ -274,8 +275,9 @@ static pfd_status inflate_all(pfd_inflater *from, int64_t most, const pfd_scratc
             out->data = grown;
             out->capacity = larger;
         }
-        PFD_TRY(pfd_inflater_read(from, cancel, out->data + out->size,
-                                  out->capacity - out->size, &got, err));
+        int64_t room = out->capacity - out->size;
+        if (room > step_bytes) room = step_bytes;
+        PFD_TRY(pfd_inflater_read(from, cancel, out->data + out->size, room, &got, err));
     }
     return out->size < most ? PFD_OK : check_end(from, most, cancel, err);
 }

@@ -15,7 +15,9 @@ static pfd_status read_head(const pfd_file *file, int32_t compression, uint8_t *
     for (*size = 0; status == PFD_OK && got > 0 && *size < room; *size += got)
         status = pfd_inflater_read(from, NULL, data + *size, room - *size, &got, err);
     pfd_inflater_close(from);
-    return status == PFD_CORRUPT_DATA ? PFD_OK : status; /* who reads it all is told */
+    if (status != PFD_CORRUPT_DATA) return status;
+    if (*size == 0) *size = -1;
+    return PFD_OK; /* who reads it all is told */
 }
 
 pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t *size,

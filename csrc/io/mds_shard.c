@@ -2,6 +2,7 @@
 #include "io/mds_shard.h"
 
 #include "core/error.h"
+#include "text/looks_like.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -42,13 +43,18 @@ pfd_status pfd_mds_check_head(const pfd_host *host, const pfd_mds_bytes *from, p
     if (word[0] != from->samples)
         return fail_shard(host, from, 0, "the number of samples in the shard is", word[0],
                           from->samples, err);
-    if (word[1] < least || word[1] > from->size)
+    if (word[1] < least || word[1] > from->size) {
+        char seems[100];
+        const char *other = NULL;
+        if (!from->inflated) other = pfd_file_looks_like(host, from->file, scratch, NULL);
         return host->fail_file(err, from->file, from->inflated ? -1 : PFD_MDS_WORD,
                                PFD_CORRUPT_DATA,
                                "the first sample is said to begin at byte %u; expected one between "
                                "the offsets, which end at %" PRId64 ", and the end of the shard at "
-                               "%" PRId64,
-                               word[1], least, from->size);
+                               "%" PRId64 "%s",
+                               word[1], least, from->size,
+                               pfd_looks_like_hint(other, "", seems, sizeof seems));
+    }
     *begin = word[1];
     PFD_TRY(read_bytes(host, from, least - PFD_MDS_WORD, PFD_MDS_WORD, scratch, &data, err));
     memcpy(word, data, PFD_MDS_WORD);

@@ -5,6 +5,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "io/input_files.h"
+#include "text/looks_like.h"
 #include "text/quote.h"
 
 #include <inttypes.h>
@@ -170,9 +171,14 @@ pfd_status pfd_megatron_header_read(const pfd_file *idx, pfd_scratch *scratch,
         return read_legacy(idx, scratch, out, err);
     if (size == MAGIC_BYTES && !memcmp(begin, CURRENT, MAGIC_BYTES))
         return read_current(idx, scratch, out, err);
-    char found[256];
+    char found[256], seems[100];
+    const uint8_t *head = begin;
+    int64_t enough = idx->size < 512 ? idx->size : 512;
+    PFD_TRY(pfd_file_read(idx, 0, enough, scratch, &head, err));
     return pfd_fail_at(err, idx, 0, PFD_CORRUPT_DATA,
                        "the file begins with %s; an .idx of Megatron-LM begins with MMIDIDX, or "
-                       "with TNTIDX if it is an old one",
-                       size > 0 ? pfd_quote_bytes(begin, size, found, sizeof found) : "nothing");
+                       "with TNTIDX if it is an old one%s",
+                       size > 0 ? pfd_quote_bytes(head, size, found, sizeof found) : "nothing",
+                       pfd_looks_like_hint(pfd_looks_like(head, enough, "a Megatron"), "", seems,
+                                           sizeof seems));
 }

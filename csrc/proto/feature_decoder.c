@@ -5,7 +5,8 @@
 #include "proto/feature_map.h"
 #include "proto/feature_row.h"
 
-/* The parts of a message by the number of their field, and its maps by whether they are of steps. */
+/* The parts of a message by the number of their field, and its maps by whether they are of steps.
+ */
 enum { features_part = 1, lists_part = 2, num_maps = 2 };
 
 /* The map in which a part's features are looked for; NULL: it is no such part. */

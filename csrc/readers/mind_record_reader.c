@@ -11,6 +11,7 @@
 #include "proto/field_record.h"
 #include "proto/mindrecord_row.h"
 #include "pyflowdata/op.h"
+#include "text/looks_like.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -188,10 +189,13 @@ static pfd_status fail_length(const pfd_open_args *args, const pfd_file *file, u
                                          "MindSpore (set_dec_mode, set_enc_key), and write it "
                                          "anew without encryption");
     }
-    return args->host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
-                                 "the length of the header is said to be %" PRIu64 ", of a file of "
-                                 "%" PRId64 " bytes; is this a MindRecord file?",
-                                 length, file->size);
+    char seems[100];
+    return args->host->fail_file(
+        err, file, 0, PFD_CORRUPT_DATA,
+        "the length of the header is said to be %" PRIu64 ", of a file of %" PRId64 " bytes%s",
+        length, file->size,
+        pfd_looks_like_hint(pfd_file_looks_like(args->host, file, args->scratch, NULL),
+                            "; is this a MindRecord file?", seems, sizeof seems));
 }
 
 static pfd_status read_header(const pfd_open_args *args, const pfd_file *file,

@@ -1,9 +1,8 @@
 /* OFRecordReader: frames of a length and a message OFRecord, as bytes. */
 #include "core/bytes.h"
-#include "core/crc32c.h"
 #include "core/error.h"
-#include "proto/wire.h"
 #include "pyflowdata/op.h"
+#include "text/looks_like.h"
 
 #include <inttypes.h>
 
@@ -23,36 +22,24 @@ static int64_t read_length(const uint8_t *data)
 }
 
 /* What a file is that holds no OFRecords, as its first bytes tell. */
-static const char *hint(const pfd_frame_args *args)
+static const char *hint(const pfd_frame_args *args, char *out, size_t capacity)
 {
-    enum { enough = length_bytes + 4 };
-    pfd_error ignored;
-    const uint8_t *data;
-    if (args->file->size < enough ||
-        args->host->read(args->file, 0, enough, args->scratch, &data, &ignored) != PFD_OK)
-        return "was the file cut short or overwritten?";
-    pfd_wire_cursor c = {data + length_bytes, data + enough};
-    uint32_t stored = 0;
-    (void)pfd_wire_fixed32(&c, &stored);
-    if (stored == pfd_crc32c_mask(pfd_crc32c_best()(0, data, length_bytes)))
-        return "the file looks like a TFRecord file: read it with TFRecordReader";
-    if (data[0] == 0x1f && data[1] == 0x8b) return "the file looks like gzip";
-    if (data[0] == 0x28 && data[1] == 0xb5 && data[2] == 0x2f && data[3] == 0xfd)
-        return "the file looks like zstd";
-    if (!memcmp(data, "^ONEREC$", length_bytes))
-        return "the file looks like a OneRec file: read it with OneRecReader";
-    return "was the file cut short or overwritten, or is it no OFRecord file?";
+    const char *seems = pfd_file_looks_like(args->host, args->file, args->scratch, "OFRecord");
+    return pfd_looks_like_hint(
+        seems, "; was the file cut short or overwritten, or is it no OFRecord file?", out,
+        capacity);
 }
 
 static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
 {
     int64_t left = args->file->size - args->offset;
+    char seems[100];
     const uint8_t *data;
     if (left < length_bytes)
         return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
                             "the file ends inside the length of a record, after %" PRId64
-                            " bytes of 8: %s",
-                            left, hint(args));
+                            " bytes of 8%s",
+                            left, hint(args, seems, sizeof seems));
     pfd_status status =
         args->host->read(args->file, args->offset, length_bytes, args->scratch, &data, err);
     if (status != PFD_OK) return status;
@@ -60,13 +47,13 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     left -= length_bytes;
     if (length <= 0)
         return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                            "the length of a record is %" PRId64 ", and it must be above 0: %s",
-                            length, hint(args));
+                            "the length of a record is %" PRId64 ", and it must be above 0%s",
+                            length, hint(args, seems, sizeof seems));
     if (length > left)
         return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
                             "the length of a record is %" PRId64 ", and %" PRId64
-                            " bytes follow: %s",
-                            length, left, hint(args));
+                            " bytes follow%s",
+                            length, left, hint(args, seems, sizeof seems));
     out->is_record = 1;
     out->data = args->offset + length_bytes;
     out->size = length;

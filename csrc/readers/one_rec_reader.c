@@ -2,8 +2,8 @@
 #include "core/bytes.h"
 #include "core/error.h"
 #include "core/xxh64.h"
-#include "proto/wire.h"
 #include "pyflowdata/op.h"
+#include "text/looks_like.h"
 
 #include <inttypes.h>
 
@@ -33,13 +33,20 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 }
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
+static pfd_status fail_magic(const pfd_frame_args *args, pfd_error *err)
+{
+    char seems[100];
+    const char *other = NULL;
+    if (args->offset == 0)
+        other = pfd_file_looks_like(args->host, args->file, args->scratch, "a OneRec");
+    return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
+                        "no frame begins here: the magic '%s' is not there%s", magic,
+                        pfd_looks_like_hint(other, "; is it a OneRec file, or was it overwritten?",
+                                            seems, sizeof seems));
+}
+
 static pfd_status check_header(const uint8_t *header, pfd_error *err)
 {
-    if (memcmp(header, magic, 8) != 0)
-        return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                            "no frame begins here: the magic '%s' is not there; is it a OneRec "
-                            "file, or was it overwritten?",
-                            magic);
     uint64_t stored = read_digest(header + hashed_bytes);
     uint64_t digest = pfd_xxh64(header, hashed_bytes);
     if (digest != stored)
@@ -66,6 +73,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
                             " bytes of %d; was it cut short?",
                             left, header_bytes);
     PFD_TRY(args->host->read(args->file, args->offset, header_bytes, args->scratch, &header, err));
+    if (memcmp(header, magic, 8) != 0) return fail_magic(args, err);
     PFD_TRY(check_header(header, err));
     int64_t size = read_int32(header + 12), padding = (alignment - size % alignment) % alignment;
     out->is_record = 1;

@@ -15,24 +15,13 @@ typedef struct tf_record_reader {
 
 /* ---- Where the records are ------------------------------------------------------------------- */
 
-/* What a file seems to be that does not begin with a header.  How long it is, is not known of one
- * that is decompressed. */
-static const char *seems_to_be(const pfd_frame_args *args, pfd_error *err)
-{
-    const uint8_t *data;
-    for (int64_t size = 512; size >= header_bytes; size /= 2) {
-        if (args->host->read(args->file, 0, size, args->scratch, &data, err) == PFD_OK)
-            return pfd_looks_like(data, size);
-    }
-    return NULL;
-}
-
 /* Bytes that are no header are either of another format, or of a damaged file. */
 static pfd_status fail_header(const pfd_frame_args *args, uint32_t expected, uint32_t found,
                               pfd_error *err)
 {
     const pfd_host *host = args->host;
-    const char *seems = args->offset == 0 ? seems_to_be(args, err) : NULL;
+    const char *seems = NULL;
+    if (args->offset == 0) seems = pfd_file_looks_like(host, args->file, args->scratch, "TFRecord");
     if (seems)
         return host->fail_file(err, args->file, 0, PFD_CORRUPT_DATA,
                                "this is no TFRecord file: it looks like %s", seems);

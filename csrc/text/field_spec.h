@@ -9,9 +9,9 @@
  *     "image=image/encoded:bytes"        the bytes of the field image/encoded (uint8[?])
  *     "weight:float32=1"                 1 where there is none
  *
- * KEY is the field's name in the file, which may have a ':' where a type follows; NAME is the name of
- * the output, without a ':': the KEY, unless it is given.  So an '=' with no ':' before it ends a
- * NAME; a type begins behind the last ':' before the next '=', which begins a default.
+ * KEY is the field's name in the file, which may have a ':' where a type follows; NAME is the name
+ * of the output, without a ':': the KEY, unless it is given.  So an '=' with no ':' before it ends
+ * a NAME; a type begins behind the last ':' before the next '=', which begins a default.
  */
 #ifndef PFD_TEXT_FIELD_SPEC_H
 #define PFD_TEXT_FIELD_SPEC_H
@@ -25,8 +25,8 @@ typedef struct pfd_field_spec {
     pfd_row_type type; /* dtype 0 without a type, ndim 0 without a shape */
 } pfd_field_spec;
 
-/* How long the NAME is that begins an element: up to the first '=', and there up to the last ':', as
- * the host names the outputs of any op with outputs_attr.  0: there is none. */
+/* How long the NAME is that begins an element: up to the first '=', and there up to the last ':',
+ * as the host names the outputs of any op with outputs_attr.  0: there is none. */
 int64_t pfd_field_name_size(const char *element);
 
 /* PFD_INVALID_ARGUMENT names attr and element, what was found, and how one is written. */

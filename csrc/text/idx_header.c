@@ -3,6 +3,7 @@
 
 #include "core/bytes.h"
 #include "core/error.h"
+#include "text/looks_like.h"
 #include "text/quote.h"
 
 #include <inttypes.h>
@@ -22,12 +23,9 @@ static int32_t dtype_of(uint8_t code)
 
 static pfd_status fail_magic(const uint8_t *data, int64_t size, pfd_error *err)
 {
-    char found[256];
-    const char *hint = size > 1 && data[0] == 0x1f && data[1] == 0x8b
-                           ? "; it looks like gzip: leave the attr compression at auto"
-                       : size > 1 && data[0] == 'P' && data[1] == 'K'
-                           ? "; it looks like zip: unpack it"
-                           : "";
+    char found[256], seems[100];
+    const char *hint =
+        pfd_looks_like_hint(pfd_looks_like(data, size, NULL), "", seems, sizeof seems);
     return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
                         "this is no IDX file: it begins with %s%s; an IDX file begins with two "
                         "zeros, a code of its dtype (8, 9 or 11 to 14) and its number of "

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/stored_rows.h"
 #include "pyflowdata/pyflowdata.h"
+#include "text/looks_like.h"
 #include "text/quote.h"
 
 #include <inttypes.h>
@@ -39,16 +40,19 @@ static pfd_status fail_short(int64_t size, int64_t expected, pfd_error *err)
 static pfd_status check_magic(const uint8_t *data, int64_t size, pfd_error *err)
 {
     static const uint8_t magic[] = "\x93NUMPY";
-    char found[256];
+    char found[256], seems[100];
     int64_t n = size < 6 ? size : 6;
     if (memcmp(data, magic, (size_t)n) != 0) {
         const char *hint = n > 1 && data[0] == 'P' && data[1] == 'K'
                                ? ", which is a zip archive (.npz?): unpack it"
                                : "";
+        const char *other = pfd_looks_like_hint(pfd_looks_like(data, size, NULL), "", seems,
+                                                sizeof seems);
         return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
                             "this is no .npy file: it begins with %s%s; a .npy file begins with "
-                            "'\\x93NUMPY'",
-                            pfd_quote_bytes(data, n, found, sizeof found), hint);
+                            "'\\x93NUMPY'%s",
+                            pfd_quote_bytes(data, n, found, sizeof found), hint,
+                            hint[0] ? "" : other);
     }
     return size < 8 ? fail_short(size, 8, err) : PFD_OK;
 }

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..errors import CorruptDataError, Error, FileError, InvalidArgumentError, UnsupportedError
 from ..formats import Damage, Scan, Source, open_source, scan_ofrecord, scan_tfrecord
@@ -86,7 +87,7 @@ _SCANS = {"tfrecord": scan_tfrecord, "ofrecord": scan_ofrecord}
 def _check(source: Source, scan: Scan) -> list[Damage]:
     """The damage of one file.  Where a frame is damaged the reader takes nothing of it: then the
     file is walked over once more, for what is whole, and for what else is damaged."""
-    if source.is_empty or os.path.getsize(source.files[0]) == 0:
+    if source.is_empty:
         return []  # no records, none of them damaged
     found = list(_read(source, scan))
     if found and source.format.name == "csv":
@@ -119,7 +120,7 @@ def _are_messages(source: Source, records: int) -> bool:
     False, too, where they cannot tell: a varying number of values is of no decoder here.
     """
     try:
-        source = open_source(source.files, "ofrecord")
+        source = replace(open_source(source.files, "ofrecord"), attrs=source.attrs)
         if source.left_out or not source.fields:
             return False
         with source.loader(batch_size=_BATCH) as loader:

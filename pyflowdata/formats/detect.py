@@ -75,6 +75,7 @@ class Detected:
         compression: "gzip", "zlib", "zstd" or None.
         head: The first bytes, decompressed.
         size: Of the file as it lies there.
+        is_empty: Whether there are no bytes in it, decompressed.
     """
 
     path: str
@@ -82,6 +83,7 @@ class Detected:
     compression: str | None
     head: bytes
     size: int
+    is_empty: bool = False
 
 
 # ---- What the first bytes say -------------------------------------------------------------------
@@ -207,10 +209,11 @@ def _by_name(path: Path, head: bytes) -> str | None:
 
 def first_bytes(
     path: str | os.PathLike[str], count: int
-) -> tuple[bytes, int, str | None]:
+) -> tuple[bytes | None, int, str | None]:
     """The first bytes of a file, decompressed; its size as it lies there; and its compression.
 
-    There are fewer where the file ends, or is damaged: who reads it all is told of that.
+    There are fewer where the file ends, or is damaged, and None where that is before the first:
+    who reads it all is told of that.
 
     Raises:
         FileError: The file cannot be read.
@@ -224,7 +227,7 @@ def first_bytes(
     )
     check(status, err)
     compression = text(name[0])
-    found = room[: numbers[0]].tobytes()
+    found = None if numbers[0] < 0 else room[: numbers[0]].tobytes()
     return found, int(numbers[1]), None if compression == "none" else compression
 
 
@@ -243,7 +246,8 @@ def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
     where = Path(path)
     if where.is_dir() and (where / "index.json").is_file():
         where = where / "index.json"
-    head, size, compression = first_bytes(where, HEAD)
+    given, size, compression = first_bytes(where, HEAD)
+    head = given or b""
     plain_size = None if compression else size
     if format is None:
         format = _format_of(where, head, plain_size)
@@ -251,7 +255,7 @@ def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
         raise InvalidArgumentError(
             f"format = {shown(format)}; it must be one of {', '.join(FORMATS)}"
         )
-    return Detected(str(where), format, compression, head, size)
+    return Detected(str(where), format, compression, head, size, given == b"")
 
 
 def _format_of(path: Path, head: bytes, size: int | None) -> str:

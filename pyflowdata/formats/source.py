@@ -127,7 +127,7 @@ class Source:
 
     def _with_dialect(self, values: Mapping[str, Any]) -> Source:
         """A CSV source whose columns are found once more, as attrs say where they are."""
-        head = first_bytes(self.files[0], HEAD)[0]
+        head = first_bytes(self.files[0], HEAD)[0] or b""
         lines = int(values.get("skip_header_lines", 0))
         head = head.split(b"\n", lines)[-1] if head.count(b"\n") >= lines else b""
         found = _table_source(self, head, dict(values))
@@ -264,18 +264,20 @@ def _ofrecord_blob(records: Blob, field: Field) -> Blob:
 # ---- Which fields there are ---------------------------------------------------------------------
 
 
-def _first_records(source: Source) -> list[bytes]:
-    """The first whole records, as the reader gives them."""
-    one = dataclasses.replace(source, files=source.files[:1], fields=())
+def _first_records(source: Source, found: Detected) -> list[bytes]:
+    """The first whole records of a file, as the reader gives them."""
+    one = dataclasses.replace(source, files=(found.path,), fields=())
     with one.loader([RECORD], batch_size=_LOOKED_AT, on_error="skip") as loader:
         for batch in loader:
-            found: list[bytes] = batch[RECORD].to_bytes_list()
-            return found
+            records: list[bytes] = batch[RECORD].to_bytes_list()
+            return records
     return []
 
 
-def _messages(source: Source, decode: Callable[[bytes], dict[str, Any] | None]) -> Source:
-    records = _first_records(source)
+def _messages(
+    source: Source, found: Detected, decode: Callable[[bytes], dict[str, Any] | None]
+) -> Source:
+    records = _first_records(source, found)
     try:
         fields, left_out = features_fields(decode(record) or {} for record in records)
     except ValueError as failure:
@@ -286,11 +288,11 @@ def _messages(source: Source, decode: Callable[[bytes], dict[str, Any] | None]) 
 
 
 def _tfrecord(source: Source, found: Detected) -> Source:
-    return _messages(source, decode_example)
+    return _messages(source, found, decode_example)
 
 
 def _ofrecord(source: Source, found: Detected) -> Source:
-    source = _messages(source, decode_ofrecord)
+    source = _messages(source, found, decode_ofrecord)
     free = [one for one in source.fields if None in one.shape]
     said = (
         f"{one.name}, which has a varying number of values: {one.name}:{one.dtype}[LENGTH] in "
@@ -390,7 +392,7 @@ def _archive(found: Detected) -> tarfile.TarFile:
     """The members in sequence; Python reads neither zlib nor zstd as it goes."""
     if found.compression in (None, "gzip"):
         return tarfile.open(found.path, "r|" if found.compression is None else "r|gz")
-    head = io.BytesIO(first_bytes(found.path, _LOOKED_AT_BYTES)[0])
+    head = io.BytesIO(first_bytes(found.path, _LOOKED_AT_BYTES)[0] or b"")
     return tarfile.open(fileobj=head, mode="r|")
 
 
@@ -421,7 +423,7 @@ def _mds(source: Source, found: Detected) -> Source:
         about = shards[0]
     else:
         count, first = struct.unpack_from("<II", found.head)
-        head = found.head if first <= len(found.head) else first_bytes(found.path, first)[0]
+        head = found.head if first <= HEAD else first_bytes(found.path, first)[0] or b""
         about = json.loads(head[8 + 4 * count : first])
     names, encodings = about["column_names"], about["column_encodings"]
     known = list(zip(names, encodings, strict=True))
@@ -481,17 +483,19 @@ def _with_fields(
     finder: Callable[[Source, Detected], Source] | None,
     only_records: bool,
 ) -> Source:
-    """The source with the fields of its first file."""
-    first = found[0]
-    is_none = [one.size == 0 and one.format in _EMPTY for one in found]
-    if is_none[0] and (source.has_records or first.format == "tar"):
-        return dataclasses.replace(source, is_empty=all(is_none))
+    """The source with the fields of its first file that has some bytes."""
+    some = [one for one in found if not one.is_empty or one.format not in _EMPTY]
+    first = next(iter(some), found[0])
+    if not some and (source.has_records or first.format == "tar"):
+        return dataclasses.replace(source, is_empty=True)
     if finder is None:
         return source
-    source = finder(source, first)
-    if source.is_empty or is_none[0]:
-        is_empty = all(finder(source, one).is_empty or one.size == 0 for one in found)
+    plain, source = source, finder(source, first)
+    if source.is_empty:
+        is_empty = all(finder(plain, one).is_empty for one in some)
         source = dataclasses.replace(source, is_empty=is_empty)
+    elif not some:
+        source = dataclasses.replace(source, is_empty=True)
     if first.format == "csv" and dict(source.attrs).get("header") == "yes" and first.head:
         _refuse_other_columns(found)
     if first.format == "csv" and only_records:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
-from .columns import Array
+from .exact import Array, as_array, to_float
 
 
 def only_field(given: Any) -> Any:
@@ -28,8 +29,18 @@ class RowShape:
     """The dtype and shape that all rows of a file have: given, or those of the first row."""
 
     def __init__(self, dtype: Any, shape: tuple[int, ...] | None) -> None:
-        self.dtype: np.dtype[Any] | None = None if dtype is None else np.dtype(dtype)
-        self.shape = None if shape is None else tuple(shape)
+        try:
+            self.dtype: np.dtype[Any] | None = None if dtype is None else np.dtype(dtype)
+        except (TypeError, ValueError) as failure:
+            raise InvalidArgumentError(f"dtype = {shown(dtype)}: {failure}") from None
+        try:
+            self.shape = None if shape is None else tuple(map(operator.index, shape))
+            if any(size < 0 for size in self.shape or ()):
+                raise ValueError
+        except (TypeError, ValueError):
+            raise InvalidArgumentError(
+                f"shape = {shown(shape)}; it must be a tuple of sizes, as (28, 28)"
+            ) from None
 
     def rows(self, given: Any, *, is_batch: bool) -> Array:
         """The rows as one array; a single one is the only row of it.
@@ -37,13 +48,11 @@ class RowShape:
         Raises:
             InvalidArgumentError: It is no array of numbers, or differs from the rows before.
         """
+        name = str(*given) if isinstance(given, Mapping) and len(given) == 1 else "the array"
         given = only_field(given)
         if isinstance(given, Ragged):
             given = self._dense(given)
-        try:
-            array = np.asarray(given)
-        except ValueError as failure:
-            raise InvalidArgumentError(f"{shown(given)} is no array: {failure}") from None
+        array = as_array(name, given, is_batch=is_batch)
         if array.dtype.kind not in "biuf":
             raise InvalidArgumentError(
                 f"{shown(given)} is of {array.dtype}; the file holds numbers"
@@ -58,7 +67,7 @@ class RowShape:
             raise InvalidArgumentError(
                 f"the row is of shape {array.shape[1:]}; those of this file are of {self.shape}"
             )
-        return self._cast(array, given)
+        return self._cast(name, array, given, is_batch)
 
     def _dense(self, given: Ragged) -> Array:
         shapes = given.shapes
@@ -72,14 +81,15 @@ class RowShape:
         tail = tuple(shapes[0].tolist()) if len(given) else tuple(given.values.shape)
         return given.values.reshape(len(given), *tail)
 
-    def _cast(self, array: Array, given: Any) -> Array:
+    def _cast(self, name: str, array: Array, given: Any, is_batch: bool) -> Array:
         """To the dtype of the file, where no value is changed by that."""
         if self.dtype is None:
             self.dtype = array.dtype.newbyteorder("=")
         if array.dtype == self.dtype:
             return array
         if self.dtype.kind == "f" and not isinstance(given, (np.ndarray, np.generic, Ragged)):
-            return array.astype(self.dtype)  # Python's numbers have no width of their own
+            found = array if is_batch else array.reshape(array.shape[1:])
+            return to_float(name, given, found, self.dtype, is_batch=is_batch).reshape(array.shape)
         with np.errstate(invalid="ignore", over="ignore"):
             cast = array.astype(self.dtype)
         if not np.array_equal(cast, array, equal_nan=array.dtype.kind == "f"):

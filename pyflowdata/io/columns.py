@@ -10,18 +10,37 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
+from .exact import Array, refuse_masked
 
-Array = npt.NDArray[Any]
 BYTES = (bytes, bytearray, memoryview, str)
 
 
-def as_bytes(value: Any) -> bytes:
-    """Of bytes, text, or an array of uint8."""
+def as_bytes(value: Any, name: str = "the record") -> bytes:
+    """Of bytes, text, or an array of uint8.
+
+    Raises:
+        InvalidArgumentError: The text has half a surrogate pair, or the array is masked; the
+            message begins with the name.
+    """
     if isinstance(value, str):
-        return value.encode("utf-8")
+        try:
+            return value.encode("utf-8")
+        except UnicodeEncodeError as failure:
+            raise InvalidArgumentError(
+                f"{name} = {shown(value)} is no valid Unicode text: its character "
+                f"{failure.start} is half a surrogate pair"
+            ) from None
     if isinstance(value, np.ndarray):
+        refuse_masked(name, value)
         return value.tobytes()
     return bytes(value)
+
+
+def check_name(name: Any) -> None:
+    """Refuses names of fields that are no text, before they get into messages."""
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"the name of a field is {shown(name)}; it must be text")
+    as_bytes(name, "the name of a field")
 
 
 def is_bytes_like(value: Any) -> bool:
@@ -44,8 +63,9 @@ def column(name: str, given: Any) -> Array | Ragged | list[Any]:
     """A column as one of three: a numeric array of at least one dimension, a Ragged, or a list.
 
     Raises:
-        InvalidArgumentError: It has no rows.
+        InvalidArgumentError: It has no rows, or is masked.
     """
+    refuse_masked(name, given, is_batch=True)
     if isinstance(given, Ragged):
         return given
     if isinstance(given, np.ndarray):
@@ -64,12 +84,15 @@ def columns(batch: Mapping[str, Any]) -> tuple[dict[str, Array | Ragged | list[A
     """All columns of a batch, and how many rows they have.
 
     Raises:
-        InvalidArgumentError: They differ in their number of rows, or there is none.
+        InvalidArgumentError: They differ in their number of rows, there is none, or a name is no
+            text.
     """
     if not isinstance(batch, Mapping) or not batch:
         raise InvalidArgumentError(
             f"a batch is a dict of columns, with at least one; this is {shown(batch)}"
         )
+    for name in batch:
+        check_name(name)
     found = {name: column(name, given) for name, given in batch.items()}
     counts = {name: len(one) for name, one in found.items()}
     if len(set(counts.values())) > 1:
@@ -100,7 +123,13 @@ def bytes_rows(name: str, given: Any) -> list[bytes]:
                 f"{name} = {shown(value)}; it must be bytes, text or an array of uint8",
                 ordinal=row,
             )
-    return [as_bytes(value) for value in rows]
+    made = []
+    for row, value in enumerate(rows):
+        try:
+            made.append(as_bytes(value, name))
+        except InvalidArgumentError as failure:
+            raise InvalidArgumentError(failure.message, ordinal=row) from None
+    return made
 
 
 def row_stride(rows: Ragged) -> int:

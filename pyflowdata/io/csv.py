@@ -11,7 +11,8 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
-from .columns import BYTES, Array, as_bytes, bytes_rows, columns
+from .columns import BYTES, as_bytes, bytes_rows, check_name, columns
+from .exact import Array, as_array
 from .writer import Shard, Sizes, Writer
 
 
@@ -45,7 +46,8 @@ class CSVWriter(Writer):
             InvalidArgumentError: An argument is wrong.
             FileError: The folder is not there or not writable, or the file is there already.
         """
-        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+        is_character = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+        if not is_character or delimiter in '"\r\n\0':
             raise InvalidArgumentError(
                 f"delimiter = {shown(delimiter)}; it must be one ASCII character that is neither "
                 "a quote nor a line break",
@@ -53,10 +55,25 @@ class CSVWriter(Writer):
             )
         self._delimiter = delimiter.encode()
         self._special = re.compile(rb'^$|^[\s#]|\s$|["\r\n' + re.escape(self._delimiter) + b"]")
-        self._fields = None if columns is None else list(columns)
+        self._fields = None if columns is None else self._named(columns)
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._header = header
         super().__init__(path, **options)
+
+    def _named(self, given: Any) -> list[str]:
+        """The names of the argument `columns`."""
+        names = [] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
+        if not names or not all(isinstance(one, str) for one in names):
+            raise InvalidArgumentError(
+                f"columns = {shown(given)}; it must be a list of names", op=type(self).__name__
+            )
+        if len(set(names)) < len(names):
+            raise InvalidArgumentError(
+                f"columns = {shown(given)}; a name stands there twice", op=type(self).__name__
+            )
+        for one in names:
+            as_bytes(one, "a name in columns")
+        return names
 
     def _begin(self, shard: Shard) -> None:
         if not self._header or not self._fields:
@@ -82,6 +99,8 @@ class CSVWriter(Writer):
         with self._naming():
             if not isinstance(sample, Mapping):
                 raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
+            for name in sample:
+                check_name(name)
             batch = {name: self._as_column(name, value) for name, value in sample.items()}
             rows = self._lines(batch)
         self._put_rows(rows)
@@ -96,7 +115,7 @@ class CSVWriter(Writer):
     def _as_column(name: str, value: Any) -> Any:
         if isinstance(value, BYTES):
             return [value]
-        array = np.asarray(value)
+        array = as_array(name, value)
         if array.dtype.kind not in "biuf":
             raise InvalidArgumentError(
                 f"{name} = {shown(value)}; a cell is a number, text or bytes"
@@ -127,7 +146,7 @@ class CSVWriter(Writer):
     ) -> list[list[bytes]]:
         """The columns of a field: lists with a cell for each row."""
         if isinstance(rows, list) and not all(isinstance(row, BYTES) for row in rows):
-            rows = np.asarray(rows)
+            rows = as_array(name, rows, is_batch=True)
             if rows.dtype.kind not in "biuf":
                 raise InvalidArgumentError(f"{name} has rows that are neither numbers nor text")
         if isinstance(rows, Ragged) and rows.dtype != np.uint8:

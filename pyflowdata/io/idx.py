@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..errors import InvalidArgumentError
-from .columns import Array
+from .arrays import RowShape
+from .exact import Array
 from .row_writer import RowWriter
 from .writer import Shard
 
@@ -37,8 +38,9 @@ class IDXWriter(RowWriter):
         **options: Any,
     ) -> None:
         """Begins to write; as every `RowWriter`."""
-        if dtype is not None:
-            self._code(np.dtype(dtype))
+        found = RowShape(dtype, shape).dtype
+        if found is not None:
+            self._code(found)
         super().__init__(path, dtype=dtype, shape=shape, **options)
 
     def _code(self, dtype: np.dtype[Any]) -> int:

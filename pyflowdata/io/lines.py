@@ -30,7 +30,7 @@ class TextLineWriter(Writer):
             line = only_field(sample)
             if not is_bytes_like(line):
                 raise InvalidArgumentError(f"{shown(line)} is no line; it must be text or bytes")
-            lines = [as_bytes(line)]
+            lines = [as_bytes(line, "the line")]
             self._check(lines)
         self._put_lines(lines)
 

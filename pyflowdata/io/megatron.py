@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
 from .arrays import RowShape, buffer_of
-from .columns import Array
+from .exact import Array, as_array, refuse_masked
 from .writer import Shard, Sizes, Writer
 
 _MAGIC = b"MMIDIDX\0\0"
@@ -47,7 +47,10 @@ class MegatronWriter(Writer):
             InvalidArgumentError: An argument is wrong, or the format has no such dtype.
             FileError: The folder is not there or not writable, or the file is there already.
         """
-        self._dtype = np.dtype(dtype)
+        try:
+            self._dtype = np.dtype(dtype)
+        except (TypeError, ValueError):
+            self._dtype = np.dtype(object)
         if self._dtype.name not in _CODES:
             raise InvalidArgumentError(
                 f"dtype = {shown(dtype)}; Megatron's files hold {', '.join(_CODES)}",
@@ -86,12 +89,13 @@ class MegatronWriter(Writer):
         """Its sequences."""
         if isinstance(given, dict) and len(given) == 1:
             given = next(iter(given.values()))
+        refuse_masked("the document", given)
         is_list = isinstance(given, (list, tuple, Ragged)) and len(given) > 0
-        several = is_list and all(np.ndim(one) == 1 for one in given)
+        several = is_list and all(as_array("the document", one).ndim == 1 for one in given)
         return [self._tokens(one) for one in (given if several else [given])]
 
     def _tokens(self, given: Any) -> Array:
-        array = np.asarray(given)
+        array = as_array("the document", given)
         if array.ndim != 1 or (array.size and array.dtype.kind not in "biuf"):
             raise InvalidArgumentError(
                 f"{shown(given)} is no sequence of tokens: it must be an array of one dimension"

@@ -4,7 +4,8 @@ What becomes of a value is the same in all of them:
 
     bytes, str, arrays of uint8         one bytes value; a list of bytes or str: several
     bool and integers                   int64 (OFRecord: int32 where the type fits into it)
-    float16, float32, Python's floats   float
+    float16, float32, Python's floats   float: Python's are rounded; those that are too large for
+                                        one, and integers beside them that are none, are errors
     float64                             double in an OFRecord; an Example has none, and refuses it
 
 Shapes are not stored: the values of an array stand in C order.
@@ -20,7 +21,8 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
-from .columns import BYTES, Array, as_bytes, columns, little, row_stride, slices
+from .columns import BYTES, as_bytes, columns, little, row_stride, slices
+from .exact import Array, as_array, integers, refuse_masked, to_float
 from .varint import row_sums, varint, varints
 
 _BYTES = 1  # the field of bytes lists, in both kinds of feature
@@ -82,17 +84,16 @@ def _numbers(values: Array) -> bytes:
 
 def _from_python(name: str, value: Any) -> Array:
     """Numbers of Python, in nested lists or alone; floats are float32 unless NumPy says more."""
-    try:
-        found = np.asarray(value)
-    except (ValueError, OverflowError) as failure:
-        raise InvalidArgumentError(f"{name} = {shown(value)}: {failure}") from None
+    found = as_array(name, value)
     if not isinstance(value, (np.ndarray, np.generic)):
         if found.size == 0:
             raise InvalidArgumentError(
                 f"{name} = {shown(value)} has no type; say np.zeros(0, dtype)"
             )
         if found.dtype == np.float64 and not _has_float64(value):
-            found = found.astype(np.float32)
+            if sum(1 for _ in integers(value)) == found.size:
+                raise InvalidArgumentError(f"{name} = {shown(value)} has integers beyond int64")
+            found = to_float(name, value, found, np.dtype(np.float32))
     if found.dtype.kind not in "biuf":
         raise InvalidArgumentError(
             f"{name} = {shown(value)}; a feature is bytes, text, numbers, or a list of them"
@@ -116,15 +117,17 @@ def _sized(tag: int, data: bytes) -> bytes:
 
 def _feature(kinds: _Kinds, name: str, value: Any) -> bytes:
     """One feature: a list of one kind."""
+    if isinstance(value, np.ndarray):
+        refuse_masked(name, value)
     if isinstance(value, np.ndarray) and value.dtype.kind in "SUO":
         value = value.tolist()
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], BYTES):
         for one in value:
             if not isinstance(one, BYTES):
                 raise InvalidArgumentError(f"{name} has {shown(one)} beside bytes")
-        return _sized(_BYTES, b"".join(_sized(1, as_bytes(one)) for one in value))
+        return _sized(_BYTES, b"".join(_sized(1, as_bytes(one, name)) for one in value))
     if isinstance(value, BYTES) or (isinstance(value, np.ndarray) and value.dtype == np.uint8):
-        return _sized(_BYTES, _sized(1, as_bytes(value)))
+        return _sized(_BYTES, _sized(1, as_bytes(value, name)))
     found = _fitted(kinds, name, _from_python(name, value))
     packed = _numbers(found)
     return _sized(kinds.fields[found.dtype.name], _sized(1, packed) if packed else b"")
@@ -181,6 +184,7 @@ def encode_sequence_example(
     for name, steps in feature_lists.items():
         if isinstance(steps, BYTES) or not isinstance(steps, (Sequence, np.ndarray, Ragged)):
             raise InvalidArgumentError(f"{name} = {shown(steps)}; it must be a sequence of steps")
+        refuse_masked(name, steps)
         body = b"".join(_sized(1, _feature(_EXAMPLE, name, step)) for step in steps)
         lists.append(_sized(1, _key(name) + _sized(2, body)))
     parts = [_sized(1, _features(_EXAMPLE, context))] if context else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import secrets
@@ -15,6 +16,8 @@ from typing import Any, TypeVar
 from ..errors import Error, FileError, UnsupportedError
 
 COMPRESSIONS = ("gzip", "zlib", "zstd")
+LEVELS = {"gzip": (0, 9), "zlib": (0, 9), "zstd": (-131072, 22)}
+_STEM = 200  # bytes of the target's name in that of its temporary file
 _BLOCK = 1 << 20  # bytes that are written at once
 _WINDOW_BITS = {"gzip": 31, "zlib": 15}  # zlib's gzip header names neither file nor time
 
@@ -92,6 +95,7 @@ class OutputFile:
             FileError: The folder is not there, or nothing can be written into it.
         """
         self.target = target
+        self._check_name()
         self.size = 0
         self._packer: Any = compressor(compression, level) if compression else None
         self._is_late = is_patched and compression is not None
@@ -100,9 +104,19 @@ class OutputFile:
         self._process = os.getpid()
         self._file, self.path = self._create()
 
+    def _check_name(self) -> None:
+        """A name that is too long fails now, not when all is written."""
+        try:
+            os.lstat(self.target)
+        except OSError as failure:
+            if failure.errno == errno.ENAMETOOLONG:
+                raise failed(failure, self.target, "making it") from failure
+
     def _create(self) -> tuple[FileIO, Path]:
+        # Names have a limit in bytes; a character that is cut there is left out.
+        stem = os.fsencode(self.target.name)[:_STEM].decode("utf-8", "ignore")
         while True:
-            name = f".{self.target.name[:200]}.{self._process}-{secrets.token_hex(4)}.tmp"
+            name = f".{stem}.{self._process}-{secrets.token_hex(4)}.tmp"
             path = self.target.parent / name
             try:
                 return FileIO(path, "x+"), path

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, ClassVar
 
+from ..errors import InvalidArgumentError, shown
 from .row_writer import RowWriter
 from .writer import Shard
 
@@ -13,8 +14,10 @@ class RawWriter(RowWriter):
     """Writes flat files: rows of one dtype and shape back to back, little-endian.
 
     A sample is an array, a batch an array with a row for each record; a dict with one entry is
-    taken for that.
+    taken for that.  `RawReader` reads no compressed files: none are made.
     """
+
+    compressions: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,
@@ -38,7 +41,11 @@ class RawWriter(RowWriter):
             InvalidArgumentError: An argument is wrong.
             FileError: The folder is not there or not writable, or the file is there already.
         """
-        self._header = header
+        if not isinstance(header, (bytes, bytearray)):
+            raise InvalidArgumentError(
+                f"header = {shown(header)}; it must be bytes", op=type(self).__name__
+            )
+        self._header = bytes(header)
         super().__init__(path, dtype=dtype, shape=shape, **options)
 
     def _begin(self, shard: Shard) -> None:

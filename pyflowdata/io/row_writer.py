@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from ..errors import InvalidArgumentError
 from .arrays import RowShape, buffer_of, sizes_of
-from .columns import Array
+from .exact import Array
 from .writer import Writer
 
 
@@ -55,8 +55,8 @@ class RowWriter(Writer):
     def _write(self, given: Any, *, is_batch: bool) -> None:
         with self._naming():
             known = (self._rows.dtype, self._rows.shape)
-            rows = self._rows.rows(given, is_batch=is_batch)
             try:
+                rows = self._rows.rows(given, is_batch=is_batch)
                 self._check(rows)
             except InvalidArgumentError:
                 self._rows.dtype, self._rows.shape = known

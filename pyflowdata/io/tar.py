@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from .columns import as_bytes, columns, is_bytes_like
+from .columns import as_bytes, check_name, columns, is_bytes_like
+from .exact import refuse_masked
 from .writer import Shard, Sizes, Writer
 
 _BLOCK = 512
@@ -66,12 +67,13 @@ class TarWriter(Writer):
         key = _key(sample[_KEY]) if _KEY in sample else f"{number:09d}"
         pieces: list[bytes] = []
         for extension, value in sample.items():
+            check_name(extension)
             if extension.startswith("__"):
                 continue
-            if not extension or "/" in extension or extension != extension.lower():
+            if not extension or set("/\0") & set(extension) or extension != extension.lower():
                 raise InvalidArgumentError(
                     f"the extension {shown(extension)} would be read as another: it must be lower "
-                    "case, without a slash"
+                    "case, without a slash or NUL"
                 )
             pieces += _member(f"{key}.{extension}", _content(extension, value))
         if not pieces:
@@ -81,26 +83,27 @@ class TarWriter(Writer):
 
 def _key(given: Any) -> str:
     """A key that is read back as it is: WebDataset cuts names at the first dot of the last part."""
-    key = as_bytes(given).decode("utf-8", "surrogateescape") if is_bytes_like(given) else given
-    if not isinstance(key, str):
+    if not is_bytes_like(given):
         raise InvalidArgumentError(f"{_KEY} = {shown(given)}; it must be text")
+    key = as_bytes(given, _KEY).decode("utf-8", "surrogateescape")
     base = key.rpartition("/")[2]
     if not base or "." in base or "\0" in key or key.startswith(("/", "__")):
         raise InvalidArgumentError(
-            f"{_KEY} = {shown(key)}; a key must not be empty, have a dot in its last part, or "
-            "begin with a slash or __: it would be read as another"
+            f"{_KEY} = {shown(key)}; a key must not be empty, have a dot in its last part, hold "
+            "NUL, or begin with a slash or __: it would be read as another"
         )
     return key
 
 
 def _content(extension: str, value: Any) -> bytes:
     kind = extension.rpartition(".")[2]
+    refuse_masked(extension, value)
     if kind == "npy" and isinstance(value, (np.ndarray, np.generic)):
         out = io.BytesIO()
         np.save(out, value, allow_pickle=False)
         return out.getvalue()
     if is_bytes_like(value):
-        return as_bytes(value)
+        return as_bytes(value, extension)
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
     if kind in ("cls", "cls2", "id", "index", "inx", "txt", "text"):
@@ -110,7 +113,7 @@ def _content(extension: str, value: Any) -> bytes:
         value = value.tolist() if isinstance(value, np.ndarray) else value
         try:
             return json.dumps(value, ensure_ascii=False).encode()
-        except (TypeError, ValueError) as failure:
+        except (TypeError, ValueError, RecursionError) as failure:
             raise InvalidArgumentError(f"{extension} = {shown(value)}: {failure}") from None
     raise InvalidArgumentError(
         f"{extension} = {shown(value)}; contents are bytes, text or arrays of uint8, numbers under "
@@ -122,5 +125,8 @@ def _member(name: str, data: bytes) -> tuple[bytes, bytes, bytes]:
     """A file of the archive; equal contents give equal bytes whenever and wherever it is made."""
     about = tarfile.TarInfo(name)
     about.size, about.mode, about.mtime = len(data), 0o444, 0
-    head = about.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+    try:
+        head = about.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise InvalidArgumentError(f"the name {shown(name)} is no valid Unicode text") from None
     return head, data, bytes(-len(data) % _BLOCK)

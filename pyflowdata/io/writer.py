@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 import os
 import warnings
 from abc import ABC, abstractmethod
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from ..errors import Error, FileError, InvalidArgumentError, shown
 from .names import Names
-from .output import COMPRESSIONS, OutputFile, failed, sync_folder
+from .output import COMPRESSIONS, LEVELS, OutputFile, failed, sync_folder
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -84,8 +85,9 @@ class Writer(ABC):
             shard_records: Begin a new shard after as many records.
             shard_bytes: Begin a new shard before a record that would make one larger than this,
                 before compression.  A record that is larger by itself gets a shard of its own.
-            compression: "gzip", "zlib" or "zstd", where the format allows it; None for none.
-            level: Of the compression; None for its default.
+            compression: "gzip", "zlib" or "zstd", where the format allows it, or "none"; None: by
+                the name, which may end in `.gz`, `.zlib`, `.zst` or `.zstd`, and none otherwise.
+            level: Of the compression: 0 to 9, for zstd to 22; None for its default.
             overwrite: Whether files of these names, and shards of an earlier run, are replaced;
                 otherwise they are an error, here and at the end.
 
@@ -96,13 +98,13 @@ class Writer(ABC):
         """
         self._state = _CLOSED
         self._shards: list[Shard] = []
-        self._check_options(shard_records, shard_bytes, compression)
-        self._shard_records, self._shard_bytes = shard_records, shard_bytes
-        self._packing = (compression, level)
+        self._shard_records = self._whole("shard_records", shard_records, 1)
+        self._shard_bytes = self._whole("shard_bytes", shard_bytes, 1)
         self._overwrite = overwrite
         is_sharded = shard_records is not None or shard_bytes is not None
-        self._path = self._base(Path(os.fspath(path)))
+        self._path = self._base(self._checked(path))
         self._names = Names(self._path, is_sharded, self.suffixes)
+        self._packing = self._pack(compression, level)
         self.records = 0
         self.paths: tuple[Path, ...] = ()
         self._refuse_present()
@@ -206,18 +208,50 @@ class Writer(ABC):
 
     # ---- Shards -------------------------------------------------------------------------------
 
-    def _check_options(
-        self, shard_records: int | None, shard_bytes: int | None, compression: str | None
-    ) -> None:
-        name = type(self).__name__
-        for what, value in (("shard_records", shard_records), ("shard_bytes", shard_bytes)):
-            if value is not None and value < 1:
-                raise InvalidArgumentError(f"{what} = {value}; it must be 1 or more", op=name)
-        if compression is not None and compression not in self.compressions:
-            known = ", ".join(map(repr, self.compressions)) or "none: the format has none"
+    def _whole(self, what: str, value: Any, least: int, most: int | None = None) -> int | None:
+        """A whole number of the arguments."""
+        if value is None:
+            return None
+        wanted = f"{least} or more" if most is None else f"{least} to {most}"
+        try:
+            number = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
+        except TypeError:
+            number = None
+        if number is None or number < least or (most is not None and number > most):
+            of = "" if number is not None else "a whole number, "
             raise InvalidArgumentError(
-                f"compression = {shown(compression)}; it must be None or one of {known}", op=name
+                f"{what} = {shown(value)}; it must be {of}{wanted}", op=type(self).__name__
             )
+        return number
+
+    def _checked(self, path: Any) -> Path:
+        """The path, if it may be one."""
+        try:
+            found = Path(os.fspath(path))
+            is_name = b"\0" not in os.fsencode(found)
+        except (TypeError, UnicodeEncodeError):
+            is_name = False
+        if not is_name:
+            raise InvalidArgumentError(
+                f"path = {shown(path)}; it must be text that may be the name of a file, or a Path",
+                op=type(self).__name__,
+            )
+        return found
+
+    def _pack(self, compression: str | None, level: Any) -> tuple[str | None, int | None]:
+        """The compression and its level."""
+        found = self._names.compression() if compression is None else compression
+        if found is None or (isinstance(found, str) and found == "none"):
+            return None, self._whole("level", level, *LEVELS["zstd"])
+        if not isinstance(found, str) or found not in self.compressions:
+            known = f"None, 'none' or one of {', '.join(map(repr, self.compressions))}"
+            if not self.compressions:
+                known = "None or 'none', as what this writer makes is never compressed"
+            what = f"compression = {shown(found)}"
+            if compression is None:
+                what = f"the name {shown(self._names.name)} says {what}"
+            raise InvalidArgumentError(f"{what}; it must be {known}", op=type(self).__name__)
+        return found, self._whole("level", level, *LEVELS[found])
 
     def _refuse_present(self) -> None:
         for path in self._names.present():

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define ROW(owner, field, type, default_value, doc)                                                \
     PFD_ATTR_ROW(owner, field, type, default_value, 0, 0, NULL, doc)
@@ -40,7 +41,9 @@ static pfd_status named_reader_companions(const pfd_companion_args *args, pfd_er
         if (size > sizeof path - 6) return args->host->fail(err, PFD_IO, "the path is too long");
         memcpy(path, args->paths[i], size);
         memcpy(path + size, ".more", sizeof ".more");
-        pfd_status status = args->add(args->list, path, err);
+        int32_t is_there = access(args->paths[i], F_OK) == 0;
+        pfd_status status = is_there ? args->add(args->list, path, err)
+                                     : args->replace(args->list, i, path, err);
         if (status != PFD_OK) return status;
     }
     return PFD_OK;

@@ -450,9 +450,9 @@ typedef struct pfd_op {
 
     /* Optional: the name of an own attr that is a list of strings.  A node then has one output for
      * each element, in place of the only declared one, whose doc describes them all; an output's
-     * name is the element up to its first '=', and of that what stands before the last ':' if it has
-     * one ("a" of "a", "a=b:int64" and "a:int64=1"; "a:b" of "a:b:int64").  It does not decide where
-     * records are: nodes that differ in it share an index. */
+     * name is the element up to its first '=', and of that what stands before the last ':' if it
+     * has one ("a" of "a", "a=b:int64" and "a:int64=1"; "a:b" of "a:b:int64").  It does not decide
+     * where records are: nodes that differ in it share an index. */
     const char *outputs_attr;
 
     /* With PFD_READS_FILES, optional: adds files that belong to those the user named, such as an
