@@ -10,13 +10,14 @@ import pytest
 from cli_files import COLUMNS, N, S, V, X, Y, convert, damage, examples, run, write
 
 import pyflowdata as flow
-from pyflowdata.formats import open_source
+from pyflowdata.formats import detect, open_source
 from pyflowdata.io import (
     CSVWriter,
     IDXWriter,
     MegatronWriter,
     NpyWriter,
     OFRecordWriter,
+    RawWriter,
     TarWriter,
     TextLineWriter,
     encode_examples,
@@ -229,3 +230,37 @@ def test_empty_files_have_0_records(kind, run, tmp_path):
     assert json.loads(run("stats", path, "--json")[1])["records"] == 0
     said = f"{path}: {out.split(':')[0]}: 0 records whole, no damage\n"
     assert run("verify", path)[:2] == (0, said)
+
+
+@pytest.mark.parametrize("shards", ["[5]", "[" * 9999 + "]" * 9999, "[{}]"])
+def test_an_index_json_of_another_kind(shards, run, tmp_path):
+    text = '{"version": 2, "format": "mds", "shards": ' + shards + "}"
+    (tmp_path / "index.json").write_text(text)
+    status, _, err = run("head", tmp_path)
+    assert status in (1, 2) and "index.json" in err
+
+
+def test_a_format_that_it_is_not(run, tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n" * 9)
+    status, _, err = run("head", "--format", "mindrecord", tmp_path / "a.csv")
+    assert status == 1 and "the header is said to have" in err
+
+
+def test_random_bytes_are_of_no_format(tmp_path):
+    path = tmp_path / "a"
+    for number in range(200):
+        data = np.random.default_rng(number).integers(0, 256, 5000, np.uint8)
+        data[1:4] = 0  # as a small number
+        path.write_bytes(data.tobytes())
+        with pytest.raises(flow.InvalidArgumentError, match="no format"):
+            detect(path)
+    path.write_bytes(struct.pack("<Q", 0x03080000) + bytes(100))
+    with pytest.raises(flow.InvalidArgumentError, match="no format"):
+        detect(path)
+
+
+def test_index_of_a_file_that_needs_attrs(run, tmp_path):
+    write(RawWriter, tmp_path / "a.bin", X)
+    attrs = ("--attr", "dtype=float32", "--attr", "shape=4")
+    status, out, _ = run("index", tmp_path / "a.bin", "--format", "raw", *attrs)
+    assert status == 0 and "300 records" in out

@@ -107,3 +107,15 @@ def test_verify_exits_2_where_the_call_is_wrong(run, tmp_path):
     assert run("verify")[0] == 2
     assert run("verify", tmp_path / "no")[0] == 2
     assert run("verify", examples(tmp_path), "--format", "jpeg")[0] == 2
+
+
+def test_headers_of_odd_types_leave_the_others_to_be_checked(run, tmp_path):
+    paths = []
+    for number, kind in enumerate((b"3", b'["q"]', b'"int33"')):
+        head = b'{"header_size":5,"shard_addresses":3,"schema":[{"schema":{"a":{"type":'
+        head += kind + b"}}}]}"
+        paths.append(tmp_path / f"{number}.mindrecord")
+        paths[-1].write_bytes(struct.pack("<Q", len(head)) + head + bytes(500))
+    status, out, err = run("verify", *paths, examples(tmp_path))
+    assert status == 1 and "300 records whole, no damage" in out
+    assert all(str(path) in out + err for path in paths)

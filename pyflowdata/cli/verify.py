@@ -140,7 +140,8 @@ def run(args: argparse.Namespace) -> int:
             title = about(source)
             damage = _check(source, scan)
         except (UnsupportedError, InvalidArgumentError) as failure:
-            if isinstance(failure, InvalidArgumentError) and failure.file is None:
+            is_call = isinstance(failure, InvalidArgumentError) and failure.file is None
+            if is_call and (args.fields or args.attr):
                 raise UsageError(str(failure)) from None
             print(f"{path}: not checked: {failure}", file=sys.stderr)
             is_damaged = True

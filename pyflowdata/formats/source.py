@@ -417,13 +417,15 @@ _MDS = {"int": "int64", "str_int": "int64", "str_float": "float64"}
 
 def _mds(source: Source, found: Detected) -> Source:
     if found.path.endswith(".json"):
-        shards: Any = mds_index(found.path).get("shards") or [{}]
+        shards: Any = mds_index(found.path).get("shards", [])
+        if not shards:
+            return dataclasses.replace(source, is_empty=True)
         about = shards[0]
     else:
         count, first = struct.unpack_from("<II", found.head)
         head = found.head if first <= HEAD else first_bytes(found.path, first)[0] or b""
         about = json.loads(head[8 + 4 * count : first])
-    names, encodings = about.get("column_names", []), about.get("column_encodings", [])
+    names, encodings = about["column_names"], about["column_encodings"]
     known = list(zip(names, encodings, strict=True))
     free = {name for name, one in known if one.startswith("ndarray") and one.count(":") < 2}
     fields = tuple(_mds_field(name, one) for name, one in known if name not in free)
@@ -462,6 +464,8 @@ def _mindrecord(source: Source, found: Detected) -> Source:
     for name, one in sorted(schema.items()):
         shape = tuple(None if size == -1 else int(size) for size in one.get("shape", ()))
         kind = one["type"]
+        if not isinstance(kind, str):
+            raise TypeError(f"the type of {name} is {shown(kind)}")
         fields.append(Field(name, "bytes" if kind in ("string", "bytes") else kind, shape))
     return dataclasses.replace(source, fields=tuple(fields))
 
