@@ -129,7 +129,7 @@ def test_a_generator_may_close_its_loader():
         yield 1
         yield 2
         holder[0].close()
-        yield 3
+        yield from range(10**9)  # the threads stop a moment later
 
     loader = flow.DataLoader(flow.GeneratorReader(closing, fields="x:int64"), prefetch=1)
     holder.append(loader)
