@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from .. import DataLoader
 from ..attr_values import parse_attr
 from ..errors import InvalidArgumentError
 from ..graph import Node
-from ..plugins import load_library
-from ..registry import Op, find_op, registered_ops
+from ..plugins import Plugin, load_library
+from ..registry import Op, find_op
 from ..state import Reader
 from .file_arguments import add_source_arguments, expand, opened, size_text
 from .op_arguments import pairs
@@ -43,22 +44,23 @@ def _named_op(name: str) -> Op:
     return op
 
 
-def _plugins_op() -> Op | None:
-    """The only op of plugins that reads files; None: there is no such op."""
-    known = [op for op in registered_ops() if op.attr("index_dir") and op.origin != "built in"]
+def _plugins_op(plugins: Sequence[Plugin]) -> Op | None:
+    """The only op of these plugins that reads files; None: there is no such op."""
+    ops = [find_op(function.__name__) for plugin in plugins for function in plugin]
+    known = [op for op in ops if op.attr("index_dir")]
     if len(known) > 1:
         raise UsageError(f"which reader? name one with --op: {', '.join(op.name for op in known)}")
     return known[0] if known else None
 
 
-def _reader_node(args: argparse.Namespace, path: str) -> Node:
+def _reader_node(args: argparse.Namespace, plugins: Sequence[Plugin], path: str) -> Node:
     """The node that reads a path; UsageError where op or attrs are none that there are."""
     given = pairs(args.attr, "--attr")
     if not {"data_dir", "files"}.isdisjoint(given):
         raise UsageError("--attr data_dir or files: that is the argument PATH")
     attrs: dict[str, Any] = {"random_shuffle": not args.sequential, "index_dir": args.index_dir}
     try:
-        op = _named_op(args.op) if args.op is not None else _plugins_op()
+        op = _named_op(args.op) if args.op is not None else _plugins_op(plugins)
         if op is None:
             return opened(args, expand([path]), only_records=True).reader(**attrs)
         if args.format or args.fields:
@@ -96,9 +98,8 @@ def _describe(path: str, node: Node, reader: Reader) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Opens a loader over each path, which builds or finds the index, and describes it."""
-    for library in args.plugin:
-        load_library(library)
-    nodes = [(path, _reader_node(args, path)) for path in args.paths]
+    plugins = [load_library(library) for library in args.plugin]
+    nodes = [(path, _reader_node(args, plugins, path)) for path in args.paths]
     for path, node in nodes:
         with DataLoader(node.outputs) as loader:
             print(_describe(path, node, loader.readers[0]))
