@@ -68,6 +68,9 @@ RSS = _median("max RSS MB", lambda m: m["max_rss"] / MB)
 P50 = _median("p50 us", lambda m: 1e6 * m["p50"])
 P99 = _median("p99 us", lambda m: 1e6 * m["p99"])
 CHECK = Column("check", _check)
+
+# Of workloads in which both the bytes and the batches count.
+RATE_AND_BATCH = [RATE, RANGE, MICROSECONDS, CPU_MICROSECONDS, CORES, MEMORY, CHECK]
 LIMITS = [RATE, RANGE, CORES, CHECK]
 THROUGHPUT = [RATE, RANGE, CPU, CORES, MEMORY, RSS, FIRST, P50, P99, CHECK]
 

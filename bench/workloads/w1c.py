@@ -7,12 +7,4 @@ DATA = WideText(600)
 BATCH_SIZE = 1024
 LATENCIES = False
 LIMIT = None
-COLUMNS = [
-    table.RATE,
-    table.RANGE,
-    table.MICROSECONDS,
-    table.CPU_MICROSECONDS,
-    table.CORES,
-    table.MEMORY,
-    table.CHECK,
-]
+COLUMNS = table.RATE_AND_BATCH

@@ -8,12 +8,4 @@ DATA = Examples(606)
 BATCH_SIZE = 1024
 LATENCIES = False
 LIMIT = "limits.examples-{threads}"
-COLUMNS = [
-    table.RATE,
-    table.RANGE,
-    table.MICROSECONDS,
-    table.CPU_MICROSECONDS,
-    table.CORES,
-    table.MEMORY,
-    table.CHECK,
-]
+COLUMNS = table.RATE_AND_BATCH
