@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -91,6 +92,20 @@ pfd_status pfd_file_ends_at(const pfd_file *file, int64_t offset, pfd_scratch *s
         PFD_TRY(pfd_stream_window_fill(opened->window, offset + 1, scratch, err));
     *ends = offset >= file->size;
     return PFD_OK;
+}
+
+int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset)
+{
+    const pfd_input_file *opened = (const void *)file;
+    uint8_t byte;
+    struct iovec one = {&byte, 1};
+    pfd_error ignored;
+    pfd_error_init(&ignored);
+    int fd = opened->fd >= 0 ? opened->fd : open_again(opened, &ignored);
+    if (fd < 0) return 0;
+    ssize_t got = preadv2(fd, &one, 1, offset, RWF_NOWAIT);
+    if (fd != opened->fd) close(fd);
+    return got == 1;
 }
 
 /* Advice that is not taken costs time, not correctness. */

@@ -59,6 +59,10 @@ pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd
 pfd_status pfd_file_ends_at(const pfd_file *file, int64_t offset, pfd_scratch *scratch,
                             int32_t *ends, pfd_error *err);
 
+/* Whether the byte at `offset` can be read without waiting for the disk.  (mincore() would do for
+ * mapped files, but says yes to all of them to who may not write them.) */
+int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset);
+
 /* Asks the disk for [offset, offset + size) of a file, without waiting. */
 void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size);
 

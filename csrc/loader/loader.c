@@ -177,9 +177,16 @@ static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *e
     return pfd_fail(err, PFD_CANCELLED, "the loader is closed; open another one");
 }
 
+/* The latest there is, for a timeout that means for ever. */
+static int64_t deadline_after(int64_t timeout_ns)
+{
+    int64_t now_ns = pfd_clock_ns();
+    return timeout_ns < INT64_MAX - now_ns ? now_ns + timeout_ns : INT64_MAX;
+}
+
 pfd_status pfd_loader_next(pfd_loader *l, int64_t timeout_ns, pfd_batch *out, pfd_error *err)
 {
-    int64_t deadline_ns = pfd_clock_ns() + timeout_ns;
+    int64_t deadline_ns = deadline_after(timeout_ns);
     PFD_TRY(lock_consumer(l, deadline_ns, err));
     pfd_status status = pfd_pipeline_next(l, deadline_ns, out, err);
     pthread_mutex_unlock(&l->consumer);
