@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench import data, reservoir, table
+from bench import data, reservoir, table, text as text_data
 
 
 @pytest.fixture
 def text(tmp_path, monkeypatch):
     monkeypatch.setattr(data, "FOLDER", tmp_path)
-    small = data.Text(0.02, parts=3)
+    small = text_data.Text(0.02, parts=3)
     small.prepare()
     return small
 
@@ -75,5 +75,7 @@ def test_ratios_are_taken_within_a_round():
 
     results = {"ours": rounds(1, 4, 2), "a": rounds(3, 4, None), "b": rounds(30, 40, 20)}
     assert table.best(results, ["a", "b"]) == "a"
-    assert table.ratio_column("/ a", results, "a") == {"": "/ a", "ours": "2", "a": "1", "b": "0.1"}
-    assert "failed" not in table.render(results, list(results), table.LIMITS, [])
+    against_a = table.compared("/ a", "a")
+    assert [against_a.show(results, name) for name in results] == ["2", "1", "0.1"]
+    lines = table.render(results, list(results), [against_a, table.CHECK]).splitlines()
+    assert lines[3:] == ["| a | 1 | exact, failed |", "| b | 0.1 | exact |"]
