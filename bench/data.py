@@ -161,8 +161,9 @@ def _digest(path: str) -> str:
 
 def described(data: Data | None) -> dict[str, Any] | None:
     """For JSON; `from_description` is the way back."""
-    kind = type(data)
-    return data and {"class": [kind.__module__, kind.__name__], **dataclasses.asdict(data)}
+    if data is None:
+        return None
+    return {"class": [type(data).__module__, type(data).__name__], **dataclasses.asdict(data)}
 
 
 def from_description(description: dict[str, Any] | None) -> Data | None:

@@ -136,16 +136,18 @@ def run_rounds(entries: list[Entry], rounds: int, scale: float, smoke: bool) -> 
 
 
 def explain(entries: list[Entry]) -> str:
-    """A list of what the contenders do; those that do the same share a line."""
+    """A list of what the contenders do, without twins; those that do the same share a line."""
     titles: dict[str, list[str]] = {}
     for entry in entries:
+        if entry.title.endswith(ONE_CORE):
+            continue
         text = f"{entry.text} ({entry.data.name})" if entry.data else entry.text
         titles.setdefault(text, []).append(entry.title)
     return "\n".join(f"- {', '.join(same)}: {text}" for text, same in titles.items())
 
 
 def tables(module: Any, entries: list[Entry], results: Results) -> Iterator[str]:
-    """A workload's own, or one with ratios to the best peer and to the limit; and what has a twin
+    """A workload's own, or one with ratios to the best peer and to its bases; and what has a twin
     on one core, limits included, beside it."""
     titles = [entry.title for entry in entries if entry.cores is None]
     loaders = [entry.title for entry in entries if entry.peer != LIMITS]
@@ -155,7 +157,7 @@ def tables(module: Any, entries: list[Entry], results: Results) -> Iterator[str]
             yield f"**{each.title}**\n\n{table.render(results, names, each.columns)}"
     if not hasattr(module, "TABLES"):
         best = table.best(results, (e.title for e in entries if e.peer not in ALWAYS))
-        bases = [base for base in dict.fromkeys([best, module.LIMIT]) if base in results]
+        bases = [base for base in dict.fromkeys([best, *module.BASES]) if base in results]
         ratios = [table.compared(f"/ {base}", base) for base in bases]
         names = [title for title in titles if title in loaders]
         yield table.render(results, names, [*ratios, *module.COLUMNS])

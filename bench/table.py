@@ -14,11 +14,16 @@ Results = dict[str, list[Measures | None]]  # contender -> its rounds; None: it 
 Value = Callable[[Measures], float]
 
 
+def rate(measures: Measures) -> float:
+    """MB/s of the files."""
+    return float(measures["bytes"] / measures["seconds"] / 1e6)
+
+
 @dataclasses.dataclass(frozen=True)
 class Column:
     title: str
     show: Callable[[Results, str], str]  # of a contender
-    value: Value | None = None  # of a round, where the column shows its median
+    value: Value = rate  # of a round, where the column shows its median
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +33,6 @@ class Table:
     title: str
     prefix: str
     columns: Sequence[Column]
-
-
-def rate(measures: Measures) -> float:
-    """MB/s of the files."""
-    return float(measures["bytes"] / measures["seconds"] / 1e6)
 
 
 def _number(value: float) -> str:
@@ -63,8 +63,9 @@ def _range(results: Results, name: str) -> str:
     return f"{_number(min(rates))}..{_number(max(rates))}" if rates else "-"
 
 
-def _check(results: Results, name: str) -> str:
-    return ", ".join(sorted({each["check"] if each else "failed" for each in results[name]}))
+def _checks(results: Results, *names: str) -> str:
+    rounds = (measures for name in names for measures in results[name])
+    return ", ".join(sorted({measures["check"] if measures else "failed" for measures in rounds}))
 
 
 MB = 1e6
@@ -86,7 +87,7 @@ RSS = _median("max RSS MB", lambda m: m["max_rss"] / MB)
 SIZE = _median("MB of data", lambda m: m["bytes"] / MB)
 P50 = _median("p50 us", lambda m: 1e6 * m["p50"])
 P99 = _median("p99 us", lambda m: 1e6 * m["p99"])
-CHECK = Column("check", _check)
+CHECK = Column("check", _checks)
 
 # Of workloads in which both the bytes and the batches count.
 RATE_AND_BATCH = [RATE, RANGE, MICROSECONDS, CPU_MICROSECONDS, CORES, MEMORY, CHECK]
@@ -127,10 +128,11 @@ def one_core(columns: Sequence[Column]) -> list[Column]:
     found = [of_twin(speed), dataclasses.replace(speed, title="all cores")]
     found.append(_ratio_column("speed-up", lambda name: (name, name + ONE_CORE), rate))
     for cost in columns:
-        if cost in _COSTS and cost.value:
+        if cost in _COSTS:
             found += [of_twin(cost), dataclasses.replace(cost, title="all cores")]
             found.append(_ratio_column("times", lambda name: (name, name + ONE_CORE), cost.value))
-    return [*found, CHECK]
+    both = Column("check", lambda results, name: _checks(results, name, name + ONE_CORE))
+    return [*found, both]
 
 
 def best(results: Results, names: Iterable[str]) -> str | None:

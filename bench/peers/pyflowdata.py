@@ -18,20 +18,23 @@ from bench.text import Text
 from bench.wide_text import WideText
 
 
-# Another order each epoch, where it is random.
-ANEW: Any = {"shuffle_after_epoch": True, "seed": 7}
+def ordered(source: Source, attrs: dict[str, Any]) -> dict[str, Any]:
+    """Attrs of a reader: batches of the source's size; where it is random, anew each epoch."""
+    is_random = attrs.get("random_shuffle", attrs.get("shuffle", "none") != "none")
+    anew = {"shuffle_after_epoch": True, "seed": 7} if is_random else {}
+    return {"batch_size": source.batch_size, **anew, **attrs}
 
 
-def lines(source: Source, *, batch_size: int = 0, **attrs: Any) -> Any:
+def lines(source: Source, **attrs: Any) -> Any:
     """x and y of the rows."""
     parts: Any = {"data_part_num": len(source.files), "part_name_suffix_length": 3}
-    rows = batch_size or source.batch_size
-    return flow.MiniDecoder(flow.MiniReader(source.folder, batch_size=rows, **parts, **ANEW, **attrs))
+    return flow.MiniDecoder(flow.MiniReader(source.folder, **parts, **ordered(source, attrs)))
 
 
 def loader(source: Source, *, batch_size: int = 0, shuffle: bool = False, **options: Any) -> Any:
     """The same; shuffled over all rows."""
-    columns = lines(source, batch_size=batch_size, random_shuffle=shuffle)
+    rows = batch_size or source.batch_size
+    columns = lines(source, batch_size=rows, random_shuffle=shuffle)
     return flow.DataLoader(*columns, **options)
 
 
@@ -48,6 +51,8 @@ for workload, shuffle in (("W1a", False), ("W1b", True)):
     on_all_and_one_core(workload, name="C", program=True, text="The defaults, without Python.")(
         functools.partial(engine, shuffle=shuffle)
     )
+
+contender("W1b", name="in-order", text="W1a of ours.")(loader)
 
 for batch_size, parts in ((1, 1), (10, 8), (64, 16), (256, 16)):
     name = f"batch-{batch_size}"
@@ -93,14 +98,14 @@ class Records:
 
 def csv(source: Source, **attrs: Any) -> Records:
     fields = ["x=x0..x63:float32[64]", "y:int64"]
-    order = {"batch_size": source.batch_size, **ANEW, **attrs}
-    return Records(*flow.CSVReader(files=source.files, columns=fields, **order))
+    x, y = flow.CSVReader(files=source.files, columns=fields, **ordered(source, attrs))
+    return Records(x, y)
 
 
 def tf_records(source: Source, **attrs: Any) -> Records:
-    order = {"batch_size": source.batch_size, **ANEW, **attrs}
-    records = flow.TFRecordReader(files=source.files, **order)
-    return Records(*flow.ExampleDecoder(records, features=[f"x:float32[{VALUES}]", "y:int64"]))
+    records = flow.TFRecordReader(files=source.files, **ordered(source, attrs))
+    x, y = flow.ExampleDecoder(records, features=[f"x:float32[{VALUES}]", "y:int64"])
+    return Records(x, y)
 
 
 def of_records(source: Source) -> Records:
@@ -129,9 +134,7 @@ class Windows:
             files=source.files,
             seq_length=tokens.SEQ_LENGTH,
             file_dtype="uint16",
-            batch_size=source.batch_size,
-            random_shuffle=True,
-            **ANEW,
+            **ordered(source, {"random_shuffle": True}),
         )
         self._loader = flow.DataLoader(windows)
 
@@ -144,8 +147,8 @@ on_all_and_one_core("W5", name="windows", text="GPTReader, defaults.")(Windows)
 
 def idx(source: Source, **attrs: Any) -> tuple[flow.Blob, flow.Blob]:
     """Images and labels."""
-    order = {"batch_size": source.batch_size, **ANEW, **attrs}
-    return flow.IDXReader(files=source.files[0], labels=source.files[1], **order)
+    first, second = source.files
+    return flow.IDXReader(files=first, labels=second, **ordered(source, attrs))
 
 
 def scaled_images(source: Source) -> images.Epochs:
@@ -171,11 +174,11 @@ for name, attrs in SHUFFLES.items():
         functools.partial(shuffled_lines, **attrs)
     )
 for name in ("none", "global", "window"):
-    for kind, data, function in (
-        ("examples", Examples(606), tf_records),
-        ("images", W11_IMAGES, plain_images),
-        ("wide", WideText(600), csv),
+    for kind, data, text, function in (
+        ("examples", Examples(606), "TFRecordReader, ExampleDecoder.", tf_records),
+        ("images", W11_IMAGES, "IDXReader: bytes.", plain_images),
+        ("wide", WideText(600), "CSVReader.", csv),
     ):
-        contender("W11", name=f"{kind}-{name}", data=data)(
+        contender("W11", name=f"{kind}-{name}", data=data, text=text)(
             functools.partial(function, **SHUFFLES[name])
         )

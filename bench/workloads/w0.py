@@ -6,5 +6,5 @@ from bench.text import Text
 DATA = Text(16, short=1.0)
 BATCH_SIZE = 10  # contenders set their own
 LATENCIES = False
-LIMIT = None
+BASES: list[str] = []
 COLUMNS = [table.MICROSECONDS, table.CPU_MICROSECONDS, table.CORES, table.CHECK]

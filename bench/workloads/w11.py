@@ -11,9 +11,9 @@ LATENCIES = False
 
 def kind(title: str, name: str) -> Table:
     base = f"pyflowdata.{name}-none"
-    wall, cpu = table.NS, table.CPU_NS
-    times = [table.compared("times", base, column.value) for column in (wall, cpu) if column.value]
-    return Table(title, f"{name}-", [wall, times[0], cpu, times[1], table.CHECK])
+    columns = [table.NS, table.compared("/ none", base, table.NS.value)]
+    columns += [table.CPU_NS, table.compared("CPU / none", base, table.CPU_NS.value)]
+    return Table(title, f"{name}-", [*columns, table.CHECK])
 
 
 TABLES = [

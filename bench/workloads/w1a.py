@@ -6,5 +6,5 @@ from bench.text import Text
 DATA = Text(1000)
 BATCH_SIZE = 4096
 LATENCIES = True
-LIMIT = "limits.loader"
+BASES = ["limits.loader"]
 COLUMNS = table.THROUGHPUT

@@ -6,5 +6,5 @@ from bench.examples import OFRecords
 DATA = OFRecords(606)
 BATCH_SIZE = 1024
 LATENCIES = False
-LIMIT = None
+BASES: list[str] = []
 COLUMNS = table.RATE_AND_BATCH

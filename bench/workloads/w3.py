@@ -7,7 +7,7 @@ from bench.images import Images
 DATA = Images()
 BATCH_SIZE = 64
 LATENCIES = False
-LIMIT = "numpy.take"
+BASES = ["numpy.take"]
 COLUMNS = [
     table.IMAGES,
     table.MICROSECONDS,

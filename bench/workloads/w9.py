@@ -32,6 +32,14 @@ TABLES = [
     Table(
         "Size of the data: time to the first batch, with the index built anew, and memory",
         "data",
-        [table.OPEN, table.FIRST, table.OPEN_MEMORY, table.MEMORY, table.RATE, table.CHECK],
+        [
+            table.SIZE,
+            table.OPEN,
+            table.FIRST,
+            table.OPEN_MEMORY,
+            table.MEMORY,
+            table.RATE,
+            table.CHECK,
+        ],
     ),
 ]
