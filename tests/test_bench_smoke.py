@@ -105,7 +105,8 @@ def test_shuffle_buffer_delivers_each_row_once(rows):
 
 
 def rounds(*seconds):
-    return [s and {"bytes": 1e6, "rows": 1e6, "seconds": s, "cpu": s, "check": "exact"} for s in seconds]
+    sizes = {"bytes": 1e6, "rows": 1e6, "check": "exact"}
+    return [each and {**sizes, "seconds": each, "cpu": each} for each in seconds]
 
 
 def test_ratios_are_taken_within_a_round():
