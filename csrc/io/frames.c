@@ -200,12 +200,13 @@ static pfd_status read_record(const frames *self, pfd_record_start *from, int64_
 
 enum { starts_at_once = 64 };
 
-/* A record's bytes will be wanted soon, or those so far behind it. */
-static inline void fetch(const pfd_record *record, uintptr_t ahead)
+/* As many bytes as a record has will be wanted soon, so far behind it. */
+static inline void fetch_ahead(const pfd_record *record)
 {
     int64_t most = record->size < fetched_bytes ? record->size : fetched_bytes;
+    uintptr_t from = (uintptr_t)record->data + fetched_ahead;
     for (int64_t i = 0; i < most; i += 64)
-        __builtin_prefetch((const void *)((uintptr_t)record->data + ahead + (uintptr_t)i), 0, 2);
+        __builtin_prefetch((const void *)(from + (uintptr_t)i), 0, 2);
 }
 
 /* A record behind the one before needs no look-up, if it is in the same file. */
@@ -240,7 +241,8 @@ static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scra
         int64_t some = n - i < starts_at_once ? n - i : starts_at_once;
         if (i % starts_at_once == 0) {
             in_order = are_in_order(positions + i, some);
-            if (!in_order) pfd_record_index_find_all(&self->index, positions + i, some, starts);
+            if (!in_order)
+                pfd_record_index_find_all(&self->index, positions + i, some, fetched_bytes, starts);
         }
         if (!follows(self, &from, positions, i))
             from = in_order ? pfd_record_index_find(&self->index, positions[i])
@@ -250,7 +252,7 @@ static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scra
             err->row = i;
             return status;
         }
-        fetch(&out[i], in_order ? fetched_ahead : 0);
+        if (in_order) fetch_ahead(&out[i]);
     }
     return pfd_index_image_check(self->image, err);
 }

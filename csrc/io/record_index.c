@@ -16,8 +16,6 @@
 #endif
 #define INLINE static inline __attribute__((always_inline))
 
-typedef int64_t (*sum_fn)(const pfd_index_group *group, int64_t n);
-
 int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *image,
                               const uint8_t *const *texts)
 {
@@ -37,38 +35,7 @@ int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *im
     return 1;
 }
 
-/* ---- Sums of strides --------------------------------------------------------------------------
- */
-
-/* The sum of n bytes, n <= PFD_GROUP_STRIDE_BYTES. */
-#if defined(__SSE2__)
-static inline int64_t sum_bytes(const pfd_index_group *group, int64_t n)
-{
-    const uint8_t *bytes = group->strides;
-    static const uint8_t masks[2 * PFD_GROUP_STRIDE_BYTES] = {
-#define EIGHT 255, 255, 255, 255, 255, 255, 255, 255
-        EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT};
-    const uint8_t *mask = masks + PFD_GROUP_STRIDE_BYTES - n;
-    const __m128i zero = _mm_setzero_si128();
-    __m128i sum = _mm_sad_epu8(_mm_and_si128(_mm_loadl_epi64((const void *)(bytes + 48)),
-                                             _mm_loadl_epi64((const void *)(mask + 48))),
-                               zero);
-    for (int i = 0; i < 48; i += 16) {
-        __m128i some = _mm_and_si128(_mm_loadu_si128((const void *)(bytes + i)),
-                                     _mm_loadu_si128((const void *)(mask + i)));
-        sum = _mm_add_epi64(sum, _mm_sad_epu8(some, zero));
-    }
-    return _mm_cvtsi128_si64(_mm_add_epi64(sum, _mm_unpackhi_epi64(sum, sum)));
-}
-#else
-static inline int64_t sum_bytes(const pfd_index_group *group, int64_t n)
-{
-    const uint8_t *bytes = group->strides;
-    int64_t sum = 0;
-    for (int64_t i = 0; i < PFD_GROUP_STRIDE_BYTES; i++) sum += i < n ? bytes[i] : 0;
-    return sum;
-}
-#endif
+/* ---- Sums of strides -------------------------------------------------------------------------- */
 
 static inline int64_t get_stride(const pfd_index_group *group, int width, int64_t i)
 {
@@ -79,13 +46,45 @@ static inline int64_t get_stride(const pfd_index_group *group, int width, int64_
     return memcpy(&four, group->strides + 4 * i, sizeof four), four;
 }
 
-static inline int64_t sum_strides(const pfd_index_group *group, int width, int64_t n)
+/* The sum of a group's first n strides, of 2^width bytes each. */
+typedef int64_t (*sum_fn)(const pfd_index_group *group, int width, int64_t n);
+
+/* All strides are looked at, so that there is no branch to mispredict. */
+static int64_t sum_plain(const pfd_index_group *group, int width, int64_t n)
 {
     int64_t sum = 0;
-    if (width == 0) return sum_bytes(group, n);
-    for (int64_t i = 0; i < n; i++) sum += get_stride(group, width, i);
+    if (width == 0)
+        for (int64_t i = 0; i < PFD_GROUP_STRIDE_BYTES; i++)
+            sum += i < n ? group->strides[i] : 0;
+    else if (width == 1)
+        for (int64_t i = 0; i < PFD_GROUP_STRIDE_BYTES / 2; i++)
+            sum += i < n ? get_stride(group, 1, i) : 0;
+    else
+        for (int64_t i = 0; i < n; i++) sum += get_stride(group, 2, i);
     return sum;
 }
+
+#if defined(__x86_64__)
+/* One load, of the group's cache line and no other: one that goes on into the next line waits for
+ * it, also where the mask leaves it out. */
+TARGET_AVX512 INLINE int64_t sum_avx512(const pfd_index_group *group, int width, int64_t n)
+{
+    uint64_t wanted = _bzhi_u64(UINT64_MAX, (unsigned)(n << width)) << sizeof group->head;
+    __m512i strides = _mm512_maskz_loadu_epi8(_cvtu64_mask64(wanted), group), sums;
+    const __m512i zero = _mm512_setzero_si512();
+    if (width == 0) {
+        sums = _mm512_sad_epu8(strides, zero);
+    } else if (width == 1) {
+        __m512i low = _mm512_and_si512(strides, _mm512_set1_epi16(255));
+        __m512i high = _mm512_sad_epu8(_mm512_srli_epi16(strides, 8), zero);
+        sums = _mm512_add_epi64(_mm512_sad_epu8(low, zero), _mm512_slli_epi64(high, 8));
+    } else {
+        __m512i low = _mm512_and_si512(strides, _mm512_set1_epi64(UINT32_MAX));
+        sums = _mm512_add_epi64(low, _mm512_srli_epi64(strides, 32));
+    }
+    return _mm512_reduce_add_epi64(sums);
+}
+#endif
 
 /* The last file from `low` on that begins at or before the record. */
 static int64_t file_from(const pfd_index_file *files, int64_t num_files, int64_t position,
@@ -124,7 +123,7 @@ static inline int64_t file_of(const pfd_record_index *index, const pfd_index_gro
     return file_from(index->files, index->num_files, position, low < index->num_files ? low : 0);
 }
 
-pfd_record_start pfd_record_index_find(const pfd_record_index *index, int64_t position)
+INLINE pfd_record_start find(const pfd_record_index *index, int64_t position, sum_fn sum)
 {
     int64_t stride, i = group_of(index, position, &stride);
     const pfd_index_group *group = &index->groups[i];
@@ -135,7 +134,7 @@ pfd_record_start pfd_record_index_find(const pfd_record_index *index, int64_t po
     if (group->head & PFD_GROUP_IS_LOOSE)
         first_record -= stride << index->shift;
     else
-        byte += sum_strides(group, index->width, stride);
+        byte += sum(group, index->width, stride);
     if (first_record < place->first_record || byte < 0) {
         first_record = place->first_record;
         byte = 0;
@@ -143,21 +142,15 @@ pfd_record_start pfd_record_index_find(const pfd_record_index *index, int64_t po
     return (pfd_record_start){file, byte, position - first_record};
 }
 
+pfd_record_start pfd_record_index_find(const pfd_record_index *index, int64_t position)
+{
+    return find(index, position, sum_plain);
+}
+
 static inline void fetch_group(const pfd_record_index *index, int64_t position)
 {
     int64_t stride;
     __builtin_prefetch(&index->groups[group_of(index, position, &stride)], 0, 2);
-}
-
-void pfd_record_index_find_all(const pfd_record_index *index, const int64_t *positions, int64_t n,
-                               pfd_record_start *out)
-{
-    for (int64_t i = 0; i < n; i++) fetch_group(index, positions[i]);
-    for (int64_t i = 0; i < n; i++) {
-        out[i] = pfd_record_index_find(index, positions[i]);
-        const uint8_t *text = index->texts[out[i].file];
-        if (text) __builtin_prefetch(text + out[i].offset, 0, 2);
-    }
 }
 
 /* A place in a text, which may not be in memory, or not that long. */
@@ -173,8 +166,31 @@ static pfd_record make_unknown(const pfd_record_index *index, int64_t position)
     return (pfd_record){.data = text_at(index, from.file, from.offset), .size = -1};
 }
 
-/* Short loops, so that many of their accesses to memory are under way at once: one loop for all,
+/* ---- Many at once ----------------------------------------------------------------------------
+ *
+ * Short loops, so that many of their accesses to memory are under way at once: one loop for all,
  * with the work between the accesses, was slower. */
+
+/* The lines of memory from a place on. */
+static inline void fetch(const uint8_t *text, int64_t bytes)
+{
+    for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(text + i, 0, 2);
+}
+
+INLINE void find_all(const pfd_record_index *index, const int64_t *positions, int64_t n,
+                     int64_t most_fetched, pfd_record_start *out, sum_fn sum)
+{
+    for (int64_t i = 0; i < n; i++) fetch_group(index, positions[i]);
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = find(index, positions[i], sum);
+        const uint8_t *text = index->texts[out[i].file];
+        if (!text) continue;
+        int64_t stride, group = group_of(index, positions[i], &stride);
+        int64_t bytes = get_stride(&index->groups[group], index->width, stride);
+        fetch(text + out[i].offset, bytes < most_fetched ? bytes : most_fetched);
+    }
+}
+
 INLINE int64_t look_up(const pfd_record_index *index, const int64_t *positions, int64_t n,
                        pfd_record *out, sum_fn sum)
 {
@@ -190,8 +206,7 @@ INLINE int64_t look_up(const pfd_record_index *index, const int64_t *positions, 
         const pfd_index_file *place = &index->files[file];
         int64_t size = get_stride(group, index->width, stride) - 1;
         int64_t offset = (int64_t)(group->head >> 18) - place->first_place +
-                         (index->width ? sum_strides(group, index->width, stride)
-                                       : sum(group, stride));
+                         sum(group, index->width, stride);
         int32_t is_odd = (group->head & (PFD_GROUP_IS_LOOSE | PFD_GROUP_HAS_RETURNS)) != 0;
         is_odd |= offset < 0 || size < 0; /* the index is damaged */
         is_odd |= offset + size >= place[1].first_place - place->first_place;
@@ -213,28 +228,31 @@ INLINE int64_t look_up(const pfd_record_index *index, const int64_t *positions, 
     return num_unknown;
 }
 
-static int64_t look_up_plain(const pfd_record_index *index, const int64_t *positions, int64_t n,
-                             pfd_record *out)
-{
-    return look_up(index, positions, n, out, sum_bytes);
-}
-
 #if defined(__x86_64__)
-/* One load, of the group's cache line and no other: one that goes on into the next line waits for
- * it, also where the mask leaves it out. */
-TARGET_AVX512 INLINE int64_t sum_bytes_avx512(const pfd_index_group *group, int64_t n)
+TARGET_AVX512 static void find_all_avx512(const pfd_record_index *index, const int64_t *positions,
+                                          int64_t n, int64_t most_fetched, pfd_record_start *out)
 {
-    uint64_t wanted = _bzhi_u64(UINT64_MAX, (unsigned)n) << sizeof group->head;
-    __m512i bytes = _mm512_maskz_loadu_epi8(_cvtu64_mask64(wanted), group);
-    return _mm512_reduce_add_epi64(_mm512_sad_epu8(bytes, _mm512_setzero_si512()));
+    find_all(index, positions, n, most_fetched, out, sum_avx512);
 }
 
-TARGET_AVX512 static int64_t look_up_avx512(const pfd_record_index *index, const int64_t *positions, int64_t n,
-                             pfd_record *out)
+TARGET_AVX512 static int64_t look_up_avx512(const pfd_record_index *index,
+                                            const int64_t *positions, int64_t n, pfd_record *out)
 {
-    return look_up(index, positions, n, out, sum_bytes_avx512);
+    return look_up(index, positions, n, out, sum_avx512);
 }
 #endif
+
+void pfd_record_index_find_all(const pfd_record_index *index, const int64_t *positions, int64_t n,
+                               int64_t most_fetched, pfd_record_start *out)
+{
+#if defined(__x86_64__)
+    if (pfd_simd_level() >= PFD_SIMD_AVX512) {
+        find_all_avx512(index, positions, n, most_fetched, out);
+        return;
+    }
+#endif
+    find_all(index, positions, n, most_fetched, out, sum_plain);
+}
 
 int64_t pfd_record_index_look_up(const pfd_record_index *index, const int64_t *positions, int64_t n,
                                  pfd_record *out)
@@ -242,5 +260,5 @@ int64_t pfd_record_index_look_up(const pfd_record_index *index, const int64_t *p
 #if defined(__x86_64__)
     if (pfd_simd_level() >= PFD_SIMD_AVX512) return look_up_avx512(index, positions, n, out);
 #endif
-    return look_up_plain(index, positions, n, out);
+    return look_up(index, positions, n, out, sum_plain);
 }

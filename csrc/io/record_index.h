@@ -49,9 +49,10 @@ pfd_record_start pfd_record_index_find(const pfd_record_index *index, int64_t po
 /* The last of the files that begins at or before a record: empty ones begin where the next does. */
 int64_t pfd_index_file_of(const pfd_index_file *files, int64_t num_files, int64_t position);
 
-/* The same for n positions; what lies there is fetched into the cache meanwhile. */
+/* The same for n positions; what lies there, up to most_fetched bytes of each record, is fetched
+ * into the cache meanwhile. */
 void pfd_record_index_find_all(const pfd_record_index *index, const int64_t *positions, int64_t n,
-                               pfd_record_start *out);
+                               int64_t most_fetched, pfd_record_start *out);
 
 /* Of lines: makes the records at n positions, as far as the index knows where they end, without
  * touching their text: that is fetched into the cache meanwhile.  Returns how many it does not
