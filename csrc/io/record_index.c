@@ -36,13 +36,13 @@ int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *im
  */
 
 /* The sum of n bytes, n <= PFD_GROUP_STRIDE_BYTES. */
-#if defined(__SSE2__)
 static inline int64_t sum_bytes(const uint8_t *bytes, int64_t n)
 {
     static const uint8_t masks[2 * PFD_GROUP_STRIDE_BYTES] = {
 #define EIGHT 255, 255, 255, 255, 255, 255, 255, 255
         EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT};
     const uint8_t *mask = masks + PFD_GROUP_STRIDE_BYTES - n;
+#if defined(__SSE2__)
     const __m128i zero = _mm_setzero_si128();
     __m128i sum = _mm_sad_epu8(_mm_and_si128(_mm_loadl_epi64((const void *)(bytes + 48)),
                                              _mm_loadl_epi64((const void *)(mask + 48))),
@@ -53,15 +53,12 @@ static inline int64_t sum_bytes(const uint8_t *bytes, int64_t n)
         sum = _mm_add_epi64(sum, _mm_sad_epu8(some, zero));
     }
     return _mm_cvtsi128_si64(_mm_add_epi64(sum, _mm_unpackhi_epi64(sum, sum)));
-}
 #else
-static inline int64_t sum_bytes(const uint8_t *bytes, int64_t n)
-{
-    int64_t sum = 0;
-    for (int64_t i = 0; i < PFD_GROUP_STRIDE_BYTES; i++) sum += i < n ? bytes[i] : 0;
+    uint16_t sum = 0; /* in which compilers add up vectors */
+    for (int i = 0; i < PFD_GROUP_STRIDE_BYTES; i++) sum = (uint16_t)(sum + (bytes[i] & mask[i]));
     return sum;
-}
 #endif
+}
 
 static inline int64_t get_stride(const pfd_index_group *group, int width, int64_t i)
 {
