@@ -1,4 +1,4 @@
-/* Widening integers: plain loops for all dtypes, vectors for those that tokens mostly have. */
+/* Widening integers: plain loops, compiled once for each level. */
 #include "core/widen.h"
 
 #include "core/dtype.h"
