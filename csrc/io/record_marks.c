@@ -144,7 +144,7 @@ static inline int pack_strides(const uint32_t *places, int64_t n, uint8_t *out)
         uint32_t stride = places[i + 1] - places[i];
         out[i] = (uint8_t)(stride < 255 ? stride : 255);
     }
-    return n > 0 && memchr(out, 255, (size_t)n) != NULL;
+    return memchr(out, 255, (size_t)n) != NULL;
 }
 
 pfd_status pfd_mark_piece_add(pfd_mark_piece *piece, pfd_mark_list *list, int64_t base,

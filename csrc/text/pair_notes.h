@@ -61,8 +61,8 @@ PFD_TARGET_BMI PFD_INLINE uint64_t pfd_but_lowest(uint64_t bits)
 /* The 64 bytes in which a record is looked at, and those that are its own.
  *
  * They are those of the cache line that a record lies in, or else the 64 from its beginning on:
- * these can be read, and no line is waited for that the record has no byte in.  The checkers of
- * addresses must not mind. */
+ * these can be read, and no line is waited for that the record has no byte in, as a load would also
+ * where a mask leaves it out.  The checkers of addresses must not mind. */
 typedef struct pfd_pair_block {
     const uint8_t *data;
     uint64_t offset, size, inside; /* of the record; size may be more than 64 */
@@ -93,8 +93,9 @@ PFD_TARGET_BMI PFD_INLINE pfd_pair_place pfd_note_pair(const pfd_pair_masks *mas
     uint64_t signs = (block->inside & (0 - block->inside)) | masks->comma << 1;
     notes->scales[i][0] = (uint8_t)(place.scale[0] | (uint64_t)((masks->minus & first) != 0) << 7);
     notes->scales[i][1] = (uint8_t)(place.scale[1] | (uint64_t)((masks->minus & ~first) != 0) << 7);
-    notes->odd[i] = (block->inside ^ known) | pfd_but_lowest(masks->comma) | pfd_but_lowest(points1) |
-                    pfd_but_lowest(points2) | (masks->minus & ~signs) |
+    uint64_t second_ones =
+        pfd_but_lowest(masks->comma) | pfd_but_lowest(points1) | pfd_but_lowest(points2);
+    notes->odd[i] = (block->inside ^ known) | second_ones | (masks->minus & ~signs) |
                     ((place.digits[0] - 1) | (place.digits[1] - 1)) >> 5 | (block->size - 1) >> 6;
     return place;
 }
