@@ -30,7 +30,7 @@ find_libraries = $(strip $(if $(IS_CROSS),,$(foreach library,zlib libzstd, \
                    $(shell $(PKG_CONFIG) --exists $(library) 2>/dev/null && echo $(library)))))
 FOUND    := $(find_libraries)
 ifneq ($(and $(filter test train,$(MAKECMDGOALS)),$(filter-out $(FOUND),zlib libzstd)),)
-INSTALL  := $(shell tools/install_libraries $(filter-out $(FOUND),zlib libzstd) >&2)
+INSTALL  := $(shell tools/install_packages 'compressed files' $(filter-out $(FOUND),zlib libzstd) >&2)
 FOUND    := $(find_libraries)
 endif
 ABSENT   := $(filter-out $(FOUND),zlib libzstd)
@@ -100,6 +100,15 @@ PARALLEL = -n $(or $(JOBS),$(shell nproc 2>/dev/null),2) --maxprocesses 8 --dist
 test: all c-tests .venv/test
 	@$(call RUN_C,)
 	$(PYTEST) $(PARALLEL) $(ARGS)
+
+# The C tests on aarch64, which qemu emulates: for its bits, not for its speed.  `make check` compiles
+# the same objects.
+test-arm:
+	@tools/install_packages 'tests on aarch64' aarch64
+	@$(MAKE) --no-print-directory CC=aarch64-linux-gnu-gcc FLAVOUR=check-aarch64-linux-gnu-gcc run-arm
+run-arm: $(C_TESTS:%=%-on-arm)
+$(C_TESTS:%=%-on-arm): %-on-arm: %
+	@ulimit -c 0; echo '$<' && qemu-aarch64 -L /usr/aarch64-linux-gnu $<
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
 test-torch: all .venv/lightning .venv/accelerate
@@ -179,6 +188,7 @@ help:
 	@echo 'make train    trains the example model on data/ (first makes .venv with numpy and cffi)'
 	@echo 'make test     all tests (first adds the test tools to .venv)'
 	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'
+	@echo 'make test-arm the C tests for aarch64 under qemu'
 	@echo 'make soak     kills and resumes 200 times, with 1, 4, 2 and 3 processes'
 	@echo 'make test-jax the tests with jax, which it adds to .venv; make test-ray those with Ray,'
 	@echo '              make test-numba those with numba'
@@ -193,6 +203,6 @@ help:
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests train test test-torch test-jax test-numba test-ray soak check stubs abi asan tsan \
+.PHONY: all objects c-tests train test test-arm run-arm test-torch test-jax test-numba test-ray soak check stubs abi asan tsan \
         fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke dist clean help always
 .DELETE_ON_ERROR:

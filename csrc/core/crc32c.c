@@ -70,24 +70,28 @@ TARGET INLINE uint64_t step8(uint64_t state, uint8_t byte)
 }
 
 #elif defined(__aarch64__) && defined(__linux__)
-#include <arm_acle.h>
 #include <sys/auxv.h>
 #define HAS_INSTRUCTION 1
-#define TARGET __attribute__((target("+crc")))
+#define TARGET
 
 static int cpu_has_instruction(void)
 {
     return (getauxval(AT_HWCAP) & (1ul << 7)) != 0; /* HWCAP_CRC32 */
 }
 
-TARGET INLINE uint64_t step64(uint64_t state, uint64_t word)
+/* Not every compiler has names for these where its flags do not say that all processors do. */
+INLINE uint64_t step64(uint64_t state, uint64_t word)
 {
-    return __crc32cd((uint32_t)state, word);
+    uint32_t next;
+    __asm__(".arch_extension crc\n\tcrc32cx %w0, %w1, %2" : "=r"(next) : "r"(state), "r"(word));
+    return next;
 }
 
-TARGET INLINE uint64_t step8(uint64_t state, uint8_t byte)
+INLINE uint64_t step8(uint64_t state, uint8_t byte)
 {
-    return __crc32cb((uint32_t)state, byte);
+    uint32_t next;
+    __asm__(".arch_extension crc\n\tcrc32cb %w0, %w1, %w2" : "=r"(next) : "r"(state), "r"(byte));
+    return next;
 }
 #endif
 

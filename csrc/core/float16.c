@@ -57,7 +57,9 @@ static inline uint16_t narrowed(float value)
 #include <cpuid.h>
 #include <immintrin.h>
 
-__attribute__((target("avx2,f16c"))) static int64_t widen_avx2(const uint16_t *in, float *out,
+#define HAS_VECTORS 1
+
+__attribute__((target("avx2,f16c"))) static int64_t widen_some(const uint16_t *in, float *out,
                                                                int64_t n)
 {
     int64_t i = 0;
@@ -66,7 +68,7 @@ __attribute__((target("avx2,f16c"))) static int64_t widen_avx2(const uint16_t *i
     return i;
 }
 
-__attribute__((target("avx2,f16c"))) static int64_t narrow_avx2(const float *in, uint16_t *out,
+__attribute__((target("avx2,f16c"))) static int64_t narrow_some(const float *in, uint16_t *out,
                                                                 int64_t n)
 {
     int64_t i = 0;
@@ -77,19 +79,44 @@ __attribute__((target("avx2,f16c"))) static int64_t narrow_avx2(const float *in,
 }
 
 /* Not every compiler knows "f16c" as a name of __builtin_cpu_supports(). */
-static int32_t has_f16c(void)
+static int32_t has_vectors(void)
 {
     unsigned eax, ebx, ecx, edx;
     return pfd_simd_level() >= PFD_SIMD_AVX2 && __get_cpuid(1, &eax, &ebx, &ecx, &edx) &&
            (ecx & bit_F16C);
+}
+
+#elif defined(__AARCH64EL__)
+#include <arm_neon.h>
+#define HAS_VECTORS 1
+
+static int64_t widen_some(const uint16_t *in, float *out, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        vst1q_f32(out + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(in + i))));
+    return i;
+}
+
+static int64_t narrow_some(const float *in, uint16_t *out, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        vst1_u16(out + i, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(in + i))));
+    return i;
+}
+
+static int32_t has_vectors(void)
+{
+    return pfd_simd_level() == PFD_SIMD_NEON;
 }
 #endif
 
 void pfd_float16_to_float32(const uint16_t *in, float *out, int64_t n)
 {
     int64_t i = 0;
-#if defined(__x86_64__)
-    if (has_f16c()) i = widen_avx2(in, out, n);
+#if defined(HAS_VECTORS)
+    if (has_vectors()) i = widen_some(in, out, n);
 #endif
     for (; i < n; i++) out[i] = widened(in[i]);
 }
@@ -97,8 +124,8 @@ void pfd_float16_to_float32(const uint16_t *in, float *out, int64_t n)
 void pfd_float16_from_float32(const float *in, uint16_t *out, int64_t n)
 {
     int64_t i = 0;
-#if defined(__x86_64__)
-    if (has_f16c()) i = narrow_avx2(in, out, n);
+#if defined(HAS_VECTORS)
+    if (has_vectors()) i = narrow_some(in, out, n);
 #endif
     for (; i < n; i++) out[i] = narrowed(in[i]);
 }

@@ -22,7 +22,11 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__AARCH64EL__)
+#include <arm_neon.h>
 #endif
+
+#define INLINE static inline __attribute__((always_inline))
 
 enum { least_width = 16, least_bits = 4 };
 
@@ -72,9 +76,81 @@ static void permute_plain(const pfd_permutation *permutation, const int64_t *in,
     }
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__AARCH64EL__)
+/* Some places at once, also beyond n: returns whether there are any such. */
+typedef int (*pass_fn)(const pfd_permutation *permutation, const int64_t *in, int64_t *out);
+
+typedef void (*permute_fn)(const pfd_permutation *permutation, const int64_t *in, int64_t count,
+                           int64_t *out);
+
+INLINE void permute_by(pass_fn pass_some, int64_t at_once, permute_fn permute_rest,
+                       const pfd_permutation *permutation, const int64_t *in, int64_t count,
+                       int64_t *out)
+{
+    const pfd_permutation constants = *permutation; /* which `out` cannot be part of */
+    int64_t i = 0;
+    for (; i + at_once <= count; i += at_once) {
+        int outside = pass_some(&constants, in + i, out + i);
+        for (int64_t j = i; outside && j < i + at_once; j++)
+            if (out[j] >= permutation->n) permute_plain(permutation, &out[j], 1, &out[j]);
+    }
+    permute_rest(permutation, in + i, count - i, out + i);
+}
+#endif
+
+#if defined(__AARCH64EL__)
+typedef struct products_neon {
+    uint32x4_t low, high; /* halves of each */
+} products_neon;
+
+INLINE products_neon multiply_neon(uint32x4_t a, uint32x4_t b)
+{
+    uint32x4_t first = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
+    uint32x4_t second = vreinterpretq_u32_u64(vmull_high_u32(a, b));
+    return (products_neon){vuzp1q_u32(first, second), vuzp2q_u32(first, second)};
+}
+
+INLINE uint32x4_t hash_neon(uint32x4_t digit, uint64_t key)
+{
+    uint32x4_t summand = vdupq_n_u32((uint32_t)key);
+    products_neon product = multiply_neon(digit ^ summand, vdupq_n_u32((uint32_t)(key >> 32) | 1));
+    return product.low ^ product.high;
+}
+
+INLINE int pass_neon(const pfd_permutation *permutation, const int64_t *in, int64_t *out)
+{
+    const int32_t bits = (int32_t)permutation->right_bits;
+    const uint32x4_t left = vdupq_n_u32(permutation->left);
+    const uint32x4_t mask = vdupq_n_u32((UINT32_C(1) << bits) - 1);
+    const uint64x2_t last = vdupq_n_u64((uint64_t)permutation->n - 1);
+    uint64x2_t first = vld1q_u64((const uint64_t *)in);
+    uint64x2_t second = vld1q_u64((const uint64_t *)in + 2);
+    uint32x4_t r = vuzp1q_u32(vreinterpretq_u32_u64(first), vreinterpretq_u32_u64(second)) & mask;
+    first = vshlq_u64(first, vdupq_n_s64(-bits));
+    second = vshlq_u64(second, vdupq_n_s64(-bits));
+    uint32x4_t l = vuzp1q_u32(vreinterpretq_u32_u64(first), vreinterpretq_u32_u64(second));
+#pragma GCC unroll 8
+    for (int round = 0; round < PFD_PERMUTATION_ROUNDS; round += 2) {
+        l += multiply_neon(hash_neon(r, permutation->keys[round]), left).high;
+        l = vminq_u32(l, l - left); /* below zero is large */
+        r += vshlq_u32(hash_neon(l, permutation->keys[round + 1]), vdupq_n_s32(bits - 32));
+        r &= mask;
+    }
+    first = vshlq_u64(vmovl_u32(vget_low_u32(l)), vdupq_n_s64(bits)) | vmovl_u32(vget_low_u32(r));
+    second = vshlq_u64(vmovl_high_u32(l), vdupq_n_s64(bits)) | vmovl_high_u32(r);
+    vst1q_u64((uint64_t *)out, first);
+    vst1q_u64((uint64_t *)out + 2, second);
+    return vmaxvq_u32(vreinterpretq_u32_u64((first > last) | (second > last))) != 0;
+}
+
+static void permute_neon(const pfd_permutation *permutation, const int64_t *in, int64_t count,
+                         int64_t *out)
+{
+    permute_by(pass_neon, 4, permute_plain, permutation, in, count, out);
+}
+
+#elif defined(__x86_64__)
 #define TARGET_AVX2 __attribute__((target("avx2")))
-#define INLINE static inline __attribute__((always_inline))
 
 /* In the lower half of each lane; the upper half is left as it comes. */
 TARGET_AVX2 INLINE __m256i hash_avx2(__m256i digit, uint64_t key)
@@ -85,13 +161,16 @@ TARGET_AVX2 INLINE __m256i hash_avx2(__m256i digit, uint64_t key)
     return _mm256_xor_si256(product, _mm256_srli_epi64(product, 32));
 }
 
-TARGET_AVX2 INLINE __m256i pass_avx2(const pfd_permutation *permutation, __m256i i)
+TARGET_AVX2 INLINE int pass_avx2(const pfd_permutation *permutation, const int64_t *in,
+                                 int64_t *out)
 {
     const uint32_t bits = permutation->right_bits;
     const __m128i shift = _mm_cvtsi32_si128((int)bits);
     const __m128i hash_shift = _mm_cvtsi32_si128((int)(32 - bits));
+    const __m256i last = _mm256_set1_epi64x(permutation->n - 1);
     const __m256i left = _mm256_set1_epi64x((int64_t)permutation->left);
     const __m256i mask = _mm256_set1_epi64x((1LL << bits) - 1);
+    __m256i i = _mm256_loadu_si256((const void *)in);
     __m256i l = _mm256_srl_epi64(i, shift), r = _mm256_and_si256(i, mask);
 #pragma GCC unroll 8
     for (int round = 0; round < PFD_PERMUTATION_ROUNDS; round += 2) {
@@ -101,22 +180,15 @@ TARGET_AVX2 INLINE __m256i pass_avx2(const pfd_permutation *permutation, __m256i
         __m256i added = _mm256_srl_epi64(hash_avx2(l, permutation->keys[round + 1]), hash_shift);
         r = _mm256_and_si256(_mm256_add_epi64(r, added), mask);
     }
-    return _mm256_or_si256(_mm256_sll_epi64(l, shift), r);
+    __m256i places = _mm256_or_si256(_mm256_sll_epi64(l, shift), r);
+    _mm256_storeu_si256((void *)out, places);
+    return _mm256_movemask_epi8(_mm256_cmpgt_epi64(places, last));
 }
 
 TARGET_AVX2 static void permute_avx2(const pfd_permutation *permutation, const int64_t *in,
                                      int64_t count, int64_t *out)
 {
-    const __m256i last = _mm256_set1_epi64x(permutation->n - 1);
-    int64_t i = 0;
-    for (; i + 4 <= count; i += 4) {
-        __m256i places = pass_avx2(permutation, _mm256_loadu_si256((const void *)(in + i)));
-        _mm256_storeu_si256((void *)(out + i), places);
-        int outside = _mm256_movemask_epi8(_mm256_cmpgt_epi64(places, last));
-        for (int64_t j = i; outside && j < i + 4; j++)
-            if (out[j] >= permutation->n) permute_plain(permutation, &out[j], 1, &out[j]);
-    }
-    permute_plain(permutation, in + i, count - i, out + i);
+    permute_by(pass_avx2, 4, permute_plain, permutation, in, count, out);
 }
 
 #define TARGET_AVX512 __attribute__((target("avx2,avx512f")))
@@ -130,13 +202,16 @@ TARGET_AVX512 INLINE __m512i hash_avx512(__m512i digit, uint64_t key)
     return _mm512_xor_si512(product, _mm512_srli_epi64(product, 32));
 }
 
-TARGET_AVX512 INLINE __m512i pass_avx512(const pfd_permutation *permutation, __m512i i)
+TARGET_AVX512 INLINE int pass_avx512(const pfd_permutation *permutation, const int64_t *in,
+                                     int64_t *out)
 {
     const uint32_t bits = permutation->right_bits;
     const __m128i shift = _mm_cvtsi32_si128((int)bits);
     const __m128i hash_shift = _mm_cvtsi32_si128((int)(32 - bits));
+    const __m512i last = _mm512_set1_epi64(permutation->n - 1);
     const __m512i left = _mm512_set1_epi64((int64_t)permutation->left);
     const __m512i mask = _mm512_set1_epi64((1LL << bits) - 1);
+    __m512i i = _mm512_loadu_si512(in);
     __m512i l = _mm512_srl_epi64(i, shift), r = _mm512_and_si512(i, mask);
 #pragma GCC unroll 8
     for (int round = 0; round < PFD_PERMUTATION_ROUNDS; round += 2) {
@@ -146,28 +221,26 @@ TARGET_AVX512 INLINE __m512i pass_avx512(const pfd_permutation *permutation, __m
         __m512i added = _mm512_srl_epi64(hash_avx512(l, permutation->keys[round + 1]), hash_shift);
         r = _mm512_and_si512(_mm512_add_epi64(r, added), mask);
     }
-    return _mm512_or_si512(_mm512_sll_epi64(l, shift), r);
+    __m512i places = _mm512_or_si512(_mm512_sll_epi64(l, shift), r);
+    _mm512_storeu_si512(out, places);
+    return _mm512_cmpgt_epi64_mask(places, last);
 }
 
 TARGET_AVX512 static void permute_avx512(const pfd_permutation *permutation, const int64_t *in,
                                          int64_t count, int64_t *out)
 {
-    const __m512i last = _mm512_set1_epi64(permutation->n - 1);
-    int64_t i = 0;
-    for (; i + 8 <= count; i += 8) {
-        __m512i places = pass_avx512(permutation, _mm512_loadu_si512(in + i));
-        _mm512_storeu_si512(out + i, places);
-        int outside = _mm512_cmpgt_epi64_mask(places, last);
-        for (int64_t j = i; outside && j < i + 8; j++)
-            if (out[j] >= permutation->n) permute_plain(permutation, &out[j], 1, &out[j]);
-    }
-    permute_avx2(permutation, in + i, count - i, out + i);
+    permute_by(pass_avx512, 8, permute_avx2, permutation, in, count, out);
 }
 #endif
 
 void pfd_permute(const pfd_permutation *permutation, const int64_t *in, int64_t count, int64_t *out)
 {
-#if defined(__x86_64__)
+#if defined(__AARCH64EL__)
+    if (pfd_simd_level() == PFD_SIMD_NEON) {
+        permute_neon(permutation, in, count, out);
+        return;
+    }
+#elif defined(__x86_64__)
     if (pfd_simd_level() >= PFD_SIMD_AVX512) {
         permute_avx512(permutation, in, count, out);
         return;

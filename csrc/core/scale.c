@@ -112,7 +112,7 @@ AVX512 static int64_t each_avx512(const uint8_t *in, float *out, int64_t n, cons
 #endif
 
 /* ---- Bytes to float32 by float32 ------------------------------------------------------------- */
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__AARCH64EL__)
 
 /* A byte has 256 values: where float32 arithmetic gives the bits of float64's for all of them, it
  * is taken, and twice as fast.  The scale is two floats then, whose sum is it to 48 bits. */
@@ -122,46 +122,43 @@ typedef struct short_factors {
 
 enum { all_bytes = 256, worth_trying = 8 * all_bytes };
 
-__attribute__((target("avx2,fma"))) static int64_t short_avx2(const uint8_t *in, float *out,
-                                                              int64_t n, const short_factors *by)
-{
-    __m256 high = _mm256_set1_ps(by->high), low = _mm256_set1_ps(by->low);
-    __m256 shift = _mm256_set1_ps(by->shift);
-    int64_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m128i eight = _mm_loadl_epi64((const void *)(in + i));
-        __m256 x = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(eight));
-        _mm256_storeu_ps(out + i, _mm256_fmadd_ps(x, high, _mm256_fmadd_ps(x, low, shift)));
+#define SHORT(name, target)                                                                        \
+    target static void short_##name(const uint8_t *restrict in, float *restrict out, int64_t n,    \
+                                    const short_factors *by)                                       \
+    {                                                                                              \
+        const float high = by->high, low = by->low, shift = by->shift;                             \
+        for (int64_t i = 0; i < n; i++)                                                            \
+            out[i] = __builtin_fmaf(in[i], high, __builtin_fmaf(in[i], low, shift));               \
     }
-    return i;
-}
 
-AVX512 static int64_t short_avx512(const uint8_t *in, float *out, int64_t n,
-                                   const short_factors *by)
-{
-    __m512 high = _mm512_set1_ps(by->high), low = _mm512_set1_ps(by->low);
-    __m512 shift = _mm512_set1_ps(by->shift);
-    int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        __m128i sixteen = _mm_loadu_si128((const void *)(in + i));
-        __m512 x = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(sixteen));
-        _mm512_storeu_ps(out + i, _mm512_fmadd_ps(x, high, _mm512_fmadd_ps(x, low, shift)));
-    }
-    return i;
-}
+#if defined(__x86_64__)
+SHORT(avx2, __attribute__((target("avx2,fma"))))
+SHORT(avx512, AVX512)
+#else
+SHORT(neon, )
+#endif
 
-static int64_t scale_short(int32_t level, const uint8_t *in, float *out, int64_t n,
-                           const short_factors *by)
+static void scale_short(int32_t level, const uint8_t *in, float *out, int64_t n,
+                        const short_factors *by)
 {
-    if (level >= PFD_SIMD_AVX512) return short_avx512(in, out, n, by);
-    return short_avx2(in, out, n, by);
+#if defined(__x86_64__)
+    (level >= PFD_SIMD_AVX512 ? short_avx512 : short_avx2)(in, out, n, by);
+#else
+    (void)level;
+    short_neon(in, out, n, by);
+#endif
 }
 
 static int64_t scale_long(int32_t level, const uint8_t *in, float *out, int64_t n,
                           const double *scale, const double *shift)
 {
-    if (level >= PFD_SIMD_AVX512) return one_avx512(in, out, n, scale, shift);
-    return one_avx2(in, out, n, scale, shift);
+#if defined(__x86_64__)
+    return (level >= PFD_SIMD_AVX512 ? one_avx512 : one_avx2)(in, out, n, scale, shift);
+#else
+    (void)level;
+    scale_plain(in, out, n, scale, shift, 0);
+    return n;
+#endif
 }
 
 /* How many elements it has done: 0 where the bits would be others. */
@@ -173,19 +170,21 @@ static int64_t try_short(int32_t level, const uint8_t *in, float *out, int64_t n
     short_factors by = {(float)scale, (float)(scale - (double)(float)scale), (float)shift};
     for (int i = 0; i < all_bytes; i++) bytes[i] = (uint8_t)i;
     (void)scale_long(level, bytes, exact, all_bytes, &scale, &shift);
-    (void)scale_short(level, bytes, found, all_bytes, &by);
-    return memcmp(exact, found, sizeof exact) ? 0 : scale_short(level, in, out, n, &by);
+    scale_short(level, bytes, found, all_bytes, &by);
+    if (memcmp(exact, found, sizeof exact)) return 0;
+    scale_short(level, in, out, n, &by);
+    return n;
 }
 #endif
 
 void pfd_scale_uint8(const uint8_t *in, float *out, int64_t n, double scale, double shift)
 {
     int64_t i = 0;
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__AARCH64EL__)
     int32_t level = pfd_simd_level();
-    if (level >= PFD_SIMD_AVX2 && n >= worth_trying)
+    if (level > PFD_SIMD_PLAIN && n >= worth_trying)
         i = try_short(level, in, out, n, scale, shift);
-    if (level >= PFD_SIMD_AVX2 && i == 0) i = scale_long(level, in, out, n, &scale, &shift);
+    if (level > PFD_SIMD_PLAIN && i == 0) i = scale_long(level, in, out, n, &scale, &shift);
 #endif
     scale_plain(in + i, out + i, n - i, &scale, &shift, 0);
 }

@@ -19,6 +19,11 @@ int32_t pfd_simd_of_cpu(void)
         return PFD_SIMD_AVX2;
     return PFD_SIMD_AVX512;
 }
+#elif defined(__AARCH64EL__)
+int32_t pfd_simd_of_cpu(void)
+{
+    return PFD_SIMD_NEON;
+}
 #else
 int32_t pfd_simd_of_cpu(void)
 {

@@ -3,15 +3,23 @@
 #define PFD_CORE_SIMD_H
 #include <stdint.h>
 
-#define PFD_SIMD_PLAIN 0  /* C only, and what every processor of its kind has (SSE2, NEON) */
+#define PFD_SIMD_PLAIN 0 /* C only; with SSE2 on x86-64, all of which have it */
+#if defined(__x86_64__)
 #define PFD_SIMD_AVX2 1   /* AVX2, FMA, BMI1, BMI2: x86-64-v3 */
 #define PFD_SIMD_AVX512 2 /* those, and AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2 */
+#define PFD_SIMD_MOST PFD_SIMD_AVX512
+#elif defined(__AARCH64EL__)
+#define PFD_SIMD_NEON 1 /* every aarch64 has it; where it is of big-endian order, all is plain */
+#define PFD_SIMD_MOST PFD_SIMD_NEON
+#else
+#define PFD_SIMD_MOST PFD_SIMD_PLAIN
+#endif
 
 /* The best that the processor has. */
 int32_t pfd_simd_of_cpu(void);
 
 /* The one to use: the best, or a lower one that the environment variable PYFLOWDATA_SIMD names:
- * plain, avx2 or avx512.  It is read once. */
+ * plain, avx2 or avx512; plain or neon on ARM.  It is read once. */
 int32_t pfd_simd_level(void);
 
 /* 1: PYFLOWDATA_SIMD is "plain", for instructions that no level stands for. */

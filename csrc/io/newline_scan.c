@@ -1,5 +1,6 @@
 /* Finding lines by bit masks of 64 bytes, with the widest vectors at hand. */
 #include "io/newline_scan.h"
+#include "core/bytes16.h"
 #include "core/simd.h"
 
 #include <stddef.h>
@@ -268,30 +269,29 @@ INLINE block_masks masks_words(const uint8_t *block)
 COUNT_VARIANT(words, , masks_words, nth_bit)
 LIST_VARIANT(words, , masks_words)
 
-#if defined(__x86_64__)
-/* ---- SSE2: every x86-64 ---------------------------------------------------------------------- */
-INLINE block_masks masks_sse2(const uint8_t *block)
+#if defined(PFD_HAS_BYTES16)
+/* ---- SSE2, NEON: every x86-64, every aarch64 ------------------------------------------------- */
+INLINE block_masks masks_bytes16(const uint8_t *block)
 {
-    block_masks masks = {0, 0, 0};
+    pfd_bytes16 newlines[4], returns[4], content[4];
+#pragma GCC unroll 4
     for (int i = 0; i < 4; i++) {
-        __m128i bytes = _mm_loadu_si128((const void *)(block + 16 * i));
-        __m128i newline = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n'));
-        __m128i space = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' '));
-        __m128i tab = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\t'));
-        __m128i carriage_return = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r'));
-        __m128i other =
-            _mm_or_si128(_mm_or_si128(newline, space), _mm_or_si128(tab, carriage_return));
-        masks.returns |= (uint64_t)(uint32_t)_mm_movemask_epi8(carriage_return) << (16 * i);
-        masks.newlines |= (uint64_t)(uint32_t)_mm_movemask_epi8(newline) << (16 * i);
-        masks.content |= (uint64_t)(uint32_t)_mm_movemask_epi8(other) << (16 * i);
+        pfd_bytes16 bytes = pfd_load16(block + 16 * i);
+        newlines[i] = (pfd_bytes16)(bytes == '\n');
+        returns[i] = (pfd_bytes16)(bytes == '\r');
+        content[i] = newlines[i] | returns[i] | (pfd_bytes16)(bytes == ' ') |
+                     (pfd_bytes16)(bytes == '\t');
     }
-    masks.content = ~masks.content;
-    return masks;
+    return (block_masks){.newlines = pfd_bits64(newlines),
+                         .returns = pfd_bits64(returns),
+                         .content = ~pfd_bits64(content)};
 }
 
-COUNT_VARIANT(sse2, , masks_sse2, nth_bit)
-LIST_VARIANT(sse2, , masks_sse2)
+COUNT_VARIANT(bytes16, , masks_bytes16, nth_bit)
+LIST_VARIANT(bytes16, , masks_bytes16)
+#endif
 
+#if defined(__x86_64__)
 /* A byte that is no content is found by one look-up under its low four bits: the table has it
  * there, and at all other places what no byte with these low bits is. */
 #define OTHER_BYTES ' ', 0, 0, 0, 0, 0, 0, 0, 0, '\t', '\n', 0, 0, '\r', 0, 0
@@ -395,16 +395,18 @@ TARGET_AVX512 static int64_t split_avx512(const uint8_t *text, int64_t size, int
 
 static const pfd_newline_scan scans[] = {
     SCAN(plain), SCAN(words),
+#if defined(PFD_HAS_BYTES16)
+    SCAN(bytes16),
+#endif
 #if defined(__x86_64__)
-    SCAN(sse2),  SCAN(avx2),  SCAN(avx512),
+    SCAN(avx2), SCAN(avx512),
 #endif
 };
 
-/* The last variant for a level. */
+/* The last variant for a level: for the best of all levels, the last of all. */
 static int32_t last_scan(int32_t simd_level)
 {
-    const int32_t n = (int32_t)(sizeof scans / sizeof scans[0]);
-    return n > 2 ? 2 + simd_level : n - 1;
+    return (int32_t)(sizeof scans / sizeof scans[0]) - 1 - PFD_SIMD_MOST + simd_level;
 }
 
 const pfd_newline_scan *pfd_newline_scan_at(int32_t i)

@@ -37,6 +37,31 @@ int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *im
 
 /* ---- Sums of strides -------------------------------------------------------------------------- */
 
+/* The sum of n bytes, n <= PFD_GROUP_STRIDE_BYTES. */
+static inline int64_t sum_bytes(const uint8_t *bytes, int64_t n)
+{
+    static const uint8_t masks[2 * PFD_GROUP_STRIDE_BYTES] = {
+#define EIGHT 255, 255, 255, 255, 255, 255, 255, 255
+        EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT, EIGHT};
+    const uint8_t *mask = masks + PFD_GROUP_STRIDE_BYTES - n;
+#if defined(__SSE2__)
+    const __m128i zero = _mm_setzero_si128();
+    __m128i sum = _mm_sad_epu8(_mm_and_si128(_mm_loadl_epi64((const void *)(bytes + 48)),
+                                             _mm_loadl_epi64((const void *)(mask + 48))),
+                               zero);
+    for (int i = 0; i < 48; i += 16) {
+        __m128i some = _mm_and_si128(_mm_loadu_si128((const void *)(bytes + i)),
+                                     _mm_loadu_si128((const void *)(mask + i)));
+        sum = _mm_add_epi64(sum, _mm_sad_epu8(some, zero));
+    }
+    return _mm_cvtsi128_si64(_mm_add_epi64(sum, _mm_unpackhi_epi64(sum, sum)));
+#else
+    uint16_t sum = 0; /* in which compilers add up vectors */
+    for (int i = 0; i < PFD_GROUP_STRIDE_BYTES; i++) sum = (uint16_t)(sum + (bytes[i] & mask[i]));
+    return sum;
+#endif
+}
+
 static inline int64_t get_stride(const pfd_index_group *group, int width, int64_t i)
 {
     uint16_t two;
@@ -49,19 +74,17 @@ static inline int64_t get_stride(const pfd_index_group *group, int width, int64_
 /* The sum of a group's first n strides, of 2^width bytes each. */
 typedef int64_t (*sum_fn)(const pfd_index_group *group, int width, int64_t n);
 
-/* All strides are looked at, so that there is no branch to mispredict. */
+/* Of bytes and pairs of bytes all are looked at, so that there is no branch to mispredict. */
 static int64_t sum_plain(const pfd_index_group *group, int width, int64_t n)
 {
-    int64_t sum = 0;
-    if (width == 0)
-        for (int64_t i = 0; i < PFD_GROUP_STRIDE_BYTES; i++)
-            sum += i < n ? group->strides[i] : 0;
-    else if (width == 1)
-        for (int64_t i = 0; i < PFD_GROUP_STRIDE_BYTES / 2; i++)
-            sum += i < n ? get_stride(group, 1, i) : 0;
-    else
-        for (int64_t i = 0; i < n; i++) sum += get_stride(group, 2, i);
-    return sum;
+    enum { most_pairs = PFD_GROUP_STRIDE_BYTES / 2 };
+    int32_t pairs = 0;
+    int64_t fours = 0;
+    if (width == 0) return sum_bytes(group->strides, n);
+    for (int64_t i = 0; width == 1 && i < most_pairs; i++)
+        pairs += i < n ? (int32_t)get_stride(group, 1, i) : 0;
+    for (int64_t i = 0; width == 2 && i < n; i++) fours += get_stride(group, 2, i);
+    return width == 1 ? pairs : fours;
 }
 
 #if defined(__x86_64__)

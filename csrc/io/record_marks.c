@@ -117,44 +117,35 @@ pfd_status pfd_mark_piece_add_one(pfd_mark_piece *piece, pfd_mark_list *list, in
     return PFD_OK;
 }
 
-/* Strides of one byte between n + 1 places: those that do not fit become 255.  Returns whether
- * there may be such. */
+/* Sixteen strides of one byte between 17 places: those that do not fit become 255. */
+static inline void pack_16(const uint32_t *restrict places, uint8_t *restrict out)
+{
 #if defined(__SSE2__)
+    __m128i four[4];
+    for (int j = 0; j < 4; j++)
+        four[j] = _mm_sub_epi32(_mm_loadu_si128((const void *)(places + 4 * j + 1)),
+                                _mm_loadu_si128((const void *)(places + 4 * j)));
+    __m128i low = _mm_packs_epi32(four[0], four[1]), high = _mm_packs_epi32(four[2], four[3]);
+    _mm_storeu_si128((void *)out, _mm_packus_epi16(low, high));
+#else
+    for (int j = 0; j < 16; j++) { /* of which compilers make vectors where there are fit ones */
+        uint32_t stride = places[j + 1] - places[j];
+        out[j] = (uint8_t)(stride < 255 ? stride : 255);
+    }
+#endif
+}
+
+/* The same of n strides.  Returns whether there may be one that does not fit. */
 static inline int pack_strides(const uint32_t *places, int64_t n, uint8_t *out)
 {
-    const __m128i most = _mm_set1_epi8((char)255);
-    __m128i large = _mm_setzero_si128();
     int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        __m128i four[4];
-        for (int j = 0; j < 4; j++)
-            four[j] = _mm_sub_epi32(_mm_loadu_si128((const void *)(places + i + 4 * j + 1)),
-                                    _mm_loadu_si128((const void *)(places + i + 4 * j)));
-        __m128i bytes =
-            _mm_packus_epi16(_mm_packs_epi32(four[0], four[1]), _mm_packs_epi32(four[2], four[3]));
-        large = _mm_or_si128(large, _mm_cmpeq_epi8(bytes, most));
-        _mm_storeu_si128((void *)(out + i), bytes);
-    }
-    int found = _mm_movemask_epi8(large);
+    for (; i + 16 <= n; i += 16) pack_16(places + i, out + i);
     for (; i < n; i++) {
         uint32_t stride = places[i + 1] - places[i];
         out[i] = (uint8_t)(stride < 255 ? stride : 255);
-        found |= stride >= 255;
     }
-    return found != 0;
+    return memchr(out, 255, (size_t)n) != NULL;
 }
-#else
-static inline int pack_strides(const uint32_t *places, int64_t n, uint8_t *out)
-{
-    int found = 0;
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t stride = places[i + 1] - places[i];
-        out[i] = (uint8_t)(stride < 255 ? stride : 255);
-        found |= stride >= 255;
-    }
-    return found;
-}
-#endif
 
 pfd_status pfd_mark_piece_add(pfd_mark_piece *piece, pfd_mark_list *list, int64_t base,
                               const uint32_t *places, int64_t n, pfd_error *err)
@@ -304,18 +295,18 @@ static int64_t fill_marks(const filling *self, const pfd_mark_piece *piece, int6
     return byte;
 }
 
+/* The sum of n bytes, n <= 64: four sums of 16 bits each, in one word. */
 static inline int64_t add_up(const uint8_t *bytes, int64_t n)
 {
-    int64_t sum = 0, i = 0;
-#if defined(__SSE2__)
-    __m128i sums = _mm_setzero_si128();
-    for (; i + 8 <= n; i += 8)
-        sums = _mm_add_epi64(
-            sums, _mm_sad_epu8(_mm_loadl_epi64((const void *)(bytes + i)), _mm_setzero_si128()));
-    sum = _mm_cvtsi128_si64(sums);
-#endif
+    const uint64_t even = UINT64_C(0x00ff00ff00ff00ff), ones = UINT64_C(0x0001000100010001);
+    uint64_t sums = 0, word;
+    int64_t i = 0, sum = 0;
+    for (; i + 8 <= n; i += 8) {
+        memcpy(&word, bytes + i, sizeof word);
+        sums += (word & even) + (word >> 8 & even);
+    }
     for (; i < n; i++) sum += bytes[i];
-    return sum;
+    return sum + (int64_t)(sums * ones >> 48);
 }
 
 /* The same where strides are stored as they are listed: as bytes, one for each record. */

@@ -1,6 +1,7 @@
 /* Delimiters and quotes by masks of 64 bytes. */
 #include "text/csv_split.h"
 
+#include "core/bytes16.h"
 #include "core/simd.h"
 
 #include <string.h>
@@ -94,7 +95,25 @@ static int64_t split_plain(const uint8_t *text, int64_t size, uint8_t delimiter,
     SPLIT(look_plain)
 }
 
-#if defined(__x86_64__)
+#if defined(__AARCH64EL__)
+INLINE masks look_neon(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+{
+    pfd_bytes16 delimiters[4], quotes[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        pfd_bytes16 bytes = pfd_load16(text + 16 * i);
+        delimiters[i] = (pfd_bytes16)(bytes == delimiter);
+        quotes[i] = (pfd_bytes16)(bytes == quote);
+    }
+    return (masks){pfd_bits64(delimiters), pfd_bits64(quotes)};
+}
+
+static int64_t split_neon(const uint8_t *text, int64_t size, uint8_t delimiter, uint8_t quote,
+                          int64_t most, uint32_t *ends, int32_t *has_quote)
+{
+    SPLIT(look_neon)
+}
+#elif defined(__x86_64__)
 #define TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2")))
 #define TARGET_AVX512 __attribute__((target("avx512bw,avx512vl,bmi,bmi2")))
 
@@ -137,6 +156,8 @@ pfd_csv_split_fn pfd_csv_split_at(int32_t simd_level)
 #if defined(__x86_64__)
     if (simd_level >= PFD_SIMD_AVX512) return split_avx512;
     if (simd_level == PFD_SIMD_AVX2) return split_avx2;
+#elif defined(__AARCH64EL__)
+    if (simd_level == PFD_SIMD_NEON) return split_neon;
 #endif
     (void)simd_level;
     return split_plain;

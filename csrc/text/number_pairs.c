@@ -28,22 +28,17 @@ TARGET_AVX512 INLINE uint64_t bits_of(__mmask64 mask)
 TARGET_AVX512 INLINE __m512i align_digits(const pfd_record *record, pfd_pair_notes *notes,
                                           int64_t i)
 {
-    uint64_t size = (uint64_t)record->size, offset = (uintptr_t)record->data % 64;
-    /* What lies in one cache line is loaded with that line and no other: a load that goes on into
-     * the next one waits for it, also where the mask leaves it out. */
-    offset &= 0 - (uint64_t)(offset + size <= 64);
-    uint64_t inside = _bzhi_u64(UINT64_MAX, (unsigned)size) << offset;
-    __m512i text = _mm512_maskz_loadu_epi8(_cvtu64_mask64(inside), record->data - offset);
+    pfd_pair_block block = pfd_block_of_pair(record);
+    __m512i text = _mm512_maskz_loadu_epi8(_cvtu64_mask64(block.inside), block.data);
     __m512i values = _mm512_sub_epi8(text, _mm512_set1_epi8('0'));
     __mmask64 are_digits = _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9));
     const pfd_pair_masks masks = {
-        .inside = inside,
         .digits = bits_of(are_digits),
         .comma = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(','))),
         .points = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('.'))),
         .minus = bits_of(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('-'))),
     };
-    pfd_pair_place place = pfd_note_pair(&masks, size, offset + size - 1, notes, i);
+    pfd_pair_place place = pfd_note_pair(&masks, &block, notes, i);
     uint64_t places =
         (uint64_t)(UINT32_MAX << (-place.digits[0] & 31)) | UINT64_MAX << (-place.digits[1] & 63);
     return _mm512_maskz_expand_epi8(places, _mm512_maskz_compress_epi8(are_digits, values));
@@ -144,6 +139,8 @@ pfd_pairs_fn pfd_pairs_at(int32_t simd_level)
 #if defined(__x86_64__)
     if (simd_level >= PFD_SIMD_AVX512) return parse_avx512;
     if (simd_level == PFD_SIMD_AVX2) return pfd_pairs_avx2;
+#elif defined(__AARCH64EL__)
+    if (simd_level == PFD_SIMD_NEON) return pfd_pairs_neon;
 #endif
     (void)simd_level;
     return leave_all;

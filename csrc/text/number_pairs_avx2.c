@@ -6,19 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* All bytes of the cache lines that a record begins in, or begins and ends in, are loaded: they can
- * be read, and no other line is waited for.  The checkers of addresses must not mind. */
 #define TARGET __attribute__((target("avx2,fma,bmi,bmi2,popcnt"), no_sanitize("address", "thread")))
 #define INLINE PFD_INLINE
-
-/* A record as first looked at. */
-typedef struct pair_text {
-    uint8_t before[64]; /* not written: its bytes are cut off */
-    uint8_t text[64];
-    pfd_pair_place place;
-    uint64_t ends[2];   /* of the numbers, in text */
-    uint64_t points[2]; /* not 0: has a point */
-} pair_text;
 
 TARGET INLINE uint64_t equal_bytes(const __m256i text[2], char byte)
 {
@@ -75,37 +64,28 @@ TARGET INLINE __m256i join_numbers(__m256i one, __m256i other)
                             _mm256_srli_epi64(eights, 32));
 }
 
-TARGET INLINE void look_at(const pfd_record *record, pair_text *out, pfd_pair_notes *notes,
+TARGET INLINE void look_at(const pfd_record *record, pfd_pair_text *out, pfd_pair_notes *notes,
                            int64_t i)
 {
-    uint64_t size = (uint64_t)record->size, offset = (uintptr_t)record->data % 64;
-    offset &= 0 - (uint64_t)(offset + size <= 64);
-    const uint8_t *data = record->data - offset;
-    uint64_t inside = _bzhi_u64(UINT64_MAX, (unsigned)size) << offset;
-    const __m256i text[2] = {_mm256_loadu_si256((const void *)data),
-                             _mm256_loadu_si256((const void *)(data + 32))};
+    pfd_pair_block block = pfd_block_of_pair(record);
+    const __m256i text[2] = {_mm256_loadu_si256((const void *)block.data),
+                             _mm256_loadu_si256((const void *)(block.data + 32))};
     _mm256_storeu_si256((void *)out->text, text[0]);
     _mm256_storeu_si256((void *)(out->text + 32), text[1]);
     const pfd_pair_masks masks = {
-        .inside = inside,
-        .digits = digit_bytes(text) & inside,
-        .comma = equal_bytes(text, ',') & inside,
-        .points = equal_bytes(text, '.') & inside,
-        .minus = equal_bytes(text, '-') & inside,
+        .digits = digit_bytes(text) & block.inside,
+        .comma = equal_bytes(text, ',') & block.inside,
+        .points = equal_bytes(text, '.') & block.inside,
+        .minus = equal_bytes(text, '-') & block.inside,
     };
-    uint64_t first = masks.comma - 1;
-    out->place = pfd_note_pair(&masks, size, offset + size - 1, notes, i);
-    out->ends[0] = _tzcnt_u64(masks.comma);
-    out->ends[1] = size <= 64 ? offset + size : 64;
-    out->points[0] = masks.points & first;
-    out->points[1] = masks.points & ~first;
+    pfd_note_text(&masks, &block, out, notes, i);
 }
 
-TARGET INLINE __m256i parse_digits(const pair_text *text)
+TARGET INLINE __m256i parse_digits(const pfd_pair_text *text)
 {
     __m256i numbers[2];
     for (int i = 0; i < 2; i++) {
-        const uint8_t *end = (const uint8_t *)text + offsetof(pair_text, text) + text->ends[i];
+        const uint8_t *end = (const uint8_t *)text + offsetof(pfd_pair_text, text) + text->ends[i];
         numbers[i] = join_digits(
             align_digits(end, text->place.digits[i], text->place.scale[i], text->points[i]));
     }
@@ -177,7 +157,7 @@ TARGET INLINE uint64_t convert(const __m256i joined[2], const pfd_pair_notes *no
 
 TARGET uint64_t pfd_pairs_avx2(const pfd_record *records, int64_t n, double *rows)
 {
-    pair_text texts[PFD_PAIRS_AT_ONCE];
+    pfd_pair_text texts[PFD_PAIRS_AT_ONCE];
     __m256i joined[PFD_PAIRS_AT_ONCE];
     pfd_pair_notes notes;
     uint64_t left = 0;

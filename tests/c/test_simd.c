@@ -1,13 +1,18 @@
 /* What wide vectors compute, on every level that this processor has, against the plain ways. */
 #include "core/crc32c.h"
+#include "core/float16.h"
 #include "core/permutation.h"
+#include "core/scale.h"
 #include "core/simd.h"
 #include "core/widen.h"
 #include "io/newline_scan.h"
+#include "io/record_index.h"
+#include "io/record_marks.h"
 #include "text/number_pairs.h"
 #include "pyflowdata/pyflowdata.h"
 #include "text/parse_double.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -290,6 +295,150 @@ static void test_widening(int32_t level)
     CHECK(wide == 65535);
 }
 
+/* ---- Scaling --------------------------------------------------------------------------------- */
+
+/* Few bytes and many, by factors for which float32 does and does not give the bits of float64. */
+static void test_scaling(void)
+{
+    enum { most = 5000 };
+    static const double scales[] = {1 / 255.0, 1 / 127.5, 0.1, 1, 1e-3, -3e30, 0};
+    static uint8_t in[most];
+    static float out[most + 1];
+    static double each[most], shifts[most];
+    for (int round = 0; round < 200; round++) {
+        int64_t n = (int64_t)draw(round % 2 ? most : 40);
+        double scale = scales[draw(7)], shift = draw(3) ? (double)draw(1000) / 777 - 0.5 : 0;
+        for (int64_t i = 0; i < n; i++) {
+            in[i] = (uint8_t)draw(256);
+            each[i] = (double)draw(1000) / 999;
+            shifts[i] = (double)draw(1000) / 777;
+        }
+        memset(out, 0x55, sizeof out);
+        pfd_scale_uint8(in, out, n, scale, shift);
+        for (int64_t i = 0; i < n; i++) {
+            volatile double product = in[i] * scale;
+            float expected = (float)(product + shift);
+            CHECK(!memcmp(&out[i], &expected, sizeof expected));
+        }
+        pfd_scale_each_uint8(in, out, n, each, shifts);
+        for (int64_t i = 0; i < n; i++) {
+            volatile double product = in[i] * each[i];
+            float expected = (float)(product + shifts[i]);
+            CHECK(!memcmp(&out[i], &expected, sizeof expected));
+        }
+        CHECK(((const uint8_t *)out)[n * 4] == 0x55); /* nothing is written beyond */
+    }
+}
+
+/* ---- Floats of 16 bits ----------------------------------------------------------------------- */
+
+/* Whether `half` is what `value` is rounded to: the nearest, of two the even one. */
+static int is_nearest(uint16_t half, float value)
+{
+    uint16_t around[3] = {(uint16_t)(half - 1), half, (uint16_t)(half + 1)};
+    float wide[3];
+    pfd_float16_to_float32(around, wide, 3);
+    if (isinf(wide[1])) return fabsf(value) >= 65520 && signbit(wide[1]) == signbit(value);
+    double below = (half & 0x7fff) == 0 ? INFINITY : fabs((double)wide[0] - value);
+    double above = (half & 0x7fff) == 0x7bff ? fabs(65536 - fabs((double)value))
+                                             : fabs((double)wide[2] - value);
+    double error = fabs((double)wide[1] - value), next = below < above ? below : above;
+    return signbit(wide[1]) == signbit(value) && (error < next || (error == next && !(half & 1)));
+}
+
+static void test_float16(void)
+{
+    static uint16_t halves[65536], back[65536];
+    static float wide[65536];
+    for (int i = 0; i < 65536; i++) halves[i] = (uint16_t)i;
+    pfd_float16_to_float32(halves, wide, 65536);
+    pfd_float16_from_float32(wide, back, 65536);
+    for (int i = 0; i < 65536; i++) {
+        int exponent = i >> 10 & 31, fraction = i & 1023;
+        uint16_t quiet = (uint16_t)(exponent == 31 && fraction ? i | 0x200 : i);
+        double value = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+        CHECK(back[i] == quiet);
+        if (exponent < 31) CHECK(wide[i] == (float)(i >> 15 ? -value : value));
+        if (exponent == 31) CHECK(fraction ? isnan(wide[i]) : isinf(wide[i]));
+    }
+    for (int round = 0; round < 3000; round++) {
+        float values[20];
+        uint16_t found[21];
+        int64_t n = (int64_t)draw(20);
+        for (int64_t i = 0; i < n; i++) /* some just between two halves, or beside that */
+            values[i] = ldexpf((float)(draw(4) ? draw(1 << 24) : draw(4096) << 12 | 1),
+                               (int)draw(42) - 49) * (draw(2) ? 1 : -1);
+        found[n] = 0x5555;
+        pfd_float16_from_float32(values, found, n);
+        CHECK(found[n] == 0x5555);
+        for (int64_t i = 0; i < n; i++) CHECK(is_nearest(found[i], values[i]));
+    }
+}
+
+/* ---- The index of records -------------------------------------------------------------------- */
+
+/* Strides that are packed into bytes, with some that do not fit. */
+static void test_marks(void)
+{
+    enum { most = 300 };
+    static const uint64_t longest[] = {20, 254, 300, 70000};
+    for (int round = 0; round < 2000; round++) {
+        uint32_t places[most];
+        int64_t n = 1 + (int64_t)draw(round % 2 ? most : 40), num_large = 0;
+        pfd_mark_list list = {0};
+        pfd_mark_piece piece;
+        pfd_error error;
+        places[0] = (uint32_t)draw(1000);
+        for (int64_t i = 1; i < n; i++)
+            places[i] = places[i - 1] + 1 + (uint32_t)draw(longest[draw(10) ? 0 : round % 4]);
+        pfd_mark_piece_begin(&piece, &list, 0, 0);
+        CHECK(pfd_mark_piece_add(&piece, &list, 5, places, n, &error) == PFD_OK);
+        CHECK(list.used == n - 1 && piece.num_marks == n);
+        CHECK(piece.first_mark == 5 + places[0] && piece.last_mark == 5 + places[n - 1]);
+        for (int64_t i = 1; i < n; i++) {
+            int64_t stride = (int64_t)places[i] - places[i - 1];
+            CHECK(list.strides[i - 1] == (stride < 255 ? stride : 255));
+            if (stride >= 255) CHECK(list.large[num_large++] == stride);
+        }
+        CHECK(list.num_large == num_large);
+        pfd_mark_list_free(&list);
+    }
+}
+
+/* Strides of one group of 1, 2 or 4 bytes, added up to each of its records. */
+static void test_group_sums(int width)
+{
+    enum { most = PFD_GROUP_STRIDE_BYTES };
+    const int64_t count = most >> width;
+    const uint32_t largest = UINT32_MAX >> (32 - (8 << width));
+    static const uint8_t *const no_text[1];
+    for (int round = 0; round < 200; round++) {
+        pfd_index_group group = {.head = UINT64_C(1000) << 18};
+        pfd_index_file files[2] = {{0}, {.first_record = count}};
+        pfd_record_index index = {.texts = no_text,
+                                  .num_files = 1,
+                                  .num_records = count,
+                                  .num_groups = 1,
+                                  .width = width,
+                                  .files = files,
+                                  .groups = &group};
+        int64_t places[most + 1] = {1000}, positions[most];
+        pfd_record_start found[most];
+        for (int64_t i = 0; i < count; i++) {
+            uint32_t stride = round ? (uint32_t)draw(largest) : largest;
+            memcpy(group.strides + (i << width), &stride, (size_t)1 << width);
+            places[i + 1] = places[i] + stride;
+            positions[i] = i;
+        }
+        pfd_record_index_find_all(&index, positions, count, 0, found);
+        for (int64_t i = 0; i < count; i++) {
+            pfd_record_start single = pfd_record_index_find(&index, i);
+            CHECK(single.offset == places[i] && single.skip == 0);
+            CHECK(found[i].offset == places[i] && found[i].skip == 0);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     int rounds = argc > 1 ? atoi(argv[1]) : 4000;
@@ -298,6 +447,10 @@ int main(int argc, char **argv)
     test_permutations();
     test_lists();
     test_checksums();
+    test_scaling();
+    test_float16();
+    test_marks();
+    for (int width = 0; width <= 2; width++) test_group_sums(width);
     (void)printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

@@ -1,0 +1,58 @@
+/* core/bytes16.h -- sixteen bytes at once, alike with SSE2 and with NEON.
+ *
+ * Compilers have operators for such vectors: bytes == 10 is 255 in each byte that is a newline, and
+ * 0 in all others.  What they have no operator for is here.
+ */
+#ifndef PFD_CORE_BYTES16_H
+#define PFD_CORE_BYTES16_H
+#include <stdint.h>
+
+#if defined(__SSE2__) || defined(__AARCH64EL__)
+#define PFD_HAS_BYTES16 1
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#else
+#include <arm_neon.h>
+#endif
+
+#define PFD_INLINE16 static inline __attribute__((always_inline))
+
+typedef uint8_t pfd_bytes16 __attribute__((vector_size(16)));
+typedef uint8_t pfd_any16 __attribute__((vector_size(16), aligned(1), may_alias));
+
+PFD_INLINE16 pfd_bytes16 pfd_load16(const uint8_t *bytes)
+{
+    return *(const pfd_any16 *)bytes;
+}
+
+/* A bit for each of 64 bytes that are 0 or 255. */
+PFD_INLINE16 uint64_t pfd_bits64(const pfd_bytes16 found[4])
+{
+#if defined(__SSE2__)
+    uint64_t bits = 0;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        bits |= (uint64_t)(uint32_t)_mm_movemask_epi8((__m128i)found[i]) << (16 * i);
+    return bits;
+#else
+    const uint8x16_t places = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    uint8x16_t low = vpaddq_u8(found[0] & places, found[1] & places);
+    uint8x16_t high = vpaddq_u8(found[2] & places, found[3] & places);
+    uint8x16_t bytes = vpaddq_u8(low, high);
+    return vgetq_lane_u64(vreinterpretq_u64_u8(vpaddq_u8(bytes, bytes)), 0);
+#endif
+}
+
+/* The first byte that is 255, where all others are 0; 16: all are. */
+PFD_INLINE16 int pfd_first16(pfd_bytes16 found)
+{
+#if defined(__SSE2__)
+    return __builtin_ctz((uint32_t)_mm_movemask_epi8((__m128i)found) | UINT32_C(1) << 16);
+#else
+    uint8x8_t halves = vshrn_n_u16(vreinterpretq_u16_u8(found), 4); /* four bits of each byte */
+    uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(halves), 0);
+    return bits ? __builtin_ctzll(bits) / 4 : 16;
+#endif
+}
+#endif
+#endif
