@@ -16,10 +16,15 @@ def build_scratch_tree(tmp_dir: Path, op_files: Iterable[Path]) -> Path:
     """Makes `tmp_dir` a copy of the C sources with these op files in it; returns the library built.
 
     An op file `name.c` defines `pfd_op_name`: it goes into csrc/readers, and a line with its name
-    into the list of built-in ops.  Nothing outside `tmp_dir` is written.
+    into the list of built-in ops.  What `make` has compiled here is taken along, with its times, so
+    that only what changes is compiled.  Nothing outside `tmp_dir` is written.
     """
     tmp_dir.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(ROOT / "csrc", tmp_dir / "csrc")
+    for folder in ("csrc", "build/release/csrc"):
+        if (ROOT / folder).is_dir():
+            shutil.copytree(ROOT / folder, tmp_dir / folder)
+    if (flags := ROOT / "build/release/flags").is_file():  # without it all is compiled anew
+        shutil.copy2(flags, tmp_dir / "build/release")
     shutil.copy(ROOT / "Makefile", tmp_dir)
     builtin_ops = tmp_dir / "csrc" / "op" / "builtin_ops.c"
     lines = builtin_ops.read_text().splitlines(keepends=True)
