@@ -135,10 +135,16 @@ fuzz:
 run-fuzz: all .venv/test
 	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/test_fuzz.py $(ARGS)
 
-check: all .venv/test
+# `objects` has them of one compiler.  What clang says depends on no optimization, and no warning on
+# debugging symbols.
+COMPILED = $(realpath $(shell command -v $(firstword $(CC))))
+check: all objects .venv/test
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
 	    { echo "check: no $$cc here, left out"; continue; }; \
-	    $(MAKE) --no-print-directory CC=$$cc FLAVOUR=check-$$cc objects >/dev/null || exit 1; done
+	    [ "$$(realpath "$$(command -v $$cc)")" != "$(COMPILED)" ] || continue; \
+	    flags='$(CFLAGS) -g0'; [ $$cc != clang ] || flags="$$flags -O0"; \
+	    $(MAKE) --no-print-directory CC=$$cc CFLAGS="$$flags" FLAVOUR=check-$$cc objects \
+	        >/dev/null || exit 1; done
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
 	    $$(find csrc pyflowdata tests examples -name '*.[ch]' -o -name '*.py') || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }

@@ -12,6 +12,20 @@ ROOT = Path(__file__).resolve().parent.parent
 LIST_HEAD = "#define BUILTIN_OPS(X)"
 
 
+def take_objects(tree: Path, build: str = "build/release", without: str = "") -> None:
+    """Takes what `make` has compiled here, with its times: only what changes is compiled in `tree`.
+
+    Its folder there is `build`, for flags of the compiler that are the same but for one of them.
+    Where they are others all the same, `make` compiles all anew.
+    """
+    compiled, taken = ROOT / "build" / "release", tree / build
+    if not (compiled / "flags").is_file():
+        return
+    shutil.copytree(compiled / "csrc", taken / "csrc")
+    (taken / "flags").write_text((compiled / "flags").read_text().replace(without, ""))
+    shutil.copystat(compiled / "flags", taken / "flags")
+
+
 def build_scratch_tree(tmp_dir: Path, op_files: Iterable[Path]) -> Path:
     """Makes `tmp_dir` a copy of the C sources with these op files in it; returns the library built.
 
@@ -20,6 +34,7 @@ def build_scratch_tree(tmp_dir: Path, op_files: Iterable[Path]) -> Path:
     """
     tmp_dir.mkdir(parents=True, exist_ok=True)
     shutil.copytree(ROOT / "csrc", tmp_dir / "csrc")
+    take_objects(tmp_dir)
     shutil.copy(ROOT / "Makefile", tmp_dir)
     builtin_ops = tmp_dir / "csrc" / "op" / "builtin_ops.c"
     lines = builtin_ops.read_text().splitlines(keepends=True)

@@ -27,12 +27,27 @@ static int64_t affinity_count(void)
     return 0;
 }
 
+/* Read once: dozens of small files say them, and every reader that opens asks. */
+static int64_t cgroup_cpus, cgroup_memory;
+
+static void read_cgroups(void)
+{
+    cgroup_cpus = pfd_cgroup_cpus("");
+    cgroup_memory = pfd_cgroup_memory("");
+}
+
+static void know_cgroups(void)
+{
+    static pthread_once_t read = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&read, read_cgroups);
+}
+
 int32_t pfd_cpu_count(void)
 {
     int64_t count = affinity_count();
     if (count < 1) count = sysconf(_SC_NPROCESSORS_ONLN);
-    int64_t quota = pfd_cgroup_cpus("");
-    if (quota < count) count = quota;
+    know_cgroups();
+    if (cgroup_cpus < count) count = cgroup_cpus;
     return count < 1 ? 1 : (int32_t)count;
 }
 
@@ -41,8 +56,8 @@ int64_t pfd_memory_limit(void)
     int64_t pages = sysconf(_SC_PHYS_PAGES);
     int64_t page_bytes = sysconf(_SC_PAGESIZE);
     int64_t bytes = pages > 0 && page_bytes > 0 ? pages * page_bytes : INT64_MAX;
-    int64_t limit = pfd_cgroup_memory("");
-    return limit < bytes ? limit : bytes;
+    know_cgroups();
+    return cgroup_memory < bytes ? cgroup_memory : bytes;
 }
 
 int64_t pfd_clock_ns(void)

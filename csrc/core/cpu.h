@@ -1,5 +1,6 @@
 /* core/cpu.h -- what this process may use of the machine.
  *
+ * The limits of control groups are those of the first call in this process.
  * THREADS  Everything here may be called from any thread.
  */
 #ifndef PFD_CORE_CPU_H

@@ -46,8 +46,8 @@ static int64_t open_descriptors(void)
 
 pfd_kit_usage pfd_kit_usage_now(void)
 {
-    pfd_guard_drain();
-    return (pfd_kit_usage){heap_in_use(), address_space(), open_descriptors()};
+    return (pfd_kit_usage){heap_in_use(), address_space() - pfd_guard_mapped(),
+                           open_descriptors()};
 }
 
 /* Per round, where each part grew by about as much as the others; 0: not so.  What caches, also

@@ -2,6 +2,7 @@
 #include "kit/guard.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@ static int32_t table_end; /* entries from here on were never used */
 static int32_t free_entries[most_regions], num_free;
 static int32_t released[most_released], num_released; /* the oldest first */
 static int32_t pool[most_released], num_pooled; /* mapped regions of one page, to be used again */
+static _Atomic int64_t mapped_bytes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t round_up(int64_t value, int64_t unit)
@@ -43,6 +45,7 @@ static void unmap(int32_t region)
     int64_t bytes = entry->map_bytes;
     entry->kind = 0;
     entry->map = NULL;
+    atomic_fetch_sub(&mapped_bytes, bytes);
     munmap(map, (size_t)bytes);
     free_entries[num_free++] = region;
 }
@@ -77,8 +80,13 @@ static int32_t map_pages(pfd_guarded *entry, int64_t bytes, int64_t page)
         if (map == MAP_FAILED) return 0;
         entry->map = map;
         entry->pages = entry->map + page;
+        atomic_fetch_add(&mapped_bytes, entry->map_bytes);
+        /* Not like the pages around them also while they are forbidden: the kernel else joins the
+         * three and takes them apart again each time, which is most of what the kit costs. */
+        (void)madvise(entry->pages, (size_t)entry->page_bytes, MADV_DONTDUMP);
     }
     if (mprotect(entry->pages, (size_t)entry->page_bytes, PROT_READ | PROT_WRITE) == 0) return 1;
+    atomic_fetch_sub(&mapped_bytes, entry->map_bytes);
     munmap(entry->map, (size_t)entry->map_bytes);
     entry->map = NULL;
     return 0;
@@ -146,12 +154,9 @@ void pfd_guard_release(int32_t region)
     pthread_mutex_unlock(&lock);
 }
 
-void pfd_guard_drain(void)
+int64_t pfd_guard_mapped(void)
 {
-    pthread_mutex_lock(&lock);
-    while (num_released > 0) unmap(released[--num_released]);
-    while (num_pooled > 0) unmap(pool[--num_pooled]);
-    pthread_mutex_unlock(&lock);
+    return atomic_load(&mapped_bytes);
 }
 
 const pfd_guarded *pfd_guard_find(const void *address)

@@ -43,7 +43,7 @@ void pfd_guard_make_read_only(int32_t region);
 /* How far outside the data a byte in the same pages was changed (< 0: in front); 0: none was. */
 int64_t pfd_guard_changed(int32_t region);
 void pfd_guard_release(int32_t region); /* accepts -1 */
-void pfd_guard_drain(void);             /* gives the memory of all released regions back */
+int64_t pfd_guard_mapped(void);         /* address space of all regions, released ones included */
 
 /* The region in whose memory or forbidden pages the address lies; NULL: none. No lock: for signal
  * handlers. */
