@@ -70,13 +70,8 @@ static pfd_status check_column(const pfd_host *host, const csv_attrs *attrs,
                           "attr 'columns': '%s' asks for a column by name, and header='no' says "
                           "that files have no names; give its number, from 0",
                           column->spec);
-    int64_t defaults = column->default_text && !column->is_bytes ? column->num_values : 0;
-    for (int64_t i = 0; i < defaults; i++) {
-        uint64_t value;
-        pfd_status status = pfd_csv_default(host, column, i, &value, err);
-        if (status != PFD_OK) return status;
-    }
-    return PFD_OK;
+    if (!column->default_text || column->is_bytes) return PFD_OK;
+    return pfd_csv_defaults(host, column, NULL, err);
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -208,15 +203,11 @@ static pfd_status fill_columns(const pfd_host *host, const csv_attrs *attrs, pfd
         pfd_status status = pfd_csv_column_parse(host, attrs->columns.data[i], column, err);
         if (status != PFD_OK) return status;
         if (!column->default_text || column->is_bytes) continue;
-        enum { most_item = 8 };
-        uint8_t *values = calloc((size_t)column->num_values + 1, most_item);
-        table->defaults[i] = values;
-        if (!values) return fail_memory(host, err);
-        for (int64_t k = 0; k < column->num_values; k++) {
-            int64_t at = k * pfd_csv_value_bytes(column->type.dtype);
-            status = pfd_csv_default(host, column, k, values + at, err);
-            if (status != PFD_OK) return status;
-        }
+        size_t bytes = (size_t)pfd_csv_value_bytes(column->type.dtype);
+        table->defaults[i] = calloc((size_t)column->num_values + 1, bytes);
+        if (!table->defaults[i]) return fail_memory(host, err);
+        status = pfd_csv_defaults(host, column, table->defaults[i], err);
+        if (status != PFD_OK) return status;
     }
     return PFD_OK;
 }
