@@ -1,5 +1,6 @@
 """The command that checks data files."""
 
+import gzip
 import hashlib
 import json
 import shutil
@@ -101,6 +102,18 @@ def test_verify_of_compressed_streams(run, tmp_path):
     damage(path, cut=30)
     status, out, _ = run("verify", path)
     assert status == 1 and "1 damaged place" in out
+
+
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
+def test_verify_counts_all_rows_before_a_cut(run, tmp_path, part):
+    path = tmp_path / "a.csv.gz"
+    data = gzip.compress(b"a,b\n" + b"".join(b"%d,5\n" % (i % 7) for i in range(50_000)))
+    path.write_bytes(data[: int(len(data) * part)])
+    there = zlib.decompressobj(31).decompress(path.read_bytes())
+    status, out, _ = run("verify", path, "--json")
+    found = json.loads(out)
+    assert status == 1 and found["good"] == there.count(b"\n") - 1 and len(found["damage"]) == 1
+    assert "ends here, in its middle" in found["damage"][0]["message"]
 
 
 def test_an_empty_file_is_whole(run, tmp_path):
