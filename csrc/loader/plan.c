@@ -123,7 +123,7 @@ static pfd_status open_readers(pfd_plan *plan, pfd_error *err)
         const pfd_plan_op *op = &plan->ops[i];
         if (!pfd_op_is_reader(op->node->op->op)) continue;
         PFD_TRY(pfd_data_reader_open(&plan->readers[op->reader], op->node, op->reader, drawn_seed,
-                                     plan->cancel, err));
+                                     plan->bounds, err));
     }
     return PFD_OK;
 }
@@ -188,9 +188,9 @@ static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
 }
 
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
-                         const _Atomic int32_t *cancel, pfd_error *err)
+                         const pfd_bounds *bounds, pfd_error *err)
 {
-    *plan = (pfd_plan){.zip = zip, .cancel = cancel};
+    *plan = (pfd_plan){.zip = zip, .bounds = bounds};
     PFD_TRY(collect(plan, blobs, num_blobs, err));
     PFD_TRY(open_readers(plan, err));
     PFD_TRY(zip_readers(plan, err));
