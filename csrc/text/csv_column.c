@@ -25,12 +25,16 @@ static pfd_status fail_key(const pfd_host *host, const pfd_csv_column *column, c
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
+enum { most_number = 999999999 };
+
+/* Beyond the largest number, one more than it. */
 static int is_number(const char *text, int64_t size, int64_t *value)
 {
     *value = 0;
     for (int64_t i = 0; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9' || i > 9) return 0;
+        if (text[i] < '0' || text[i] > '9') return 0;
         *value = *value * 10 + (text[i] - '0');
+        if (*value > most_number) *value = most_number + 1;
     }
     return size > 0;
 }
@@ -53,7 +57,11 @@ static pfd_status next_place(const pfd_host *host, const pfd_csv_column *column,
         if (*behind == '.' && behind + 1 < end && behind[1] == '.') break;
     *at = behind;
     if (behind == from) return fail_key(host, column, from, end - from, "no column", err);
-    if (is_number(from, behind - from, &out->number)) return PFD_OK;
+    if (is_number(from, behind - from, &out->number))
+        return out->number <= most_number
+                   ? PFD_OK
+                   : fail_key(host, column, from, behind - from,
+                              "above 999999999, the largest number of a column", err);
     out->name = from;
     out->size = behind - from;
     return PFD_OK;
