@@ -139,12 +139,12 @@ static void fill_reader_ports(const range *at, const pfd_plan_op *op)
                           (int64_t *)(void *)mask[1].data);
 }
 
-/* Of seed, epoch and name; ops without a name differ by their place among the loader's ops. */
+/* Of seed, epoch and name; ops of one kind without a name differ by their number. */
 static uint64_t random_key(const range *at, const pfd_plan_op *op, const pfd_data_reader *reader)
 {
     const char *name = op->node->name[0] ? op->node->name : op->node->op->op->name;
     uint64_t key = pfd_random_key(reader->seed, at->slot->epoch, name);
-    return op->node->name[0] ? key : pfd_random_bits(key, (uint64_t)(op - at->plan->ops));
+    return op->node->name[0] ? key : pfd_random_bits(key, (uint64_t)op->number);
 }
 
 static void empty_ragged_outputs(const range *at, const pfd_plan_op *op)

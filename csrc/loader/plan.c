@@ -27,6 +27,17 @@ static pfd_status check_name(const pfd_plan *plan, const pfd_node *node, pfd_err
     return PFD_OK;
 }
 
+/* Ops of other kinds do not count: a graph may have more of them when it is resumed. */
+static int32_t count_alike(const pfd_plan *plan, const pfd_node *node)
+{
+    int32_t alike = 0;
+    for (int32_t i = 0; i < plan->num_ops; i++) {
+        const pfd_node *other = plan->ops[i].node;
+        alike += !other->name[0] && !strcmp(other->op->op->name, node->op->op->name);
+    }
+    return alike;
+}
+
 /* Where only the first dimension varies, row_splits count in it, and no shapes are needed. */
 static pfd_plan_tensor make_tensor(const pfd_row_type *type, const char *name)
 {
@@ -80,8 +91,10 @@ static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
     }
     if (num_inputs > plan->most_inputs) plan->most_inputs = num_inputs;
     if (pfd_op_is_reader(node->op->op)) plan->num_readers++;
+    int32_t number = count_alike(plan, node);
     ops[plan->num_ops++] = (pfd_plan_op){.node = pfd_node_retain(node),
                                          .reader = reader,
+                                         .number = number,
                                          .first_output = plan->num_tensors,
                                          .inputs = inputs};
     for (uint32_t i = 0; i < num_outputs; i++) {

@@ -34,6 +34,7 @@ typedef struct pfd_plan_op {
     pfd_node *node; /* owned reference */
     int32_t reader; /* index of the first reader upstream (itself, for a reader op) */
     int32_t stage;
+    int32_t number; /* without a name: among those of the same op, from 0; for its random key */
     int32_t first_output; /* its tensors follow each other */
     int32_t *inputs;      /* tensors; one per input of the op */
 } pfd_plan_op;
