@@ -97,6 +97,12 @@ class Attr:
     doc: str
 
     @property
+    def hint(self) -> str:
+        """As a type checker reads it; a dimension that may vary may also be None."""
+        varies = self.type.word == "shape" and self.minimum is not None and self.minimum < 0
+        return "Sequence[int | None]" if varies else self.type.hint
+
+    @property
     def required(self) -> bool:
         return self.default is None
 

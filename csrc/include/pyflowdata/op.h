@@ -133,7 +133,8 @@ typedef struct pfd_tensor {
 #define PFD_ATTR_FLOAT64 5      /* double */
 #define PFD_ATTR_STRING 6       /* const char *, UTF-8, never NULL */
 #define PFD_ATTR_DTYPE 7        /* int32_t, PFD_BOOL ... */
-#define PFD_ATTR_SHAPE 8        /* pfd_list_int64, dimensions >= 0 */
+#define PFD_ATTR_SHAPE 8        /* pfd_list_int64, dimensions >= 0; -1, one that varies,
+                                   where min < 0 */
 #define PFD_ATTR_LIST_INT64 9   /* pfd_list_int64 */
 #define PFD_ATTR_LIST_FLOAT64 10 /* pfd_list_float64 */
 #define PFD_ATTR_LIST_STRING 11 /* pfd_list_string */
