@@ -43,7 +43,7 @@ def start(tmp_path):
                                      ["-mpyflowdata"], ["-Bm", "pyflowdata"]])  # fmt: skip
 @pytest.mark.parametrize("module", ["numpy", "pyflowdata.loader", "pyflowdata.cli.ops"])
 def test_no_traceback_of_a_command(start, command, module):
-    if command == ["pyflowdata"]:  # python puts the folder of a script on the path, the name is ours
+    if command == ["pyflowdata"]:  # the script, not the package
         command = [os.path.join(".", "pyflowdata")]
     found = start(module, *command, "ops")
     assert (found.returncode, found.stdout, found.stderr) == (130, "", "")

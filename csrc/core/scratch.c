@@ -130,8 +130,8 @@ pfd_status pfd_scratch_explain(const pfd_scratch *scratch, pfd_status status, pf
     (void)snprintf(err->message, sizeof err->message,
                    "%s%" PRId64 " bytes are needed at once, and memory_budget allows %" PRId64
                    "; lower batch_size or raise memory_budget",
-                   bytes > any_machine ? "more than " : "", bytes > any_machine ? any_machine : bytes,
-                   pfd_scratch_most_bytes(scratch));
+                   bytes > any_machine ? "more than " : "",
+                   bytes > any_machine ? any_machine : bytes, pfd_scratch_most_bytes(scratch));
     return status;
 }
 

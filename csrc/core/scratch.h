@@ -27,7 +27,7 @@ void pfd_scratch_set_bounds(pfd_scratch *scratch, const pfd_bounds *bounds);
 /* Takes over those of another scratch, which may be NULL. */
 void pfd_scratch_inherit_bounds(pfd_scratch *scratch, const pfd_scratch *from);
 int32_t pfd_scratch_is_cancelled(const pfd_scratch *scratch);
-int64_t pfd_scratch_most_bytes(const pfd_scratch *scratch); /* INT64_MAX: any number; also of NULL */
+int64_t pfd_scratch_most_bytes(const pfd_scratch *scratch); /* INT64_MAX: any number; of NULL too */
 
 /* Where the failure `status` in *err is that of an alloc() beyond the bounds, the message says so.
  * Returns status. */

@@ -335,7 +335,7 @@ typedef struct pfd_compute_args {
     const pfd_tensor *const *inputs; /* one per input; row 0 is the range's first */
     pfd_tensor *const *outputs;      /* one per output */
     pfd_scratch *scratch;            /* valid until the ops behind this one have run as well */
-    uint64_t random_key; /* of seed, epoch and the op's name: with a record's ordinal for random_bits() */
+    uint64_t random_key; /* of seed, epoch and name of the node: for random_bits() */
     int64_t num_inputs, num_outputs; /* as in pfd_infer_args */
     const void *source; /* of a reader: `self` of the source that its open() made, to be read only;
                            of any other op NULL */

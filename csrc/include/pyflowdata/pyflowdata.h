@@ -416,8 +416,8 @@ pfd_status pfd_bench_loader(const pfd_blob *blobs, int64_t num_blobs,
  * 0. */
 uint32_t pfd_crc32c(const void *data, int64_t size);
 
-/* XXH64 of data[0, size), with the seed 0: 0xef46db3751d8e999 of no bytes, where `data` may be NULL.
- * OneRec and MDS files have it. */
+/* XXH64 of data[0, size), with the seed 0: 0xef46db3751d8e999 of no bytes, where `data` may be
+ * NULL.  OneRec and MDS files have it. */
 uint64_t pfd_xxh64(const void *data, int64_t size);
 
 /* The first offset in [from, size) at which the header of a TFRecord stands: a length with its
