@@ -6,7 +6,6 @@ python -m bench.child run PEER WORKLOAD NAME SCALE
 
 from __future__ import annotations
 
-import dataclasses
 import importlib
 import json
 import os
@@ -15,7 +14,7 @@ import sys
 from typing import Any
 
 from bench.contender import Contender, Source, registered
-from bench.data import Truth
+from bench.data import Truth, described
 from bench.measure import Measures, anonymous_bytes, measure
 
 os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")  # opening includes building the index
@@ -28,7 +27,8 @@ def list_contenders(peer: str) -> list[dict[str, Any]]:
             "workload": found.workload,
             "name": found.name,
             "text": found.text,
-            "data": found.data and dataclasses.asdict(found.data),
+            "data": described(found.data),
+            "cores": found.cores,
         }
         for found in registered
     ]
@@ -55,6 +55,7 @@ def run(peer: str, workload_name: str, name: str, scale: float) -> Measures:
     who = resource.RUSAGE_CHILDREN if contender.program else resource.RUSAGE_SELF
     return {
         "bytes": size,
+        "records": truth.rows // data.ROWS,
         "base_anon": base,
         "check": truth.compare(found) if "rows" in measures else "-",
         "max_rss": resource.getrusage(who).ru_maxrss * 1024,

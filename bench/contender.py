@@ -20,7 +20,9 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from bench.data import Text
+from bench.data import Data
+
+ONE_CORE = "-one-core"  # behind the name of what runs on all cores
 
 Batch = tuple[Any, Any]
 Open = Callable[["Source"], Any]
@@ -42,8 +44,9 @@ class Contender:
     open: Open
     text: str  # what it does
     parts: int | None  # files that an epoch has; None: all
-    data: Text | None  # None: that of the workload
+    data: Data | None  # None: that of the workload
     program: bool
+    cores: int | None  # that its process is pinned to; None: all
 
     def epochs(self, source: Source) -> Iterable[Batch]:
         if inspect.isgeneratorfunction(self.open):
@@ -67,8 +70,9 @@ def contender(
     *workloads: str,
     name: str | None = None,
     parts: int | None = None,
-    data: Text | None = None,
+    data: Data | None = None,
     program: bool = False,
+    cores: int | None = None,
     text: str | None = None,
 ) -> Callable[[Open], Open]:
     """Registers a function of a peer for workloads.
@@ -78,6 +82,7 @@ def contender(
         parts: For slow contenders: the number of files that is enough.
         data: Other data than the workload's.
         program: The function returns a command line.
+        cores: On which the process runs, from its start; None: all.
         text: What it does; None: the function's docstring.
     """
 
@@ -85,7 +90,19 @@ def contender(
         what = text or (function.__doc__ or "").strip()
         for workload in workloads:
             called = name or function.__name__
-            registered.append(Contender(workload, called, function, what, parts, data, program))
+            registered.append(
+                Contender(workload, called, function, what, parts, data, program, cores)
+            )
         return function
+
+    return register
+
+
+def on_all_and_one_core(*workloads: str, name: str, **options: Any) -> Callable[[Open], Open]:
+    """Registers a function twice: as it is, and as NAME-one-core, whose process has one core."""
+
+    def register(function: Open) -> Open:
+        contender(*workloads, name=name, **options)(function)
+        return contender(*workloads, name=name + ONE_CORE, cores=1, **options)(function)
 
     return register

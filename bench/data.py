@@ -1,31 +1,27 @@
-"""The data sets: text files made once, the same everywhere, and what is true of them.
+"""Data sets: files made once, the same everywhere, and what is true of them.
 
-`python -m bench.data 1000` makes the data of 1000 MB and prints its digest.
+A data set is a subclass of Data that generates the blocks of its files; here is all the rest.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib
 import json
 import multiprocessing
 import os
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "bench" / "data"
-VERSION = 1  # of the generator: another one makes the files anew
-ROW_BYTES = {0.5: 23.57, 1.0: 10.01}  # mean bytes of a row, by the share of short rows
-# What the digest of a data set has to be, where it is known.
-DIGESTS = {
-    "text-1000mb-16-0.5": "63e1d90882028a890db49d4aba42b4f6c200bc127bffe6137fefcca84fb05eb3",
-}
 
 Column = npt.NDArray[np.float64]
+AnyData = TypeVar("AnyData", bound="Data")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +36,7 @@ class Truth:
     pair_bits: int = 0  # sum of the products of x's and y's: a row torn apart changes it
 
     @classmethod
-    def of(cls, x: Column, y: Column) -> Truth:
+    def of(cls, x: npt.ArrayLike, y: npt.ArrayLike) -> Truth:
         x, y = (np.ascontiguousarray(column, np.float64).ravel() for column in (x, y))
         u, v = x.view(np.uint64), y.view(np.uint64)
         bits = [int(part.sum(dtype=np.uint64)) for part in (u, v, u * v)]
@@ -66,32 +62,45 @@ class Truth:
 
 
 @dataclasses.dataclass(frozen=True)
-class Text:
-    """Files with two numbers a row: "4.1,8.205", or two doubles in full as repr() writes them."""
+class Data:
+    """Files of one kind, of so many bytes together."""
 
     megabytes: float
-    short: float = 0.5  # share of the rows that are short decimals
-    parts: int = 16
+    parts: int
+
+    KIND: ClassVar[str]
+    FILE: ClassVar[str] = "part-{:03}"
+    VERSION: ClassVar[int] = 2  # of the generator: another one makes the files anew
+    ROW_BYTES: ClassVar[float] = 1  # mean, of a record
+    ROWS: ClassVar[int] = 1  # of the truth, for a record
+    DIGESTS: ClassVar[dict[str, str]] = {}  # what they have to be, by name, where that is known
+
+    def blocks(self, part: int) -> Iterator[tuple[bytes, Truth]]:
+        """The bytes of a file, piece by piece, and what is true of the rows in them."""
+        raise NotImplementedError
 
     @property
     def name(self) -> str:
-        return f"text-{self.megabytes:g}mb-{self.parts}-{self.short:g}"
+        return f"{self.KIND}-{self.megabytes:g}mb-{self.parts}"
 
     @property
     def folder(self) -> Path:
         return FOLDER / self.name
 
-    def scaled(self, scale: float) -> Text:
+    @property
+    def part_records(self) -> int:
+        return max(1, round(self.megabytes * 1e6 / self.ROW_BYTES / self.parts))
+
+    def scaled(self: AnyData, scale: float) -> AnyData:
         return dataclasses.replace(self, megabytes=self.megabytes * scale)
 
     def files(self, parts: int | None = None) -> list[str]:
         """The paths of the first `parts` files; None: of all."""
-        return [str(self.folder / f"part-{part:03}") for part in range(parts or self.parts)]
+        return [str(self.folder / self.FILE.format(part)) for part in range(parts or self.parts)]
 
     def truth(self, parts: int | None = None) -> tuple[Truth, int]:
-        """What is true of the first `parts` files, and their bytes."""
-        manifest = json.loads((self.folder / "manifest.json").read_text())
-        chosen = manifest["parts"][: parts or self.parts]
+        """What is true of an epoch of the first `parts` files, and its bytes."""
+        chosen = json.loads(self._manifest.read_text())["parts"][:parts]
         truth = sum((Truth(**part["truth"]) for part in chosen), Truth())
         return truth, sum(part["bytes"] for part in chosen)
 
@@ -102,51 +111,40 @@ class Text:
             SystemExit: The files are not what this generator makes elsewhere.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
+        count = len(self.files())
         with multiprocessing.Pool(os.cpu_count()) as pool:
             if not self._is_made():
-                parts = pool.starmap(_write_part, [(self, i) for i in range(self.parts)], 1)
-                manifest = {"version": VERSION, "parts": parts}
-                (self.folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
+                parts = pool.map(self._write, range(count), 1)
+                manifest = {"version": self.VERSION, "parts": parts}
+                self._manifest.write_text(json.dumps(manifest, indent=1))
             found = pool.map(_digest, self.files())
-        manifest = json.loads((self.folder / "manifest.json").read_text())
+        manifest = json.loads(self._manifest.read_text())
         if found != [part["sha256"] for part in manifest["parts"]]:
             raise SystemExit(f"files in {self.folder} were changed; remove the folder")
         digest = hashlib.sha256("".join(found).encode()).hexdigest()
-        if DIGESTS.get(self.name, digest) != digest:
-            raise SystemExit(f"{self.name} has the digest {digest}, not that of bench/data.py")
+        if self.DIGESTS.get(self.name, digest) != digest:
+            raise SystemExit(f"{self.name} has the digest {digest}, not that of its generator")
         return digest
+
+    @property
+    def _manifest(self) -> Path:
+        return self.folder / "manifest.json"
 
     def _is_made(self) -> bool:
         try:
-            manifest = json.loads((self.folder / "manifest.json").read_text())
+            version = json.loads(self._manifest.read_text())["version"]
         except FileNotFoundError:
             return False
-        return manifest["version"] == VERSION and all(map(os.path.exists, self.files()))
+        return version == self.VERSION and all(map(os.path.exists, self.files()))
 
-
-def _columns(rows: int, short: float, part: int) -> tuple[Column, Column]:
-    """The values of a part; y is about 2 x.  RandomState's numbers never change."""
-    random = np.random.RandomState(1000 + part)
-    tenths = random.randint(0, 100, rows)
-    x = np.where(random.random_sample(rows) < short, tenths / 10, np.nan)
-    y = (200 * tenths + random.randint(0, 1000, rows)) / 1000
-    full = np.flatnonzero(np.isnan(x))
-    x[full] = 10 * random.random_sample(len(full))
-    y[full] = 2 * x[full] + random.random_sample(len(full))
-    return x, y
-
-
-def _write_part(text: Text, part: int) -> dict[str, object]:
-    rows = max(1, round(text.megabytes * 1e6 / ROW_BYTES[text.short] / text.parts))
-    x, y = _columns(rows, text.short, part)
-    lines = [f"{a!r},{b!r}\n" for a, b in zip(x.tolist(), y.tolist())]
-    content = "".join(lines).encode()
-    Path(text.files()[part]).write_bytes(content)
-    return {
-        "bytes": len(content),
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "truth": dataclasses.asdict(Truth.of(x, y)),
-    }
+    def _write(self, part: int) -> dict[str, Any]:
+        truth, size, digest = Truth(), 0, hashlib.sha256()
+        with open(self.files()[part], "wb") as file:
+            for block, rows in self.blocks(part):
+                truth += rows
+                size += file.write(block)
+                digest.update(block)
+        return {"bytes": size, "sha256": digest.hexdigest(), "truth": dataclasses.asdict(truth)}
 
 
 def _digest(path: str) -> str:
@@ -159,6 +157,26 @@ def _digest(path: str) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def described(data: Data | None) -> dict[str, Any] | None:
+    """For JSON; `from_description` is the way back."""
+    if data is None:
+        return None
+    return {"class": [type(data).__module__, type(data).__name__], **dataclasses.asdict(data)}
+
+
+def from_description(description: dict[str, Any] | None) -> Data | None:
+    if description is None:
+        return None
+    module, name = description.pop("class")
+    data: Data = getattr(importlib.import_module(module), name)(**description)
+    return data
+
+
+def prepare(sets: Iterable[Data]) -> None:
+    for data in sorted(set(sets), key=lambda data: data.name):
+        print(f"{data.name}: {data.prepare()[:16]}", flush=True)
 
 
 class Check:
@@ -186,12 +204,3 @@ class Check:
     def found(self) -> Truth:
         self._sum()
         return self._truth
-
-
-def prepare(texts: Iterable[Text]) -> None:
-    for text in sorted(set(texts), key=lambda text: text.name):
-        print(f"{text.name}: {text.prepare()[:16]}", flush=True)
-
-
-if __name__ == "__main__":
-    prepare(Text(float(argument)) for argument in sys.argv[1:])

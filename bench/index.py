@@ -22,7 +22,7 @@ from statistics import median
 from typing import Any
 
 from bench import programs
-from bench.data import Text
+from bench.text import Text
 
 OPEN = """
 import json, re, sys, time

@@ -15,13 +15,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from bench import programs, table
-from bench.data import Text, prepare
+from bench.contender import ONE_CORE
+from bench.data import Data, from_description, prepare
 from bench.environments import ALWAYS, LIMITS, OURS, all_peers, interpreter, versions
 from bench.measure import anonymous_bytes
 from bench.table import Measures, Results
@@ -41,7 +43,8 @@ class Entry:
     workload: str
     name: str
     text: str
-    data: Text | None
+    data: Data | None
+    cores: int | None
 
     @property
     def title(self) -> str:
@@ -57,15 +60,16 @@ def workload_module(name: str) -> Any:
     return importlib.import_module(f"bench.workloads.{name.lower()}")
 
 
-def call_child(python: str, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [python, "-m", "bench.child", *arguments],
-        cwd=programs.ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+def call_child(python: str, *arguments: str, cores: int | None = None) -> subprocess.Popen[str]:
+    with programs.pinned(cores):
+        return subprocess.Popen(
+            [python, "-m", "bench.child", *arguments],
+            cwd=programs.ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
 
 
 def list_entries(peer: str) -> list[Entry]:
@@ -77,7 +81,7 @@ def list_entries(peer: str) -> list[Entry]:
         if process.returncode == 0:
             found = json.loads(output)
             for each in found:
-                each["data"] = each["data"] and Text(**each["data"])
+                each["data"] = from_description(each["data"])
             return [Entry(peer, python, **each) for each in found]
         problem = errors.strip()[-500:]
     print(f"{peer} is left out: {problem}", flush=True)
@@ -99,7 +103,8 @@ def tree(pid: int) -> list[int]:
 def run_contender(entry: Entry, scale: float) -> Measures | None:
     """One process; its memory is looked at from outside, every 10 ms."""
     began, peak = time.monotonic(), 0
-    process = call_child(entry.python, "run", entry.peer, entry.workload, entry.name, str(scale))
+    arguments = ["run", entry.peer, entry.workload, entry.name, str(scale)]
+    process = call_child(entry.python, *arguments, cores=entry.cores)
     with ThreadPoolExecutor(1) as reader:
         output = reader.submit(process.communicate)
         while not output.done():
@@ -131,30 +136,42 @@ def run_rounds(entries: list[Entry], rounds: int, scale: float, smoke: bool) -> 
 
 
 def explain(entries: list[Entry]) -> str:
-    """A list of what the contenders do; those that do the same share a line."""
+    """A list of what the contenders do, without twins; those that do the same share a line."""
     titles: dict[str, list[str]] = {}
     for entry in entries:
+        if entry.title.endswith(ONE_CORE):
+            continue
         text = f"{entry.text} ({entry.data.name})" if entry.data else entry.text
         titles.setdefault(text, []).append(entry.title)
     return "\n".join(f"- {', '.join(same)}: {text}" for text, same in titles.items())
 
 
+def tables(module: Any, entries: list[Entry], results: Results) -> Iterator[str]:
+    """A workload's own, or one with ratios to the best peer and to its bases; and what has a twin
+    on one core, limits included, beside it."""
+    titles = [entry.title for entry in entries if entry.cores is None]
+    loaders = [entry.title for entry in entries if entry.peer != LIMITS]
+    for each in getattr(module, "TABLES", ()):
+        names = [title for title in loaders if title.partition(".")[2].startswith(each.prefix)]
+        if names:
+            yield f"**{each.title}**\n\n{table.render(results, names, each.columns)}"
+    if not hasattr(module, "TABLES"):
+        best = table.best(results, (e.title for e in entries if e.peer not in ALWAYS))
+        bases = [base for base in dict.fromkeys([best, *module.BASES]) if base in results]
+        ratios = [table.compared(f"/ {base}", base) for base in bases]
+        names = [title for title in titles if title in loaders]
+        yield table.render(results, names, [*ratios, *module.COLUMNS])
+    twins = [title for title in titles if title + ONE_CORE in results]
+    if twins:
+        columns = table.one_core(module.COLUMNS)
+        yield f"**One core and all {CORES}**\n\n{table.render(results, twins, columns)}"
+
+
 def report(name: str, entries: list[Entry], results: Results) -> str:
-    """The tables of a workload in Markdown: loaders, limits, and what each contender does."""
+    """The tables of a workload in Markdown, and what each contender does."""
     module = workload_module(name)
-    peers = [entry.title for entry in entries if entry.peer not in ALWAYS]
-    limits = [entry.title for entry in entries if entry.peer == LIMITS]
-    loaders = [title for title in results if title not in limits]
-    limit = module.LIMIT and module.LIMIT.format(threads=CORES)
-    bases = dict.fromkeys([table.best(results, peers), limit])
-    ratios = [table.ratio_column(f"/ {base}", results, base) for base in bases if base in results]
-    parts = [
-        f"### {module.__doc__.strip()}",
-        table.render(results, loaders, module.COLUMNS, ratios),
-        table.render(results, limits, table.LIMITS, []) if limits else "",
-        explain(entries),
-    ]
-    return "\n\n".join(part for part in parts if part)
+    title = " ".join(module.__doc__.split())
+    return "\n\n".join([f"### {title}", *tables(module, entries, results), explain(entries)])
 
 
 def machine() -> str:

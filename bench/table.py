@@ -1,4 +1,4 @@
-"""Tables of results: each column is a title and a function from the rounds of a contender."""
+"""Tables of results: a column is a title and a function that shows a contender's rounds in it."""
 
 from __future__ import annotations
 
@@ -7,48 +7,65 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import median
 from typing import Any
 
+from bench.contender import ONE_CORE
+
 Measures = dict[str, Any]
-Rounds = list[Measures]  # of one contender, a failed round left out
-Results = dict[str, list[Measures | None]]  # contender -> its rounds
+Results = dict[str, list[Measures | None]]  # contender -> its rounds; None: it failed
+Value = Callable[[Measures], float]
+
+
+def rate(measures: Measures) -> float:
+    """MB/s of the files."""
+    return float(measures["bytes"] / measures["seconds"] / 1e6)
 
 
 @dataclasses.dataclass(frozen=True)
 class Column:
     title: str
-    show: Callable[[Rounds], str]
+    show: Callable[[Results, str], str]  # of a contender
+    value: Value = rate  # of a round, where the column shows its median
 
 
-def rate(measures: Measures) -> float:
-    """MB/s of the text."""
-    return float(measures["bytes"] / measures["seconds"] / 1e6)
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """Of a workload with several: contenders whose names begin with a prefix."""
+
+    title: str
+    prefix: str
+    columns: Sequence[Column]
 
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def _median(title: str, value: Callable[[Measures], float]) -> Column:
-    """The median of the rounds that have the value."""
+def _values(rounds: Iterable[Measures | None], value: Value) -> list[float | None]:
+    """None: the round failed, or has no such value."""
+    values: list[float | None] = []
+    for measures in rounds:
+        try:
+            values.append(value(measures) if measures else None)
+        except (KeyError, ZeroDivisionError):
+            values.append(None)
+    return values
 
-    def show(rounds: Rounds) -> str:
-        values = []
-        for measures in rounds:
-            try:
-                values.append(value(measures))
-            except (KeyError, ZeroDivisionError):
-                continue
+
+def _median(title: str, value: Value) -> Column:
+    def show(results: Results, name: str) -> str:
+        values = [each for each in _values(results[name], value) if each is not None]
         return _number(median(values)) if values else "-"
 
-    return Column(title, show)
+    return Column(title, show, value)
 
 
-def _range(rounds: Rounds) -> str:
-    rates = [rate(measures) for measures in rounds]
-    return f"{_number(min(rates))}..{_number(max(rates))}"
+def _range(results: Results, name: str) -> str:
+    rates = [rate(measures) for measures in results[name] if measures]
+    return f"{_number(min(rates))}..{_number(max(rates))}" if rates else "-"
 
 
-def _check(rounds: Rounds) -> str:
-    return ", ".join(sorted({measures["check"] for measures in rounds}))
+def _checks(results: Results, *names: str) -> str:
+    rounds = (measures for name in names for measures in results[name])
+    return ", ".join(sorted({measures["check"] if measures else "failed" for measures in rounds}))
 
 
 MB = 1e6
@@ -56,6 +73,8 @@ RATE = _median("MB/s", rate)
 RANGE = Column("min..max", _range)
 MICROSECONDS = _median("us/batch", lambda m: 1e6 * m["seconds"] / m["batches"])
 CPU_MICROSECONDS = _median("CPU us/batch", lambda m: 1e6 * m["cpu"] / m["batches"])
+NS = _median("ns/record", lambda m: 1e9 * m["seconds"] / m["records"])
+CPU_NS = _median("CPU ns/record", lambda m: 1e9 * m["cpu"] / m["records"])
 WINDOWS = _median("k windows/s", lambda m: 16e-3 * m["batches"] / m["seconds"])  # of W5
 IMAGES = _median("M images/s", lambda m: 1e-6 * m["rows"] / m["seconds"])  # of W3
 CPU = _median("CPU s/M rows", lambda m: 1e6 * m["cpu"] / m["rows"])
@@ -65,29 +84,55 @@ FIRST = _median("first batch ms", lambda m: 1e3 * m["first_seconds"])
 OPEN_MEMORY = _median("MB when open", lambda m: (m["open_anon"] - m["base_anon"]) / MB)
 MEMORY = _median("peak MB", lambda m: max(0, m["peak_anon"] - m["base_anon"]) / MB)
 RSS = _median("max RSS MB", lambda m: m["max_rss"] / MB)
+SIZE = _median("MB of data", lambda m: m["bytes"] / MB)
 P50 = _median("p50 us", lambda m: 1e6 * m["p50"])
 P99 = _median("p99 us", lambda m: 1e6 * m["p99"])
-CHECK = Column("check", _check)
+CHECK = Column("check", _checks)
 
 # Of workloads in which both the bytes and the batches count.
 RATE_AND_BATCH = [RATE, RANGE, MICROSECONDS, CPU_MICROSECONDS, CORES, MEMORY, CHECK]
-LIMITS = [RATE, RANGE, CORES, CHECK]
 THROUGHPUT = [RATE, RANGE, CPU, CORES, MEMORY, RSS, FIRST, P50, P99, CHECK]
+_SPEEDS = (RATE, MICROSECONDS, WINDOWS, IMAGES)
+_COSTS = (CPU, CPU_MICROSECONDS)
 
 
-def ratio(rounds: Sequence[Measures | None], base: Sequence[Measures | None]) -> float | None:
-    """The median of the rounds' ratios of rates; None where no round has both."""
-    pairs = [(rate(a), rate(b)) for a, b in zip(rounds, base) if a and b]
-    return median(mine / other for mine, other in pairs) if pairs else None
+def ratio(results: Results, name: str, base: str, value: Value) -> float | None:
+    """The median of the rounds' ratios of a value; None where no round has both."""
+    pairs = zip(_values(results.get(name, []), value), _values(results.get(base, []), value))
+    ratios = [mine / other for mine, other in pairs if mine is not None and other]
+    return median(ratios) if ratios else None
 
 
-def ratio_column(title: str, results: Results, base: str | None) -> dict[str, str]:
-    """For each contender its ratio to the base, by the title of the column."""
-    column = {}
-    for name, rounds in results.items():
-        found = ratio(rounds, results[base]) if base in results else None
-        column[name] = "-" if found is None else f"{found:.3g}"
-    return {"": title, **column}
+def _ratio_column(title: str, names: Callable[[str], tuple[str, str]], value: Value) -> Column:
+    def show(results: Results, name: str) -> str:
+        found = ratio(results, *names(name), value)
+        return "-" if found is None else f"{found:.3g}"
+
+    return Column(title, show)
+
+
+def compared(title: str, base: str, value: Value = rate) -> Column:
+    """The ratio of each contender to one of them."""
+    return _ratio_column(title, lambda name: (name, base), value)
+
+
+def one_core(columns: Sequence[Column]) -> list[Column]:
+    """For contenders that have a twin on one core: speed and CPU of it beside their own."""
+
+    def of_twin(column: Column) -> Column:
+        return Column(
+            f"{column.title}, one core", lambda results, name: column.show(results, name + ONE_CORE)
+        )
+
+    speed = next(column for column in columns if column in _SPEEDS)
+    found = [of_twin(speed), dataclasses.replace(speed, title="all cores")]
+    found.append(_ratio_column("speed-up", lambda name: (name, name + ONE_CORE), rate))
+    for cost in columns:
+        if cost in _COSTS:
+            found += [of_twin(cost), dataclasses.replace(cost, title="all cores")]
+            found.append(_ratio_column("times", lambda name: (name, name + ONE_CORE), cost.value))
+    both = Column("check", lambda results, name: _checks(results, name, name + ONE_CORE))
+    return [*found, both]
 
 
 def best(results: Results, names: Iterable[str]) -> str | None:
@@ -100,17 +145,9 @@ def best(results: Results, names: Iterable[str]) -> str | None:
     return max(rates, key=lambda name: rates[name]) if rates else None
 
 
-def render(
-    results: Results,
-    names: Sequence[str],
-    columns: Sequence[Column],
-    more: Sequence[dict[str, str]],
-) -> str:
-    """A table in Markdown; `more` are further columns, with their title under ""."""
-    titles = ["contender", *(extra[""] for extra in more), *(column.title for column in columns)]
+def render(results: Results, names: Sequence[str], columns: Sequence[Column]) -> str:
+    """A table in Markdown."""
+    titles = ["contender", *(column.title for column in columns)]
     lines = [titles, ["---"] * len(titles)]
-    for name in names:
-        rounds = [measures for measures in results[name] if measures]
-        cells = [column.show(rounds) if rounds else "failed" for column in columns]
-        lines.append([name, *(extra[name] for extra in more), *cells])
+    lines += [[name, *(column.show(results, name) for column in columns)] for name in names]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -3,85 +3,50 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from bench import data
+from bench.data import Data, Truth
 
 SEQ_LENGTH = 2048  # a window has one token more
 AT_ONCE = 1 << 22  # tokens that are made together
 
 
 @dataclasses.dataclass(frozen=True)
-class Tokens:
-    """What bench.data.Text is for text.  A row of the truth is a token of a window and the one
-    behind it."""
+class Tokens(Data):
+    """A row of the truth is a token of a window and the one behind it."""
 
-    megabytes: float
     parts: int = 1
 
-    @property
-    def name(self) -> str:
-        return f"tokens-{self.megabytes:g}mb"
+    KIND: ClassVar[str] = "tokens"
+    FILE: ClassVar[str] = "train.bin"
+    ROW_BYTES: ClassVar[float] = 2 * SEQ_LENGTH  # a record is a window
+    ROWS: ClassVar[int] = SEQ_LENGTH + 1
 
     @property
-    def folder(self) -> Path:
-        return data.FOLDER / self.name
+    def part_records(self) -> int:
+        return max(16, super().part_records)
 
-    def scaled(self, scale: float) -> Tokens:
-        return dataclasses.replace(self, megabytes=self.megabytes * scale)
-
-    def files(self, parts: int | None = None) -> list[str]:
-        return [str(self.folder / "train.bin")]
-
-    def truth(self, parts: int | None = None) -> tuple[data.Truth, int]:
-        manifest = json.loads((self.folder / "manifest.json").read_text())
-        return data.Truth(**manifest["truth"]), manifest["bytes"]
-
-    def prepare(self) -> str:
-        """Makes the file where it is not there; returns its digest."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        manifest = self.folder / "manifest.json"
-        if not manifest.exists():
-            self._write()
-            manifest.write_text(json.dumps(self._look()))
-        digest = data._digest(self.files()[0])
-        if digest != json.loads(manifest.read_text())["sha256"]:
-            raise SystemExit(f"{self.files()[0]} was changed; remove the folder")
-        with open(self.files()[0], "rb") as file:  # into the page cache
-            while file.read(1 << 24):
-                pass
-        return digest
-
-    def _write(self) -> None:
-        windows = max(16, round(self.megabytes * 1e6 / 2 / SEQ_LENGTH))
+    def blocks(self, part: int) -> Iterator[tuple[bytes, Truth]]:
         random = np.random.RandomState(3000)
-        left = windows * SEQ_LENGTH + 1
-        with open(self.files()[0], "wb") as file:
-            while left > 0:
-                some = random.randint(0, 50257, min(left, AT_ONCE)).astype(np.uint16)
-                file.write(some.tobytes())
-                left -= len(some)
+        left = self.part_records * SEQ_LENGTH + 1
+        begun = np.zeros(0, np.uint16)  # the first tokens of a window that the next block ends
+        while left > 0:
+            some = random.randint(0, 50257, min(left, AT_ONCE)).astype(np.uint16)
+            left -= len(some)
+            tokens = np.concatenate([begun, some])
+            whole = num_windows(tokens)
+            begun = tokens[whole * SEQ_LENGTH :]
+            yield some.tobytes(), sum(_truths(tokens, whole), Truth())
 
-    def _look(self) -> dict[str, Any]:
-        tokens = load(self.files()[0])
-        truth = data.Truth()
-        for begin in range(0, num_windows(tokens), 1024):
-            end = min(begin + 1024, num_windows(tokens))
-            numbers = np.arange(begin, end)[:, None] * SEQ_LENGTH + np.arange(SEQ_LENGTH + 1)
-            truth += data.Truth.of(*columns(tokens[numbers]))
-        content = tokens.tobytes()
-        return {
-            "bytes": len(content),
-            "sha256": hashlib.sha256(content).hexdigest(),
-            "truth": dataclasses.asdict(truth),
-        }
+
+def _truths(tokens: npt.NDArray[np.uint16], windows: int) -> Iterator[Truth]:
+    for begin in range(0, windows, 1024):
+        numbers = np.arange(begin, min(begin + 1024, windows))[:, None] * SEQ_LENGTH
+        yield Truth.of(*columns(tokens[numbers + np.arange(SEQ_LENGTH + 1)]))
 
 
 class Following:

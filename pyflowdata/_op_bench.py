@@ -95,24 +95,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _part(
-    name: str, op: str | None, cost: CData, shuffled: CData, record_bytes: float, copy_ns: float
-) -> Part:
-    known = record_bytes > 0 and cost.ns > 0
-    return Part(
-        name=name,
-        op=op,
-        ns=cost.ns,
-        shuffled_ns=None if shuffled is None else shuffled.ns,
-        gb_per_s=record_bytes / cost.ns if known else None,
-        of_memcpy=copy_ns / cost.ns if known else None,
-        mallocs=cost.mallocs if cost.mallocs >= 0 else None,
-        malloc_bytes=cost.malloc_bytes if cost.mallocs >= 0 else None,
-        allocs=cost.allocs,
-        alloc_bytes=cost.alloc_bytes,
-    )
-
-
 def _blobs(blobs: Sequence[Blob]) -> CData:
     array = ffi.new("pfd_blob[]", len(blobs))
     for slot, blob in zip(array, blobs, strict=True):
@@ -156,6 +138,56 @@ def _measure_ops(blobs: Sequence[Blob], options: CData) -> CData:
     return result
 
 
+@dataclass(frozen=True)
+class _Costs:
+    """What C measured: in the order of the files, and in random order where there is one."""
+
+    in_order: CData
+    shuffled: CData | None
+
+    def part(self, name: str, field: str, index: int | None = None, op: str | None = None) -> Part:
+        """One field of both; of a list of ops, that of one."""
+        both = [getattr(one, field) for one in (self.in_order, self.shuffled) if one is not None]
+        cost, *other = both if index is None else [costs[index] for costs in both]
+        record_bytes = self.in_order.window_bytes / self.in_order.window_records
+        known = record_bytes > 0 and cost.ns > 0
+        return Part(
+            name=name,
+            op=op,
+            ns=cost.ns,
+            shuffled_ns=other[0].ns if other else None,
+            gb_per_s=record_bytes / cost.ns if known else None,
+            of_memcpy=self.in_order.copy.ns / cost.ns if known else None,
+            mallocs=cost.mallocs if cost.mallocs >= 0 else None,
+            malloc_bytes=cost.malloc_bytes if cost.mallocs >= 0 else None,
+            allocs=cost.allocs,
+            alloc_bytes=cost.alloc_bytes,
+        )
+
+    def ops(self) -> list[str]:
+        """The names of reader and decoders, in the order of the work."""
+        return [text(self.in_order.op_names[i]) for i in range(self.in_order.num_ops)]
+
+    def parts(self) -> tuple[Part, ...]:
+        host = (self.part("locate", "locate"), self.part("read", "read"))
+        ops = (
+            self.part("decode" if i else "parse", "ops", i, op) for i, op in enumerate(self.ops())
+        )
+        return (*host, *ops)
+
+    def limits(self) -> tuple[Part, ...]:
+        return (self.part("memcpy", "copy"), self.part("sum", "sum"))
+
+
+def _measure_costs(blobs: Sequence[Blob], options: CData) -> _Costs:
+    """Both orders over the same window, which is set in the options."""
+    in_order = _measure_ops(_in_order(blobs), options)
+    if in_order.num_records < 0:
+        return _Costs(in_order, None)
+    options.shuffled, options.window = 1, in_order.window_records
+    return _Costs(in_order, _measure_ops(_shuffled(blobs), options))
+
+
 def _measure_loader(blobs: Sequence[Blob], options: CData, threads: int) -> float:
     """Records per second, with as many cores as threads: the thread that waits helps, so that
     one thread on many cores would be two."""
@@ -186,7 +218,16 @@ def thread_counts(most: int) -> list[int]:
     return [*counts, most]
 
 
-def _check_threads(threads: Sequence[int]) -> None:
+def _check_arguments(
+    blobs: Sequence[Blob], threads: Sequence[int], rounds: int, seconds: float
+) -> None:
+    if not blobs:
+        raise InvalidArgumentError("no blobs were given; there is nothing to measure")
+    if not 0 < seconds <= 3600 or not 1 <= rounds <= 1000:
+        raise InvalidArgumentError(
+            f"rounds = {rounds}, seconds = {seconds}; they must be 1 to 1000, and above 0 and at "
+            "most 3600"
+        )
     for count in threads:
         if not 1 <= count <= cores():
             raise InvalidArgumentError(
@@ -220,39 +261,16 @@ def measure(
         CorruptDataError: A record is damaged, or there is none.
         FileError: The reader's files cannot be opened or read.
     """
-    if not blobs:
-        raise InvalidArgumentError("no blobs were given; there is nothing to measure")
-    if not 0 < seconds <= 3600 or not 1 <= rounds <= 1000:
-        raise InvalidArgumentError(
-            f"rounds = {rounds}, seconds = {seconds}; they must be 1 to 1000, and above 0 and at "
-            "most 3600"
-        )
     counts = thread_counts(cores()) if threads is None else list(threads)
-    _check_threads(counts)
+    _check_arguments(blobs, counts, rounds, seconds)
     load = os.getloadavg()[0]
     options = new_struct("pfd_bench_options")
     options.rounds, options.round_ns = rounds, max(1, int(seconds * 1e9))
-    result = _measure_ops(_in_order(blobs), options)
-    other = None
-    if result.num_records >= 0:
-        options.shuffled, options.window = 1, result.window_records
-        other = _measure_ops(_shuffled(blobs), options)
-    record_bytes = result.window_bytes / result.window_records
-
-    def part(name: str, field: str, index: int | None = None) -> Part:
-        costs = [getattr(one, field) for one in (result, other) if one is not None]
-        if index is not None:
-            costs = [cost[index] for cost in costs]
-        op = None if index is None else ops[index]
-        shuffled = costs[1] if len(costs) > 1 else None
-        return _part(name, op, costs[0], shuffled, record_bytes, result.copy.ns)
-
-    ops = [text(result.op_names[i]) for i in range(result.num_ops)]
-    parts = [part("locate", "locate"), part("read", "read")]
-    parts += [part("decode" if i else "parse", "ops", i) for i in range(len(ops))]
+    costs = _measure_costs(blobs, options)
+    result, last = costs.in_order, costs.shuffled or costs.in_order
     return Bench(
         op=blobs[0].node.op.name,
-        reader=ops[0],
+        reader=costs.ops()[0],
         origin=blobs[0].node.op.origin,
         records=result.num_records if result.num_records >= 0 else None,
         files=result.num_files,
@@ -262,9 +280,9 @@ def measure(
         measured_sum=result.window_sum,
         batch_size=blobs[0].batch_size,
         rows_per_call=result.range_rows,
-        open_ms=(result if other is None else other).open_ns / 1e6,
-        parts=tuple(parts),
-        limits=(part("memcpy", "copy"), part("sum", "sum")),
+        open_ms=last.open_ns / 1e6,
+        parts=costs.parts(),
+        limits=costs.limits(),
         scaling=_scaling(blobs, options, counts),
         load=load,
     )

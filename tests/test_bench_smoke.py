@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
-from bench import data, reservoir, table
+from bench import clips, data, examples, images, programs, reservoir, table, tokens, wide_text
+from bench import text as text_data
 
 
 @pytest.fixture
 def text(tmp_path, monkeypatch):
     monkeypatch.setattr(data, "FOLDER", tmp_path)
-    small = data.Text(0.02, parts=3)
+    small = text_data.Text(0.02, parts=3)
     small.prepare()
     return small
 
@@ -43,6 +48,36 @@ def test_a_changed_file_is_found(text):
         text.prepare()
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        clips.Clips(0.02),
+        examples.Examples(0.7),
+        examples.OFRecords(0.02),
+        images.Images(0.02, epochs=2),
+        tokens.Tokens(9),
+        wide_text.WideText(0.02),
+    ],
+    ids=lambda made: made.KIND,
+)
+def test_each_data_set_says_how_many_rows_and_bytes_an_epoch_has(tmp_path, monkeypatch, made):
+    monkeypatch.setattr(data, "FOLDER", tmp_path)
+    made.prepare()
+    truth, size = made.truth()
+    epochs = getattr(made, "epochs", 1)
+    assert truth.rows == made.part_records * made.parts * made.ROWS * epochs
+    assert size == sum(map(os.path.getsize, made.files())) * epochs
+    assert data.from_description(data.described(made)) == made
+
+
+def test_a_pinned_process_has_one_core_from_its_start():
+    allowed = os.sched_getaffinity(0)
+    command = [sys.executable, "-c", "import os; print(len(os.sched_getaffinity(0)))"]
+    with programs.pinned(1):
+        assert subprocess.check_output(command) == b"1\n"
+    assert os.sched_getaffinity(0) == allowed
+
+
 def test_rows_in_any_order_and_form_are_right(text):
     x, y = columns(text)
     order = np.random.default_rng(1).permutation(len(x))
@@ -69,11 +104,26 @@ def test_shuffle_buffer_delivers_each_row_once(rows):
     assert not (found == x).all() and (np.sort(found) == x).all()
 
 
-def test_ratios_are_taken_within_a_round():
-    def rounds(*seconds):
-        return [s and {"bytes": 1e6, "seconds": s, "check": "exact"} for s in seconds]
+def rounds(*seconds):
+    sizes = {"bytes": 1e6, "rows": 1e6, "check": "exact"}
+    return [each and {**sizes, "seconds": each, "cpu": each} for each in seconds]
 
+
+def test_ratios_are_taken_within_a_round():
     results = {"ours": rounds(1, 4, 2), "a": rounds(3, 4, None), "b": rounds(30, 40, 20)}
     assert table.best(results, ["a", "b"]) == "a"
-    assert table.ratio_column("/ a", results, "a") == {"": "/ a", "ours": "2", "a": "1", "b": "0.1"}
-    assert "failed" not in table.render(results, list(results), table.LIMITS, [])
+    against_a = table.compared("/ a", "a")
+    assert [against_a.show(results, name) for name in results] == ["2", "1", "0.1"]
+    lines = table.render(results, list(results), [against_a, table.CHECK]).splitlines()
+    assert lines[3:] == ["| a | 1 | exact, failed |", "| b | 0.1 | exact |"]
+
+
+def test_one_core_stands_beside_all():
+    results = {"ours": rounds(1, 4), "ours-one-core": [*rounds(2), None]}
+    columns = table.one_core([table.RATE, table.CPU])
+    assert table.render(results, ["ours"], columns).splitlines() == [
+        "| contender | MB/s, one core | all cores | speed-up | CPU s/M rows, one core | all cores "
+        "| times | check |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| ours | 0.5 | 0.625 | 2 | 2 | 2.5 | 0.5 | exact, failed |",
+    ]

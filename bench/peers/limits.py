@@ -1,11 +1,11 @@
-"""The machine's limits: plain C++ over the same text (bench/limits.cc)."""
+"""The machine's limits: plain C++ over the same files, with a thread for each core."""
 
 from __future__ import annotations
 
 import functools
 
 from bench import programs, tokens
-from bench.contender import Source, contender
+from bench.contender import Source, on_all_and_one_core
 
 TEXT = {
     "read": "read() of hot files",
@@ -17,42 +17,39 @@ TEXT = {
 }
 
 
-def command(source: Source, mode: str, threads: int) -> list[str]:
-    options = [mode, str(threads), str(source.batch_size)]
-    return [programs.path("limits"), *options, *source.files]
+def text(source: Source, mode: str) -> list[str]:
+    sizes = [str(programs.cores()), str(source.batch_size)]
+    return [programs.path("limits"), mode, *sizes, *source.files]
 
 
-for mode, text in TEXT.items() if programs.exists("limits") else ():
-    workloads = ("W1a", "W1b") if mode == "loader" else ("W1a",)
-    for threads in sorted({1, programs.cores()}):
-        contender(*workloads, name=f"{mode}-{threads}", program=True, text=text)(
-            functools.partial(command, mode=mode, threads=threads)
+def examples(source: Source) -> list[str]:
+    sizes = [str(programs.cores()), str(source.batch_size)]
+    return [programs.path("examples"), *sizes, *source.files]
+
+
+def windows(source: Source) -> list[str]:
+    sizes = [str(programs.cores()), str(source.batch_size), str(tokens.SEQ_LENGTH)]
+    return [programs.path("windows"), *sizes, *source.files]
+
+
+if programs.exists("limits"):
+    for mode, what in TEXT.items():
+        workloads = ("W1a", "W1b") if mode == "loader" else ("W1a",)
+        on_all_and_one_core(*workloads, name=mode, program=True, text=what)(
+            functools.partial(text, mode=mode)
         )
-
-
-def examples(source: Source, threads: int) -> list[str]:
-    return [programs.path("examples"), str(threads), str(source.batch_size), *source.files]
-
-
-for threads in sorted({1, programs.cores()}) if programs.exists("examples") else ():
-    contender(
+if programs.exists("examples"):
+    on_all_and_one_core(
         "W2a",
         "W2b",
-        name=f"examples-{threads}",
+        name="examples",
         program=True,
         text="both checksums, protocol buffers of known order, copies; file order",
-    )(functools.partial(examples, threads=threads))
-
-
-def windows(source: Source, threads: int) -> list[str]:
-    options = [str(threads), str(source.batch_size), str(tokens.SEQ_LENGTH)]
-    return [programs.path("windows"), *options, *source.files]
-
-
-for threads in sorted({1, programs.cores()}) if programs.exists("windows") else ():
-    contender(
+    )(examples)
+if programs.exists("windows"):
+    on_all_and_one_core(
         "W5",
-        name=f"windows-{threads}",
+        name="windows",
         program=True,
         text="random windows widened from the map into a buffer of one batch",
-    )(functools.partial(windows, threads=threads))
+    )(windows)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas
 
 from bench import reservoir, wide_text
+from bench.columns import values_and_label
 from bench.contender import Batch, Source, contender
 
 
@@ -45,4 +46,4 @@ def wide(source: Source) -> Iterator[Batch]:
         frame = pandas.read_csv(path, dtype=types, engine="c")
         x, y = frame[wide_text.NAMES].to_numpy(), frame["y"].to_numpy()
         for batch in reservoir.slices(x, y, source.batch_size):
-            yield wide_text.columns(*batch)
+            yield values_and_label(*batch)

@@ -7,21 +7,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from bench import clips
+from bench.columns import Repeated
 from bench.contender import Source, contender
-from bench.data import Text
-
-
-class Repeated:
-    """The label of each sample; only what checks the epoch makes an array of it."""
-
-    def __init__(self, labels: Any, counts: Any) -> None:
-        self._labels, self._counts = labels, counts
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return np.repeat(self._labels, self._counts).astype(dtype or self._labels.dtype)
+from bench.text import Text
 
 
 class Samples:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import polars
 
 from bench import reservoir, wide_text
+from bench.columns import values_and_label
 from bench.contender import Batch, Source, contender
 
 SCHEMA = {"x": polars.Float64, "y": polars.Float64}
@@ -72,4 +73,4 @@ def wide(source: Source) -> Iterator[Batch]:
         frame = polars.read_csv(path, schema=WIDE)
         x, y = frame.select(wide_text.NAMES).to_numpy(), frame["y"].to_numpy()
         for batch in reservoir.slices(x, y, source.batch_size):
-            yield wide_text.columns(*batch)
+            yield values_and_label(*batch)

@@ -10,6 +10,7 @@ import pyarrow
 from pyarrow import csv
 
 from bench import reservoir, wide_text
+from bench.columns import values_and_label
 from bench.contender import Batch, Source, contender
 
 NAMES = csv.ReadOptions(column_names=["x", "y"])
@@ -53,7 +54,7 @@ def matrices(blocks: Iterable[Any], batch_size: int) -> Iterator[Batch]:
     for block in blocks:
         x = np.column_stack([block[name].to_numpy() for name in wide_text.NAMES])
         for batch in reservoir.slices(x, block["y"].to_numpy(), batch_size):
-            yield wide_text.columns(*batch)
+            yield values_and_label(*batch)
 
 
 @contender("W1c")

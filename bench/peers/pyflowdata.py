@@ -8,24 +8,34 @@ from typing import Any
 
 import pyflowdata as flow
 
-from bench import examples, images, programs, tokens
-from bench import examples, programs, tokens, wide_text
-from bench.contender import Source, contender
-from bench.data import Text
+from bench import images, programs, tokens
+from bench.columns import VALUES, values_and_label
+from bench.contender import Source, contender, on_all_and_one_core
+from bench.examples import Examples
+from bench.images import Images
+from bench.shuffles import SHUFFLES
+from bench.text import Text
+from bench.wide_text import WideText
+
+
+def ordered(source: Source, attrs: dict[str, Any]) -> dict[str, Any]:
+    """Attrs of a reader: batches of the source's size; where it is random, anew each epoch."""
+    is_random = attrs.get("random_shuffle", attrs.get("shuffle", "none") != "none")
+    anew = {"shuffle_after_epoch": True, "seed": 7} if is_random else {}
+    return {"batch_size": source.batch_size, **anew, **attrs}
+
+
+def lines(source: Source, **attrs: Any) -> Any:
+    """x and y of the rows."""
+    parts: Any = {"data_part_num": len(source.files), "part_name_suffix_length": 3}
+    return flow.MiniDecoder(flow.MiniReader(source.folder, **parts, **ordered(source, attrs)))
 
 
 def loader(source: Source, *, batch_size: int = 0, shuffle: bool = False, **options: Any) -> Any:
-    """x and y of the rows; shuffled over all rows, in another order each epoch."""
-    record = flow.MiniReader(
-        source.folder,
-        data_part_num=len(source.files),
-        part_name_suffix_length=3,
-        batch_size=batch_size or source.batch_size,
-        random_shuffle=shuffle,
-        shuffle_after_epoch=True,
-        seed=7,
-    )
-    return flow.DataLoader(*flow.MiniDecoder(record), **options)
+    """The same; shuffled over all rows."""
+    rows = batch_size or source.batch_size
+    columns = lines(source, batch_size=rows, random_shuffle=shuffle)
+    return flow.DataLoader(*columns, **options)
 
 
 def engine(source: Source, *, batch_size: int = 0, shuffle: bool = False, threads: int = 0) -> Any:
@@ -34,39 +44,37 @@ def engine(source: Source, *, batch_size: int = 0, shuffle: bool = False, thread
     return [programs.path("engine"), source.folder, *map(str, options)]
 
 
-def sweep(name: str, data: Text | None = None, **options: Any) -> None:
-    contender("W9", name=name, data=data, text="One setting, the others at their defaults.")(
+for workload, shuffle in (("W1a", False), ("W1b", True)):
+    on_all_and_one_core(workload, name="default", text="The defaults.")(
+        functools.partial(loader, shuffle=shuffle)
+    )
+    on_all_and_one_core(workload, name="C", program=True, text="The defaults, without Python.")(
+        functools.partial(engine, shuffle=shuffle)
+    )
+
+contender("W1b", name="in-order", text="W1a of ours.")(loader)
+
+for batch_size, parts in ((1, 1), (10, 8), (64, 16), (256, 16)):
+    name = f"batch-{batch_size}"
+    on_all_and_one_core("W0", name=name, parts=parts, text="next() to arrays x and y.")(
+        functools.partial(loader, batch_size=batch_size)
+    )
+    on_all_and_one_core("W0", name=f"{name}-C", parts=parts, program=True, text="Without Python.")(
+        functools.partial(engine, batch_size=batch_size)
+    )
+
+
+def sweep(name: str, data: Text | None = None, cores: int | None = None, **options: Any) -> None:
+    text = "On as many cores." if cores else "One setting, the others at their defaults."
+    contender("W9", name=name, data=data, cores=cores, text=text)(
         functools.partial(loader, **options)
     )
 
 
-for workload, shuffle in (("W1a", False), ("W1b", True)):
-    open_loader = functools.partial(loader, shuffle=shuffle)
-    open_engine = functools.partial(engine, shuffle=shuffle)
-    contender(workload, name="default", text="Default threads and prefetch.")(open_loader)
-    contender(workload, name="1-thread", text="num_threads=1.")(
-        functools.partial(open_loader, num_threads=1)
-    )
-    contender(workload, name="C", program=True, text="The default without Python, from C.")(
-        open_engine
-    )
-    contender(workload, name="C-1-thread", program=True, text="num_threads=1, from C.")(
-        functools.partial(open_engine, threads=1)
-    )
-
-for batch_size, parts in ((1, 1), (10, 8), (64, 16), (256, 16)):
-    for threads, label in ((0, ""), (1, "-1-thread")):
-        name = f"batch-{batch_size}{label}"
-        contender("W0", name=name, parts=parts, text="next() to arrays x and y.")(
-            functools.partial(loader, batch_size=batch_size, num_threads=threads or None)
-        )
-        contender("W0", name=f"{name}-C", parts=parts, program=True, text="Without Python.")(
-            functools.partial(engine, batch_size=batch_size, threads=threads)
-        )
-
 for threads in (1, 2, 4, 8, 16, 32, 64):
-    if threads <= max(2, programs.cores()):
-        sweep(f"threads-{threads}", num_threads=threads)
+    if threads <= programs.cores():
+        sweep(f"threads-{threads}", cores=threads, num_threads=threads)
+sweep("threads-1-and-caller", num_threads=1)  # who helps, on another core
 for prefetch in (1, 2, 4, 8, 16):
     sweep(f"prefetch-{prefetch}", prefetch=prefetch)
 for batch_size in (1, 16, 256):
@@ -74,114 +82,103 @@ for batch_size in (1, 16, 256):
 for batch_size in (4096, 65536):
     sweep(f"batch-{batch_size}", batch_size=batch_size)
 for megabytes in (10, 100, 1000):
-    sweep(f"{megabytes}-MB", Text(megabytes))
-    sweep(f"{megabytes}-MB-shuffled", Text(megabytes), shuffle=True)
+    sweep(f"data-{megabytes}-MB", Text(megabytes))
+    sweep(f"data-{megabytes}-MB-shuffled", Text(megabytes), shuffle=True)
 
 
-class WideText:
-    """Batches of 64 values and a label by CSVReader."""
+class Records:
+    """Batches of VALUES values and a label a record."""
 
-    def __init__(self, source: Source, **options: Any) -> None:
-        x, y = flow.CSVReader(
-            files=source.files,
-            columns=["x=x0..x63:float32[64]", "y:int64"],
-            batch_size=source.batch_size,
-        )
+    def __init__(self, x: flow.Blob, y: flow.Blob, **options: Any) -> None:
         self._loader = flow.DataLoader(x, y, **options)
 
     def __iter__(self) -> Iterator[Any]:
-        return (wide_text.columns(x, y) for x, y in self._loader)
+        return (values_and_label(x, y) for x, y in self._loader)
 
 
-contender("W1c", name="default", text="CSVReader, defaults.")(WideText)
-contender("W1c", name="1-thread", text="CSVReader, num_threads=1.")(
-    functools.partial(WideText, num_threads=1)
+def csv(source: Source, **attrs: Any) -> Records:
+    fields = ["x=x0..x63:float32[64]", "y:int64"]
+    x, y = flow.CSVReader(files=source.files, columns=fields, **ordered(source, attrs))
+    return Records(x, y)
+
+
+def tf_records(source: Source, **attrs: Any) -> Records:
+    records = flow.TFRecordReader(files=source.files, **ordered(source, attrs))
+    x, y = flow.ExampleDecoder(records, features=[f"x:float32[{VALUES}]", "y:int64"])
+    return Records(x, y)
+
+
+def of_records(source: Source) -> Records:
+    records = flow.OFRecordReader(files=source.files, batch_size=source.batch_size)
+    x = flow.OFRecordRawDecoder(records, blob_name="x", shape=[VALUES], dtype="float32")
+    return Records(x, flow.OFRecordRawDecoder(records, blob_name="y", shape=[], dtype="int64"))
+
+
+on_all_and_one_core("W1c", name="default", text="CSVReader, defaults.")(csv)
+on_all_and_one_core("W2a", name="examples", text="TFRecordReader, ExampleDecoder, defaults.")(
+    tf_records
 )
-
-
-class Examples:
-    """Batches of values and labels; shuffled over all records, in another order each epoch."""
-
-    def __init__(self, source: Source, *, shuffle: bool = False, **options: Any) -> None:
-        records = flow.TFRecordReader(
-            files=source.files,
-            batch_size=source.batch_size,
-            random_shuffle=shuffle,
-            shuffle_after_epoch=True,
-            seed=7,
-        )
-        x, y = flow.ExampleDecoder(records, features=["x:float32[64]", "y:int64"])
-        self._loader = flow.DataLoader(x, y, **options)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (examples.columns(x, y) for x, y in self._loader)
-
-
-for workload, shuffle in (("W2a", False), ("W2b", True)):
-    contender(workload, name="examples", text="TFRecordReader, ExampleDecoder, defaults.")(
-        functools.partial(Examples, shuffle=shuffle)
-    )
-    contender(workload, name="examples-1-thread", text="num_threads=1.")(
-        functools.partial(Examples, shuffle=shuffle, num_threads=1)
-    )
-
-
-class OFRecords:
-    """Batches of values and labels out of OFRecords, each by a decoder of its own."""
-
-    def __init__(self, source: Source, **options: Any) -> None:
-        records = flow.OFRecordReader(files=source.files, batch_size=source.batch_size)
-        x = flow.OFRecordRawDecoder(records, blob_name="x", shape=[examples.VALUES], dtype="float32")
-        y = flow.OFRecordRawDecoder(records, blob_name="y", shape=[], dtype="int64")
-        self._loader = flow.DataLoader(x, y, **options)
-
-    def __iter__(self) -> Iterator[Any]:
-        return (examples.columns(x, y) for x, y in self._loader)
-
-
-contender("W2c", name="ofrecords", text="OFRecordReader, two OFRecordRawDecoders.")(OFRecords)
+on_all_and_one_core("W2b", name="examples", text="TFRecordReader, ExampleDecoder, defaults.")(
+    functools.partial(tf_records, random_shuffle=True)
+)
+on_all_and_one_core("W2c", name="ofrecords", text="OFRecordReader, two OFRecordRawDecoders.")(
+    of_records
+)
 
 
 class Windows:
     """Batches of windows of tokens, in another random order each epoch."""
 
-    def __init__(self, source: Source, **options: Any) -> None:
+    def __init__(self, source: Source) -> None:
         windows = flow.GPTReader(
             files=source.files,
             seq_length=tokens.SEQ_LENGTH,
             file_dtype="uint16",
-            batch_size=source.batch_size,
-            random_shuffle=True,
-            shuffle_after_epoch=True,
-            seed=7,
+            **ordered(source, {"random_shuffle": True}),
         )
-        self._loader = flow.DataLoader(windows, **options)
+        self._loader = flow.DataLoader(windows)
 
     def __iter__(self) -> Iterator[Any]:
         return map(tokens.columns, self._loader)
 
 
-contender("W5", name="windows", text="GPTReader, defaults.")(Windows)
-contender("W5", name="windows-1-thread", text="num_threads=1.")(
-    functools.partial(Windows, num_threads=1)
-)
+on_all_and_one_core("W5", name="windows", text="GPTReader, defaults.")(Windows)
 
 
-def idx(source: Source, **options: Any) -> images.Epochs:
-    """Images and labels, scaled, in another random order each epoch."""
-    pixels, labels = flow.IDXReader(
-        files=source.files[0],
-        labels=source.files[1],
-        batch_size=source.batch_size,
-        random_shuffle=True,
-        shuffle_after_epoch=True,
-        seed=7,
-    )
+def idx(source: Source, **attrs: Any) -> tuple[flow.Blob, flow.Blob]:
+    """Images and labels."""
+    first, second = source.files
+    return flow.IDXReader(files=first, labels=second, **ordered(source, attrs))
+
+
+def scaled_images(source: Source) -> images.Epochs:
+    pixels, labels = idx(source, random_shuffle=True)
     scaled = flow.Affine(pixels, scale=images.SCALE, dtype="float32")
-    return images.Epochs(flow.DataLoader(scaled, labels, **options))
+    return images.Epochs(flow.DataLoader(scaled, labels))
 
 
-contender("W3", name="IDXReader", text="IDXReader and Affine, defaults.")(idx)
-contender("W3", name="IDXReader-1-thread", text="num_threads=1.")(
-    functools.partial(idx, num_threads=1)
-)
+on_all_and_one_core("W3", name="IDXReader", text="IDXReader and Affine, defaults.")(scaled_images)
+
+
+def plain_images(source: Source, **attrs: Any) -> images.Epochs:
+    return images.Epochs(flow.DataLoader(*idx(source, **attrs)), W11_IMAGES.epochs)
+
+
+def shuffled_lines(source: Source, **attrs: Any) -> Any:
+    return flow.DataLoader(*lines(source, **attrs))
+
+
+W11_IMAGES = Images(235.2, epochs=1)
+for name, attrs in SHUFFLES.items():
+    contender("W11", name=f"lines-{name}", data=Text(1000), text="MiniReader, MiniDecoder.")(
+        functools.partial(shuffled_lines, **attrs)
+    )
+for name in ("none", "global", "window"):
+    for kind, data, text, function in (
+        ("examples", Examples(606), "TFRecordReader, ExampleDecoder.", tf_records),
+        ("images", W11_IMAGES, "IDXReader: bytes.", plain_images),
+        ("wide", WideText(600), "CSVReader.", csv),
+    ):
+        contender("W11", name=f"{kind}-{name}", data=data, text=text)(
+            functools.partial(function, **SHUFFLES[name])
+        )

@@ -9,7 +9,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf
 
-from bench import examples, programs, reservoir, wide_text
+from bench import programs, reservoir
+from bench.columns import VALUES, values_and_label
 from bench.contender import Source, contender
 
 Dataset = Any
@@ -89,10 +90,10 @@ class Wide:
         self._dataset = dataset.map(lambda *all: (tf.stack(all[:-1], axis=1), all[-1]))
 
     def __iter__(self) -> Any:
-        return (wide_text.columns(x, y) for x, y in self._dataset.prefetch(2))
+        return (values_and_label(x, y) for x, y in self._dataset.prefetch(2))
 
 
-WIDE = [tf.constant([], tf.float32)] * wide_text.VALUES + [tf.constant([], tf.int64)]
+WIDE = [tf.constant([], tf.float32)] * VALUES + [tf.constant([], tf.int64)]
 
 
 @contender("W1c", parts=1)
@@ -107,13 +108,13 @@ def wide_lines(source: Source) -> Wide:
 @contender("W1c", parts=1)
 def wide_csv(source: Source) -> Wide:
     """CsvDataset, batch."""
-    types = [tf.float32] * wide_text.VALUES + [tf.int64]
+    types = [tf.float32] * VALUES + [tf.int64]
     rows = tf.data.experimental.CsvDataset(source.files, types, header=True, buffer_size=1 << 20)
     return Wide(rows.batch(source.batch_size))
 
 
 FEATURES = {
-    "x": tf.io.FixedLenFeature([examples.VALUES], tf.float32),
+    "x": tf.io.FixedLenFeature([VALUES], tf.float32),
     "y": tf.io.FixedLenFeature([], tf.int64),
 }
 
@@ -125,7 +126,7 @@ class Parsed:
         self._dataset = dataset
 
     def __iter__(self) -> Any:
-        return (examples.columns(batch["x"], batch["y"]) for batch in self._dataset)
+        return (values_and_label(batch["x"], batch["y"]) for batch in self._dataset)
 
 
 def parse_examples(records: Any) -> Any:

@@ -6,6 +6,6 @@ from bench.clips import Clips
 DATA = Clips(200)
 BATCH_SIZE = 256
 LATENCIES = False
-LIMIT = "plugin.built-in"
+BASES = ["plugin.built-in"]
 COLUMNS = [table.RATE, table.RANGE, table.MICROSECONDS, table.CPU_MICROSECONDS, table.CHECK]
 build = clips.build

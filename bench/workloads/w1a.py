@@ -1,10 +1,10 @@
 """W1a, text in file order: two float64 a row, batches of 4096 rows."""
 
 from bench import table
-from bench.data import Text
+from bench.text import Text
 
 DATA = Text(1000)
 BATCH_SIZE = 4096
 LATENCIES = True
-LIMIT = "limits.loader-{threads}"  # of as many threads as a contender may use
+BASES = ["limits.loader"]
 COLUMNS = table.THROUGHPUT

@@ -6,5 +6,5 @@ from bench.wide_text import WideText
 DATA = WideText(600)
 BATCH_SIZE = 1024
 LATENCIES = False
-LIMIT = None
+BASES: list[str] = []
 COLUMNS = table.RATE_AND_BATCH

@@ -7,5 +7,5 @@ from bench.examples import Examples
 DATA = Examples(606)
 BATCH_SIZE = 1024
 LATENCIES = False
-LIMIT = "limits.examples-{threads}"
+BASES = ["limits.examples"]
 COLUMNS = table.RATE_AND_BATCH

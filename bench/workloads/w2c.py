@@ -1,10 +1,10 @@
 """W2c, OFRecord in file order: 2,000,000 records of 64 float32 and an int64, batches of 1024."""
 
 from bench import table
-from bench.examples import Examples
+from bench.examples import OFRecords
 
-DATA = Examples(606, kind="ofrecords")
+DATA = OFRecords(606)
 BATCH_SIZE = 1024
 LATENCIES = False
-LIMIT = None
+BASES: list[str] = []
 COLUMNS = table.RATE_AND_BATCH

@@ -1,4 +1,5 @@
-"""W3, images: 60,000 of 28 x 28 bytes and their labels, scaled to float32, reshuffled each epoch, in batches of 64; 5 epochs together."""
+"""W3, images: 60,000 of 28 x 28 bytes and their labels, scaled to float32,
+reshuffled each epoch, in batches of 64; 5 epochs together."""
 
 from bench import table
 from bench.images import Images
@@ -6,7 +7,7 @@ from bench.images import Images
 DATA = Images()
 BATCH_SIZE = 64
 LATENCIES = False
-LIMIT = "numpy.take"
+BASES = ["numpy.take"]
 COLUMNS = [
     table.IMAGES,
     table.MICROSECONDS,

@@ -6,5 +6,5 @@ from bench.tokens import Tokens
 DATA = Tokens(1000)
 BATCH_SIZE = 16
 LATENCIES = False
-LIMIT = "limits.windows-{threads}"
+BASES = ["limits.windows"]
 COLUMNS = [table.WINDOWS, table.MICROSECONDS, table.CPU_MICROSECONDS, table.CORES, table.CHECK]
