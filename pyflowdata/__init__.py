@@ -11,6 +11,7 @@
 The ops are functions of this module, made from the C library's registry: `help(flow.MiniReader)`.
 """
 
+from . import _interrupt  # before all that takes long
 from . import ops, python_sources
 from ._native import include_dir, version
 from ._world import World, world

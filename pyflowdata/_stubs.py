@@ -37,7 +37,7 @@ def _literal(value: object) -> str:
 def _hint(attr: Attr) -> str:
     if attr.choices and attr.type.word == "str":
         return f"Literal[{', '.join(_literal(choice) for choice in attr.choices)}]"
-    return attr.type.hint
+    return attr.hint
 
 
 def _parameter(attr: Attr) -> str:
@@ -83,7 +83,7 @@ def _switch(one: Attr, value: bool) -> str:
     """The parameter where the output is there, or is not; a list that is not given is left out."""
     if one.type.word == "bool":
         return f"{one.name}: Literal[{value}]{'' if value else ' = False'}"
-    return f"{one.name}: {one.type.hint}" if value else ""
+    return f"{one.name}: {one.hint}" if value else ""
 
 
 def _overloads(op: Op, switches: list[Attr]) -> str:
@@ -97,7 +97,7 @@ def _overloads(op: Op, switches: list[Attr]) -> str:
             if (parameter := _switch(one, value))
         ]
         text += "@overload\n" + _function(op, last, _result(op, given), doc=not given)
-    last = [f"{one.name}: {one.type.hint} = {one.default!r}" for one in switches]
+    last = [f"{one.name}: {one.hint} = {one.default!r}" for one in switches]
     return text + "@overload\n" + _function(op, last, "Blob | tuple[Blob, ...]", doc=False)
 
 

@@ -1770,7 +1770,7 @@ def DecodeNpy(
     in_: Blob,
     *,
     dtype: DTypeLike,
-    shape: Sequence[int],
+    shape: Sequence[int | None],
     name: str | None = None,
 ) -> Blob:
     """Takes the bytes of each row as a .npy file, as numpy.save writes it.
@@ -1781,8 +1781,8 @@ def DecodeNpy(
     Args:
         in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
         dtype (dtype, required): The dtype that every array has.
-        shape (list of int, required, at least -1): The shape of every array, empty for a number; -1
-            for a dimension that varies.
+        shape (shape, required, at least -1): The shape of every array, empty for a number; -1 for a
+            dimension that varies, in Python also None.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -1799,7 +1799,7 @@ def DecodeRaw(
     in_: Blob,
     *,
     dtype: DTypeLike,
-    shape: Sequence[int] = (-1,),
+    shape: Sequence[int | None] = (-1,),
     byte_order: Literal["little", "big"] = "little",
     name: str | None = None,
 ) -> Blob:
@@ -1810,8 +1810,9 @@ def DecodeRaw(
     Args:
         in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
         dtype (dtype, required): What the bytes are.
-        shape (list of int, default (-1,), at least -1): The shape of a row, empty for a number; a
-            first dimension of -1 follows from the number of bytes, and may vary from row to row.
+        shape (shape, default (-1,), at least -1): The shape of a row, empty for a number; a first
+            dimension of -1, in Python also None, follows from the number of bytes, and may vary
+            from row to row.
         byte_order (str, default 'little', one of 'little', 'big'): Which byte of a number comes
             first.
         name (str, default None): Name of this node, unique in a loader; None for none.

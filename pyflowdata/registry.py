@@ -97,6 +97,12 @@ class Attr:
     doc: str
 
     @property
+    def hint(self) -> str:
+        """As a type checker reads it; a dimension that may vary may also be None."""
+        varies = self.type.word == "shape" and self.minimum is not None and self.minimum < 0
+        return "Sequence[int | None]" if varies else self.type.hint
+
+    @property
     def required(self) -> bool:
         return self.default is None
 
@@ -203,14 +209,19 @@ def _read_op(op: CData, origin: str) -> Op:
 
 
 _read: dict[int, Op] = {}  # by the address of the C library's op, which stays
+_num_passed = 0  # ops of the registry that were read before; more may have come behind
 _lock = threading.Lock()
+
+
+def _address(op: CData) -> int:
+    return int(ffi.cast("uintptr_t", op))
 
 
 def _op_at(index: int) -> Op | None:
     op = lib.pfd_op_at(index)
     if op == ffi.NULL:
         return None
-    address = int(ffi.cast("uintptr_t", op))
+    address = _address(op)
     if address not in _read:
         _read[address] = _read_op(op, text(lib.pfd_op_origin(index)))
     return _read[address]
@@ -227,7 +238,14 @@ def registered_ops() -> tuple[Op, ...]:
 
 def find_op(name: str) -> Op:
     """The op by any accepted spelling; an InvalidArgumentError that lists near names if none."""
+    global _num_passed
     found, err = ffi.new("const pfd_op **"), new_error()
     check(lib.pfd_op_find(encode(name, "op name"), found, err), err)
-    own_name = text(found[0].name)
-    return next(op for op in registered_ops() if op.name == own_name)
+    address = _address(found[0])
+    if address not in _read:
+        with _lock:
+            while _op_at(_num_passed) is not None:
+                _num_passed += 1
+    if address not in _read:
+        registered_ops()  # it has taken the place of an earlier one
+    return _read[address]

@@ -1,13 +1,20 @@
 """The command that checks data files."""
 
+import gzip
+import hashlib
 import json
+import shutil
 import struct
+import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 from cli_files import COLUMNS, N, X, damage, examples, run, starts, write
 
 from pyflowdata.io import IDXWriter, NpyWriter, OFRecordWriter
+
+STREAMING = Path(__file__).resolve().parent / "fixtures" / "streaming"
 
 
 def test_verify_finds_no_damage(run, tmp_path):
@@ -97,6 +104,18 @@ def test_verify_of_compressed_streams(run, tmp_path):
     assert status == 1 and "1 damaged place" in out
 
 
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
+def test_verify_counts_all_rows_before_a_cut(run, tmp_path, part):
+    path = tmp_path / "a.csv.gz"
+    data = gzip.compress(b"a,b\n" + b"".join(b"%d,5\n" % (i % 7) for i in range(50_000)))
+    path.write_bytes(data[: int(len(data) * part)])
+    there = zlib.decompressobj(31).decompress(path.read_bytes())
+    status, out, _ = run("verify", path, "--json")
+    found = json.loads(out)
+    assert status == 1 and found["good"] == there.count(b"\n") - 1 and len(found["damage"]) == 1
+    assert "ends here, in its middle" in found["damage"][0]["message"]
+
+
 def test_an_empty_file_is_whole(run, tmp_path):
     path = examples(tmp_path, [])
     status, out, _ = run("verify", path)
@@ -119,3 +138,42 @@ def test_headers_of_odd_types_leave_the_others_to_be_checked(run, tmp_path):
     status, out, err = run("verify", *paths, examples(tmp_path))
     assert status == 1 and "300 records whole, no damage" in out
     assert all(str(path) in out + err for path in paths)
+
+
+def copied(tmp_path, name="plain"):
+    return Path(shutil.copytree(STREAMING / name, tmp_path / name)) / "index.json"
+
+
+def test_verify_compares_the_hashes_of_mds_shards(run, tmp_path):
+    path = copied(tmp_path)
+    assert run("verify", path)[1] == f"{path}: Mosaic MDS: 9 records whole, no damage\n"
+    shard = path.parent / "shard.00001.mds"
+    damage(shard, shard.stat().st_size - 30)
+    status, out, _ = run("verify", path, "--json")
+    found = json.loads(out)
+    assert status == 1 and [one["message"].split()[1] for one in found["damage"]] == [
+        "sha1", "xxh64"]  # fmt: skip
+    assert hashlib.sha1(shard.read_bytes()).hexdigest() in found["damage"][0]["message"]
+
+
+def test_verify_compares_hashes_of_compressed_shards_and_names_those_it_cannot(run, tmp_path):
+    path = copied(tmp_path, "gz")
+    about = json.loads(path.read_text())
+    for shard in about["shards"]:
+        data = (path.parent / shard["zip_data"]["basename"]).read_bytes()
+        shard["raw_data"]["hashes"] = {"md5": "of the decompressed shard"}
+        shard["zip_data"]["hashes"] = {
+            "md5": hashlib.md5(data).hexdigest(), "crc32": f"{zlib.crc32(data):08X}",
+            "blake2b": hashlib.blake2b(data).hexdigest(), "xxh128": "0", "shake_128": "0",
+        }  # fmt: skip
+    path.write_text(json.dumps(about))
+    status, out, _ = run("verify", path)
+    assert status == 0 and out.splitlines() == [
+        f"{path}: shake_128 of 2 shards not checked: it cannot be computed here",
+        f"{path}: xxh128 of 2 shards not checked: it cannot be computed here",
+        f"{path}: Mosaic MDS: 11 records whole, no damage",
+    ]
+    about["shards"][1]["zip_data"]["hashes"]["crc32"] = "00000000"
+    path.write_text(json.dumps(about))
+    status, out, _ = run("verify", path)
+    assert status == 1 and "shard.00001.mds.gz: its crc32 is " in out

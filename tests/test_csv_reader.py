@@ -7,6 +7,7 @@ import gzip
 import io
 import math
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -94,6 +95,8 @@ def test_a_file_without_the_column_is_named(table) -> None:
     (["a:int8=128"], "is not an integer that int8 holds"),
     (["1..3:float32=1,2"], "2 defaults for 3 values"),
     (["a:int64[?]"], "dimension that varies"),
+    (["x=0..99999999999"], "in 'x=0..99999999999' '99999999999' is above 999999999, the largest"),
+    (["1000000000"], "'1000000000' is above 999999999, the largest number of a column"),
 ])
 def test_a_column_that_is_none(columns: list[str], says: str) -> None:
     with pytest.raises(flow.InvalidArgumentError, match=re.escape(says)):
@@ -104,6 +107,11 @@ def test_a_column_that_is_none(columns: list[str], says: str) -> None:
     ({"delimiter": ""}, "must be one byte"), ({"delimiter": ";;"}, "must be one byte"),
     ({"quote": ","}, "neither the delimiter nor"), ({"comment": "#\n"}, "holds a line end"),
     ({"header": "no"}, "files have no names"),
+    ({"delimiter": "\r"}, r"attr 'delimiter': '\\x0d'; it must be one byte, and no line end"),
+    ({"quote": "\n"}, r"attr 'quote': '\\x0a'; it must be one byte that is neither"),
+    ({"comment": ","}, "attr 'comment': ',' begins with the delimiter, as rows do"),
+    ({"comment": '"#'}, "attr 'comment': '.#' begins with the quote"),
+    ({"comment": ";", "delimiter": ";"}, "attr 'comment': ';' begins with the delimiter"),
 ])
 def test_attrs_are_checked_when_the_node_is_made(attrs: dict[str, object], says: str) -> None:
     with pytest.raises(flow.InvalidArgumentError, match=says):
@@ -124,6 +132,29 @@ def test_columns_that_the_file_has_not(table, columns: list[str], says: str) -> 
 def test_names_as_they_stand(table) -> None:
     path = table('2019," a|b ", c ,"q""q"\n1,2,3,4\n')
     assert read(path, ["'2019'", "x=' a|b '", "c", 'q"q']) == [[1.0], [2.0], [3.0], [4.0]]
+
+
+def test_more_columns_than_any_file_has(table) -> None:
+    path = table("a,b\n1,2\n")
+    with pytest.raises(flow.CorruptDataError, match="asks for column 900000000, and the first row"):
+        read(path, ["x=0..900000000:int8=7"])
+
+
+def test_twenty_thousand_columns_by_name(table) -> None:
+    names = [f"c{i}" for i in range(20_000)]
+    path = table(",".join(names) + "\n" + ",".join(map(str, range(20_000))) + "\n")
+    wanted = [names[i] for i in np.random.default_rng(0).permutation(20_000)]
+    defaults = ",".join("7" for _ in wanted)
+    begun = time.process_time()
+    rows = read(path, [f"x={'|'.join(wanted)}:int64={defaults}"])
+    assert time.process_time() - begun < 4  # a search for each would take a quarter of a minute
+    assert [f"c{i}" for i in np.asarray(rows[0][0])] == wanted
+
+
+def test_names_of_any_length(table) -> None:
+    long = "n" * 10_000
+    path = table(f'{long}a,"{long}""b",{long}\n1,2,3\n')
+    assert read(path, [f"x={long}", f'y={long}"b', f"z={long}a"]) == [[3.0], [2.0], [1.0]]
 
 
 def test_header_or_not(table) -> None:

@@ -85,3 +85,11 @@ def test_attrs():
         flow.DecodeNpy(blob, dtype="int32", shape=[1] * 9)
     with pytest.raises(flow.InvalidArgumentError, match="the rows of input 'in' are float64"):
         flow.DecodeNpy(blob_of(np.zeros((2, 2))), dtype="int8", shape=[2])
+
+
+def test_none_is_a_dimension_that_varies(tmp_path):
+    lines = flow.TextLineReader(files=tmp_path / "none.txt", batch_size=2)
+    for shape in ([None, 3], (-1, 3)):
+        assert flow.DecodeNpy(lines, dtype="int16", shape=shape).shape == (2, None, 3)
+    with pytest.raises(flow.InvalidArgumentError, match=r"attr 'shape' = \[-1\]; .* at least 0"):
+        flow.RawReader(files="none.bin", dtype="int16", shape=[None], batch_size=2)

@@ -88,7 +88,7 @@ def test_attrs():
     blob = bytes_of([b"1234"])
     with pytest.raises(flow.InvalidArgumentError, match="only the first one may vary"):
         flow.DecodeRaw(blob, dtype="int8", shape=[2, -1])
-    with pytest.raises(flow.InvalidArgumentError, match="9 dimensions; a row has at most 8"):
+    with pytest.raises(flow.InvalidArgumentError, match="9 dimensions; at most 8"):
         flow.DecodeRaw(blob, dtype="int8", shape=[1] * 9)
     with pytest.raises(flow.InvalidArgumentError, match="shape is too large"):
         flow.DecodeRaw(blob, dtype="int8", shape=[2**40, 2**40])
@@ -96,3 +96,11 @@ def test_attrs():
         flow.DecodeRaw(blob_of(np.zeros((2, 2))), dtype="int8")
     with pytest.raises(flow.InvalidArgumentError, match="little, big"):
         flow.DecodeRaw(blob, dtype="int8", byte_order="middle")
+
+
+def test_none_is_a_dimension_that_varies(tmp_path):
+    lines = flow.TextLineReader(files=tmp_path / "none.txt", batch_size=2)
+    for shape in ([None, 3], (-1, 3)):
+        assert flow.DecodeRaw(lines, dtype="int16", shape=shape).shape == (2, None, 3)
+    with pytest.raises(flow.InvalidArgumentError, match=r"attr 'shape' = \[-1\]; .* at least 0"):
+        flow.RawReader(files="none.bin", dtype="int16", shape=[None], batch_size=2)

@@ -30,8 +30,9 @@ C_LAYERS = {
 
 # A module may import those before it.
 PYTHON_ORDER = """
-    _calls errors _world objects _native registry attr_values graph op_functions op_builder ops
-    plugins compiler ragged row_types python_attrs tensors callbacks python_op python_numbers
+    _interrupt _calls errors _world objects _native registry attr_values graph op_functions
+    op_builder ops plugins compiler ragged row_types python_attrs tensors callbacks python_op
+    python_numbers
     samples
     python_sources numba_ops python_ops batches state opening loader _check_report _check_job
     _op_bench _op_bench_report _check_kit _check_damage _check_low _check_loader _check_worker

@@ -260,6 +260,18 @@ def test_a_missing_shard_is_named(tmp_path):
         read(folder / "index.json", "a_int:int64")
 
 
+@pytest.mark.parametrize("again, name", [(0, "shard.00000.mds"), (2, "shard.00002.mds")])
+def test_a_shard_that_is_listed_twice(tmp_path, again, name):
+    samples = mds_files.small_samples()
+    path = mds_files.write(tmp_path, mds_files.SMALL, [samples[:3], samples[3:7], samples[7:]])
+    found = json.loads(path.read_text())
+    found["shards"].append(found["shards"][again])
+    path.write_text(json.dumps(found))
+    says = rf"index\.json lists the shard .*{name} twice, as entries {again} and 3 of its shards"
+    with pytest.raises(flow.CorruptDataError, match=says):
+        read(path, "label:int64")
+
+
 def test_a_shard_that_was_cut(tmp_path):
     folder = copy(tmp_path)
     path = folder / "shard.00001.mds"

@@ -324,6 +324,30 @@ def test_an_error_comes_in_its_place(tmp_path, open_torch):
         assert read(iter(loader), loader) == whole
 
 
+@pytest.mark.parametrize("begin", ["iter", "repeat"])
+def test_an_epoch_whose_first_batch_fails_was_begun(tmp_path, open_any, begin):
+    content = lines(0, RECORDS).replace(b"9,90\n", b"9;90\n", 1)
+    folder = write_parts(tmp_path / "bad", content)
+    seed = next(seed for seed in range(99) if 9 in begins_with(tmp_path, seed))
+    with open_any(folder, seed=seed) as loader:
+        batches = iter(loader) if begin == "iter" else loader.repeat()
+        with pytest.raises(flow.CorruptDataError):
+            next(batches)
+        following = iter(loader)
+        assert loader.epoch == 1
+        with contextlib.suppress(flow.CorruptDataError):
+            next(following)
+        assert loader.epoch == 1
+
+
+def begins_with(tmp_path, seed):
+    folder = tmp_path / "whole"
+    if not folder.exists():
+        write_parts(folder, lines(0, RECORDS))
+    with make_loader(folder, seed=seed) as loader:
+        return [ordinal for ordinal, *_ in as_list(next(iter(loader)))]
+
+
 # ---- The Stateful contract ----------------------------------------------------------------------
 
 

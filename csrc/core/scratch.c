@@ -1,6 +1,8 @@
 /* A bump allocator over a short list of blocks. */
 #include "core/scratch.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { ALIGNMENT = 64, FIRST_BLOCK = 16 * 1024 };
@@ -15,7 +17,8 @@ struct pfd_scratch {
     block *newest; /* what is handed out comes from this one */
     int64_t used;  /* of the newest */
     int64_t held;  /* of all */
-    const _Atomic int32_t *cancel; /* borrowed; may be NULL */
+    int64_t refused; /* bytes in use with the alloc() that was beyond the bounds; 0: none was */
+    const pfd_bounds *bounds; /* borrowed; may be NULL */
 };
 
 pfd_scratch *pfd_scratch_create(void)
@@ -57,15 +60,31 @@ static int add_block(pfd_scratch *scratch, int64_t size)
     return 1;
 }
 
+/* A block for `bytes`, larger than that where the bounds allow it. */
+static int make_block(pfd_scratch *scratch, int64_t bytes)
+{
+    int64_t most = pfd_scratch_most_bytes(scratch);
+    int64_t unused = scratch->newest ? scratch->newest->size - scratch->used : 0;
+    int64_t in_use = scratch->held - unused;
+    if (bytes > most - in_use) {
+        scratch->refused = in_use + bytes;
+        return 0;
+    }
+    int64_t size = scratch->held > FIRST_BLOCK ? scratch->held : FIRST_BLOCK;
+    if (size < bytes || size > most - scratch->held) size = bytes;
+    return add_block(scratch, size);
+}
+
 void *pfd_scratch_alloc(pfd_scratch *scratch, int64_t bytes)
 {
-    if (bytes < 0 || bytes > INT64_MAX / 4) return NULL;
+    if (bytes < 0 || bytes > INT64_MAX / 4) {
+        scratch->refused = INT64_MAX;
+        return NULL;
+    }
     int64_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (rounded == 0) rounded = ALIGNMENT; /* a pointer of its own for every call */
-    if (!scratch->newest || scratch->newest->size - scratch->used < rounded) {
-        int64_t size = scratch->held > FIRST_BLOCK ? scratch->held : FIRST_BLOCK;
-        if (!add_block(scratch, rounded > size ? rounded : size)) return NULL;
-    }
+    if (!scratch->newest || scratch->newest->size - scratch->used < rounded)
+        if (!make_block(scratch, rounded)) return NULL;
     void *memory = scratch->newest->memory + scratch->used;
     scratch->used += rounded;
     return memory;
@@ -78,22 +97,42 @@ void pfd_scratch_reset(pfd_scratch *scratch)
         free_blocks(scratch);
         (void)add_block(scratch, held); /* without memory the next alloc tries again */
     }
-    scratch->used = 0;
+    scratch->used = scratch->refused = 0;
 }
 
-void pfd_scratch_set_cancel(pfd_scratch *scratch, const _Atomic int32_t *cancel)
+void pfd_scratch_set_bounds(pfd_scratch *scratch, const pfd_bounds *bounds)
 {
-    scratch->cancel = cancel;
+    scratch->bounds = bounds;
 }
 
-void pfd_scratch_inherit_cancel(pfd_scratch *scratch, const pfd_scratch *from)
+void pfd_scratch_inherit_bounds(pfd_scratch *scratch, const pfd_scratch *from)
 {
-    scratch->cancel = from ? from->cancel : NULL;
+    scratch->bounds = from ? from->bounds : NULL;
 }
 
 int32_t pfd_scratch_is_cancelled(const pfd_scratch *scratch)
 {
-    return scratch->cancel && atomic_load_explicit(scratch->cancel, memory_order_relaxed);
+    return scratch->bounds &&
+           atomic_load_explicit(&scratch->bounds->cancelled, memory_order_relaxed);
+}
+
+int64_t pfd_scratch_most_bytes(const pfd_scratch *scratch)
+{
+    int64_t most = scratch && scratch->bounds ? scratch->bounds->most_bytes : 0;
+    return most > 0 ? most : INT64_MAX;
+}
+
+pfd_status pfd_scratch_explain(const pfd_scratch *scratch, pfd_status status, pfd_error *err)
+{
+    const int64_t any_machine = (int64_t)1 << 46;
+    int64_t bytes = scratch->refused;
+    if (status != PFD_OUT_OF_MEMORY || bytes == 0) return status;
+    (void)snprintf(err->message, sizeof err->message,
+                   "%s%" PRId64 " bytes are needed at once, and memory_budget allows %" PRId64
+                   "; lower batch_size or raise memory_budget",
+                   bytes > any_machine ? "more than " : "",
+                   bytes > any_machine ? any_machine : bytes, pfd_scratch_most_bytes(scratch));
+    return status;
 }
 
 int64_t pfd_scratch_bytes(const pfd_scratch *scratch)

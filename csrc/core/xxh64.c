@@ -1,4 +1,6 @@
 /* XXH64 with seed 0. */
+#include "pyflowdata/pyflowdata.h"
+
 #include "core/xxh64.h"
 
 #include "core/bytes.h"
@@ -38,8 +40,9 @@ static uint64_t hash_stripes(const uint8_t *data, int64_t stripes)
     return hash;
 }
 
-uint64_t pfd_xxh64(const uint8_t *data, int64_t size)
+uint64_t pfd_xxh64(const void *bytes, int64_t size)
 {
+    const uint8_t *data = bytes;
     int64_t stripes = size / stripe_bytes;
     uint64_t hash = stripes > 0 ? hash_stripes(data, stripes) : PRIME_5;
     const uint8_t *at = data + stripes * stripe_bytes;

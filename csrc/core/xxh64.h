@@ -7,5 +7,5 @@
 #define PFD_CORE_XXH64_H
 #include <stdint.h>
 
-uint64_t pfd_xxh64(const uint8_t *data, int64_t size);
+uint64_t pfd_xxh64(const void *data, int64_t size); /* as in pyflowdata.h */
 #endif

@@ -16,7 +16,9 @@
  */
 #ifndef PFD_DATASET_DATASET_H
 #define PFD_DATASET_DATASET_H
+#include "core/scratch.h"
 #include "pyflowdata/op.h"
+
 #include <stdatomic.h>
 
 typedef struct pfd_dataset pfd_dataset;
@@ -66,7 +68,7 @@ struct pfd_dataset {
 /* source.c.  The source that an op opened as a dataset, which owns it: also after a failure it is
  * closed.  `cancel` is borrowed, for is_cancelled().  PFD_INTERNAL names the method that is missing
  * or faulty. */
-pfd_status pfd_source_to_dataset(const pfd_source *source, const _Atomic int32_t *cancel,
+pfd_status pfd_source_to_dataset(const pfd_source *source, const pfd_bounds *bounds,
                                  pfd_dataset **out, pfd_error *err);
 
 /* Of such a dataset: what its source's places() says.  0: the source has none. */

@@ -91,7 +91,7 @@ static pfd_status check(const pfd_source_methods *methods, void *self, pfd_error
     return PFD_OK;
 }
 
-pfd_status pfd_source_to_dataset(const pfd_source *from, const _Atomic int32_t *cancel,
+pfd_status pfd_source_to_dataset(const pfd_source *from, const pfd_bounds *bounds,
                                  pfd_dataset **out, pfd_error *err)
 {
     if (!from->methods)
@@ -118,7 +118,7 @@ pfd_status pfd_source_to_dataset(const pfd_source *from, const _Atomic int32_t *
     s->methods = methods;
     s->self = from->self;
     s->scratch = scratch;
-    pfd_scratch_set_cancel(scratch, cancel);
+    pfd_scratch_set_bounds(scratch, bounds);
     *out = &s->base;
     return PFD_OK;
 }

@@ -20,10 +20,6 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     pfd_row_type *out = &args->outputs[0];
     pfd_status status = pfd_expect_bytes(args, err);
     if (status != PFD_OK) return status;
-    if (attrs->shape.size > PFD_MAX_DIMS)
-        return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "shape has %" PRId64 " dimensions; a row has at most %d",
-                                attrs->shape.size, PFD_MAX_DIMS);
     *out = (pfd_row_type){.dtype = attrs->dtype, .ndim = (int32_t)attrs->shape.size};
     for (int32_t d = 0; d < out->ndim; d++) out->shape[d] = attrs->shape.data[d];
     return PFD_OK;
@@ -119,8 +115,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(decode_npy_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, NULL,
                  "The dtype that every array has."),
-    PFD_ATTR_ROW(decode_npy_attrs, shape, PFD_ATTR_LIST_INT64, NULL, -1, 9007199254740992.0, NULL,
-                 "The shape of every array, empty for a number; -1 for a dimension that varies."),
+    PFD_ATTR_ROW(decode_npy_attrs, shape, PFD_ATTR_SHAPE, NULL, -1, 9007199254740992.0, NULL,
+                 "The shape of every array, empty for a number; -1 for a dimension that varies, "
+                 "in Python also None."),
 };
 
 static const pfd_port inputs[] = {

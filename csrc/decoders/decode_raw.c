@@ -48,10 +48,6 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     pfd_row_type *out = &args->outputs[0];
     pfd_status status = pfd_expect_bytes(args, err);
     if (status != PFD_OK) return status;
-    if (attrs->shape.size > PFD_MAX_DIMS)
-        return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "shape has %" PRId64 " dimensions; a row has at most %d",
-                                attrs->shape.size, PFD_MAX_DIMS);
     out->dtype = attrs->dtype;
     out->ndim = (int32_t)attrs->shape.size;
     int64_t elements = 1;
@@ -108,9 +104,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     ROW(dtype, PFD_ATTR_DTYPE, NULL, 0, 0, "What the bytes are."),
-    ROW(shape, PFD_ATTR_LIST_INT64, "-1", -1, 9007199254740992.0,
-        "The shape of a row, empty for a number; a first dimension of -1 follows from the number "
-        "of bytes, and may vary from row to row."),
+    ROW(shape, PFD_ATTR_SHAPE, "-1", -1, 9007199254740992.0,
+        "The shape of a row, empty for a number; a first dimension of -1, in Python also None, "
+        "follows from the number of bytes, and may vary from row to row."),
     PFD_ATTR_ROW(decode_raw_attrs, byte_order, PFD_ATTR_CHOICE, "little", 0, 0, "little|big",
                  "Which byte of a number comes first."),
 };

@@ -108,6 +108,18 @@ int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset)
     return got == 1;
 }
 
+pfd_status pfd_file_bytes_at(const pfd_file *file, int64_t offset, int64_t size,
+                             pfd_scratch *scratch, int64_t *there, int32_t *is_end, pfd_error *err)
+{
+    const pfd_input_file *opened = (const void *)file;
+    int32_t ends;
+    pfd_status status = pfd_file_ends_at(file, offset + size, scratch, &ends, err);
+    int64_t end = status == PFD_OK ? file->size : opened->window->end;
+    *there = end - offset < size ? end - offset : size;
+    *is_end = status == PFD_OK && *there == file->size - offset;
+    return status;
+}
+
 /* Advice that is not taken costs time, not correctness. */
 void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size)
 {

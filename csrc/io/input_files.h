@@ -63,6 +63,11 @@ pfd_status pfd_file_ends_at(const pfd_file *file, int64_t offset, pfd_scratch *s
  * mapped files, but says yes to all of them to who may not write them.) */
 int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset);
 
+/* How many of the `size` bytes from `offset` on can be read: fewer where the file ends (*is_end 1),
+ * or where a compressed one is damaged behind them, which is returned as the failure. */
+pfd_status pfd_file_bytes_at(const pfd_file *file, int64_t offset, int64_t size,
+                             pfd_scratch *scratch, int64_t *there, int32_t *is_end, pfd_error *err);
+
 /* Asks the disk for [offset, offset + size) of a file, without waiting. */
 void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size);
 

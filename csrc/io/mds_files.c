@@ -99,22 +99,70 @@ static int32_t is_named(const pfd_companion_args *args, const char *path, int64_
     return 0;
 }
 
-/* Adds the shards of one index, except those that the user named as well. */
-static pfd_status add_companion(const pfd_companion_args *args, const char *index,
+/* The shards of one index: paths, in order. */
+typedef struct shard_paths {
+    const char *index;
+    char **paths;
+    int64_t count, room;
+} shard_paths;
+
+static pfd_status remember_path(shard_paths *all, char *path, pfd_error *err)
+{
+    if (all->count == all->room) {
+        int64_t room = all->room ? 2 * all->room : 64;
+        char **grown = realloc(all->paths, (size_t)room * sizeof *grown);
+        if (!grown) {
+            free(path);
+            return pfd_fail_memory(err, room * (int64_t)sizeof *grown, "the paths of shards");
+        }
+        all->paths = grown;
+        all->room = room;
+    }
+    all->paths[all->count++] = path;
+    return PFD_OK;
+}
+
+/* Adds a shard, unless the user named it as well. */
+static pfd_status add_companion(const pfd_companion_args *args, shard_paths *all,
                                 const pfd_mds_shard *named, int64_t *hint, pfd_error *err)
 {
-    char *path = named_path(args->host, index, &named->raw_name, err);
+    char *path = named_path(args->host, all->index, &named->raw_name, err);
     if (path && !pfd_file_is_there(path) && named->zip_name.size > 0) {
         free(path);
-        path = named_path(args->host, index, &named->zip_name, err);
+        path = named_path(args->host, all->index, &named->zip_name, err);
     }
     if (!path) return err->status;
-    pfd_status status = PFD_OK;
+    PFD_TRY(remember_path(all, path, err));
     if (!pfd_file_is_there(path))
-        status = pfd_fail(err, PFD_IO, "%s names a shard that is not there: %s", index, path);
-    else if (!is_named(args, path, hint))
-        status = args->add(args->list, path, err);
-    free(path);
+        return pfd_fail(err, PFD_IO, "%s names a shard that is not there: %s", all->index, path);
+    return is_named(args, path, hint) ? PFD_OK : args->add(args->list, path, err);
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+    char *const *const *a = left, *const *const *b = right;
+    int order = strcmp(**a, **b);
+    return order ? order : (*a > *b) - (*a < *b);
+}
+
+/* A shard that is listed twice would be read twice. */
+static pfd_status check_paths(const shard_paths *all, pfd_error *err)
+{
+    char ***sorted = malloc((size_t)all->count * sizeof *sorted + 1);
+    if (!sorted)
+        return pfd_fail_memory(err, all->count * (int64_t)sizeof *sorted, "the paths of shards");
+    for (int64_t i = 0; i < all->count; i++) sorted[i] = all->paths + i;
+    qsort(sorted, (size_t)all->count, sizeof *sorted, compare_paths);
+    pfd_status status = PFD_OK;
+    for (int64_t i = 1; i < all->count && status == PFD_OK; i++)
+        if (strcmp(*sorted[i - 1], *sorted[i]) == 0)
+            status = pfd_fail(err, PFD_CORRUPT_DATA,
+                              "%s lists the shard %s twice, as entries %" PRId64 " and %" PRId64
+                              " of its shards, counted from 0; its samples would be read twice: "
+                              "take one of the entries out",
+                              all->index, *sorted[i], (int64_t)(sorted[i - 1] - all->paths),
+                              (int64_t)(sorted[i] - all->paths));
+    free(sorted);
     return status;
 }
 
@@ -124,16 +172,20 @@ static pfd_status add_shards_of(const pfd_companion_args *args, const char *path
     int64_t size, file_size, hint = 0;
     pfd_mds_index index;
     pfd_mds_shard named;
+    shard_paths all = {.index = path};
     PFD_TRY(
         pfd_file_start_read(path, PFD_MDS_MOST_INDEX_BYTES, &text, &size, &file_size, err));
     pfd_status status = PFD_OK;
     pfd_mds_index_begin(text, size, &index);
     while (status == PFD_OK && pfd_mds_index_next(&index, &named))
-        status = add_companion(args, path, &named, &hint, err);
+        status = add_companion(args, &all, &named, &hint, err);
     if (status == PFD_OK && index.json.problem)
         status = args->host->fail(err, PFD_CORRUPT_DATA,
                                   "%s, byte %" PRId64 ": the JSON that describes the shards: %s",
                                   path, index.json.at, index.json.problem);
+    if (status == PFD_OK) status = check_paths(&all, err);
+    for (int64_t i = 0; i < all.count; i++) free(all.paths[i]);
+    free(all.paths);
     free(text);
     return status;
 }

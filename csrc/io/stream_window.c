@@ -35,8 +35,15 @@ void pfd_stream_window_close(pfd_stream_window *window)
     *window = (pfd_stream_window){0};
 }
 
+/* What a window may grow to: the record that it is for is copied, so that it is there twice. */
+static int64_t most_room(const pfd_scratch *bounds)
+{
+    int64_t most = pfd_scratch_most_bytes(bounds) / 2;
+    return most > least_room ? most : least_room;
+}
+
 /* Room behind the bytes: what lies before them is taken back first. */
-static pfd_status make_room(pfd_stream_window *window, pfd_error *err)
+static pfd_status make_room(pfd_stream_window *window, const pfd_scratch *bounds, pfd_error *err)
 {
     int64_t used = window->end - window->begin;
     if (window->head + used < window->room) return PFD_OK;
@@ -45,7 +52,14 @@ static pfd_status make_room(pfd_stream_window *window, pfd_error *err)
         window->head = 0;
         return PFD_OK;
     }
-    int64_t larger = window->room > 0 ? 2 * window->room : least_room;
+    int64_t larger = window->room > 0 ? 2 * window->room : least_room, most = most_room(bounds);
+    if (window->room >= most)
+        return pfd_fail_at(err, &window->file.file, window->begin, PFD_OUT_OF_MEMORY,
+                           "what begins here, decompressed, goes on for more than %" PRId64
+                           " bytes, half of what memory_budget allows; is it one line or record? "
+                           "Raise memory_budget if it is right",
+                           used);
+    if (larger > most) larger = most;
     uint8_t *grown = realloc(window->memory, (size_t)larger);
     if (!grown) return pfd_fail_memory(err, larger, "a window of a compressed file");
     window->memory = grown;
@@ -53,12 +67,12 @@ static pfd_status make_room(pfd_stream_window *window, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status read_more(pfd_stream_window *window, const pfd_scratch *cancel, pfd_error *err)
+static pfd_status read_more(pfd_stream_window *window, const pfd_scratch *bounds, pfd_error *err)
 {
     int64_t size;
-    PFD_TRY(make_room(window, err));
+    PFD_TRY(make_room(window, bounds, err));
     int64_t behind = window->head + window->end - window->begin;
-    PFD_TRY(pfd_inflater_read(window->inflater, cancel, window->memory + behind,
+    PFD_TRY(pfd_inflater_read(window->inflater, bounds, window->memory + behind,
                               window->room - behind, &size, err));
     window->end += size;
     if (size > 0) return PFD_OK;
@@ -67,15 +81,15 @@ static pfd_status read_more(pfd_stream_window *window, const pfd_scratch *cancel
     return PFD_OK;
 }
 
-pfd_status pfd_stream_window_fill(pfd_stream_window *window, int64_t end, const pfd_scratch *cancel,
+pfd_status pfd_stream_window_fill(pfd_stream_window *window, int64_t end, const pfd_scratch *bounds,
                                   pfd_error *err)
 {
-    while (window->end < end && !window->has_ended) PFD_TRY(read_more(window, cancel, err));
+    while (window->end < end && !window->has_ended) PFD_TRY(read_more(window, bounds, err));
     return PFD_OK;
 }
 
 pfd_status pfd_stream_window_pass(pfd_stream_window *window, int64_t offset,
-                                  const pfd_scratch *cancel, pfd_error *err)
+                                  const pfd_scratch *bounds, pfd_error *err)
 {
     for (;;) {
         int64_t passed = (offset < window->end ? offset : window->end) - window->begin;
@@ -84,7 +98,7 @@ pfd_status pfd_stream_window_pass(pfd_stream_window *window, int64_t offset,
             window->head = window->begin < window->end ? window->head + passed : 0;
         }
         if (window->begin >= offset || window->has_ended) return PFD_OK;
-        PFD_TRY(read_more(window, cancel, err));
+        PFD_TRY(read_more(window, bounds, err));
     }
 }
 

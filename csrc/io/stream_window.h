@@ -28,13 +28,13 @@ pfd_status pfd_stream_window_open(pfd_stream_window *window, const pfd_file *fil
 void pfd_stream_window_close(pfd_stream_window *window);
 
 /* Sees to the bytes up to `end`, as far as there are any: has_ended tells. */
-pfd_status pfd_stream_window_fill(pfd_stream_window *window, int64_t end, const pfd_scratch *cancel,
+pfd_status pfd_stream_window_fill(pfd_stream_window *window, int64_t end, const pfd_scratch *bounds,
                                   pfd_error *err);
 
 /* The bytes before `offset` are not needed any more: the window begins there, or at the end of the
  * stream where that comes first. */
 pfd_status pfd_stream_window_pass(pfd_stream_window *window, int64_t offset,
-                                  const pfd_scratch *cancel, pfd_error *err);
+                                  const pfd_scratch *bounds, pfd_error *err);
 
 /* The bytes from `offset` on, which lies in the window; valid until it changes. */
 static inline const uint8_t *pfd_stream_window_at(const pfd_stream_window *window, int64_t offset)

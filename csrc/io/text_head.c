@@ -22,14 +22,18 @@ pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t off
                          pfd_scratch *scratch, pfd_text_look_fn look, void *ctx, pfd_error *err)
 {
     for (int64_t window = pfd_file_data(file) ? file->size - offset : first_window;; window *= 4) {
-        int32_t ends;
+        int32_t is_end;
+        int64_t size;
         const uint8_t *text;
-        /* Where a compressed file ends is known, and becomes its size, once it has been seen. */
-        PFD_TRY(pfd_file_ends_at(file, offset + window, scratch, &ends, err));
-        int64_t left = file->size - offset, size = window < left ? window : left;
+        pfd_error damage; /* of what lies behind: it counts once the text before it is not enough */
+        pfd_status behind =
+            pfd_file_bytes_at(file, offset, window, scratch, &size, &is_end, &damage);
         PFD_TRY(host->read(file, offset, size, scratch, &text, err));
-        pfd_status status = look(ctx, text, size, size == left, err);
-        if (status != PFD_END || size == left) return status;
+        pfd_status status = look(ctx, text, size, is_end, err);
+        if (status != PFD_END || is_end) return status;
+        if (behind == PFD_OK) continue;
+        *err = damage;
+        return behind;
     }
 }
 

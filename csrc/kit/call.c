@@ -10,6 +10,7 @@ void pfd_kit_enter(pfd_kit_call *call, const char *function, pfd_kit_scratch *sc
 pfd_status pfd_kit_leave(pfd_kit_call *call, pfd_status status, pfd_error *err)
 {
     pfd_kit_globals_check(call->run, call->function);
+    pfd_kit_process_check(call->run, call->function);
     status = pfd_kit_returned(call->run, call->function, status, err);
     call->scratches[0] = NULL;
     return status;

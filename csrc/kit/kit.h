@@ -64,6 +64,11 @@ void pfd_kit_globals_open(pfd_kit_run_state *run);
 void pfd_kit_globals_check(pfd_kit_run_state *run, const char *function);
 void pfd_kit_globals_close(void);
 
+/* process.c: whether they change signal handlers, the working directory or the locale. */
+void pfd_kit_process_begin(void);
+void pfd_kit_process_check(pfd_kit_run_state *run, const char *function);
+void pfd_kit_process_end(void);
+
 /* crash.c: reports of crashes and of calls that do not end, written to options->report_fd. */
 void pfd_kit_crash_begin(const pfd_kit_options *options);
 void pfd_kit_crash_end(void);

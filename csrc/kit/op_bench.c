@@ -26,7 +26,7 @@ typedef struct bench {
     const pfd_bench_options *options;
     pfd_op_chain chain;
     pfd_data_reader reader;
-    _Atomic int32_t cancelled; /* never is */
+    pfd_bounds bounds; /* never cancelled */
     pfd_scratch *at_scratch, *scratch;
     int64_t range, window;
     int64_t *positions;
@@ -347,7 +347,7 @@ static pfd_status open_reader(bench *b, double *best_ns, pfd_error *err)
         int64_t round_began = pfd_clock_ns();
         pfd_data_reader_close(&b->reader);
         PFD_TRY(pfd_data_reader_open(&b->reader, b->chain.ops[0].node, 0, pfd_draw_seed(),
-                                     &b->cancelled, err));
+                                     &b->bounds, err));
         int64_t now = pfd_clock_ns();
         if ((double)(now - round_began) < *best_ns) *best_ns = (double)(now - round_began);
         if (now - began > b->options->round_ns) break;

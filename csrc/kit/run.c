@@ -222,8 +222,10 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     pfd_error_init(&out->error);
     pfd_kit_run_state run = {.node = blob->node, .options = options, .result = out};
     pfd_kit_crash_begin(options);
+    pfd_kit_process_begin();
     pfd_status status =
         options->types ? pfd_kit_try_types(&run, err) : run_rounds(&run, &hashes, err);
+    pfd_kit_process_end();
     pfd_kit_crash_end();
     out->injected = atomic_load(&run.injected);
     pthread_mutex_unlock(&one);

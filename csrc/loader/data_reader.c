@@ -62,7 +62,7 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
     const pfd_op *op = reader->node->op->op;
     int32_t rule = last_batch_rule(attrs->last_batch);
     if (op->group || reader->shuffle == PFD_SHUFFLE_BUFFER || !pfd_dataset_is_random_access(*ds))
-        PFD_TRY(pfd_cancellation_wrap(ds, reader->cancel, err));
+        PFD_TRY(pfd_cancellation_wrap(ds, &reader->bounds->cancelled, err));
     PFD_TRY(wrap_shuffle(reader, ds, err));
     reader->shuffled = *ds;
     if (op->group)
@@ -304,8 +304,9 @@ static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_err
         args.index = &request;
     }
     pfd_error_init(err);
-    pfd_scratch_set_cancel(args.scratch, reader->cancel);
+    pfd_scratch_set_bounds(args.scratch, reader->bounds);
     pfd_status status = pfd_check_returned(op->open(&args, source, err), "open", err);
+    status = pfd_scratch_explain(args.scratch, status, err);
     pfd_scratch_free(args.scratch);
     note_index(reader, &request);
     return status;
@@ -315,7 +316,7 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
 {
     pfd_source source = {.struct_size = sizeof source};
     PFD_TRY(call_open(reader, &source, err));
-    PFD_TRY(pfd_source_to_dataset(&source, reader->cancel, &reader->chain, err));
+    PFD_TRY(pfd_source_to_dataset(&source, reader->bounds, &reader->chain, err));
     reader->source = reader->chain;
     reader->num_records = -1;
     if (!pfd_dataset_is_random_access(reader->chain)) return PFD_OK;
@@ -343,7 +344,7 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
     if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
     if (reader->node->op->op->group && !(reader->group_scratch = pfd_scratch_create()))
         return pfd_fail_memory(err, 0, "a scratch");
-    if (reader->group_scratch) pfd_scratch_set_cancel(reader->group_scratch, reader->cancel);
+    if (reader->group_scratch) pfd_scratch_set_bounds(reader->group_scratch, reader->bounds);
     PFD_TRY(wrap(reader, &reader->chain, err));
     note_shape(reader);
     if (reader->files &&
@@ -358,10 +359,10 @@ int64_t pfd_draw_seed(void)
 }
 
 pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
-                                int64_t drawn_seed, const _Atomic int32_t *cancel, pfd_error *err)
+                                int64_t drawn_seed, const pfd_bounds *bounds, pfd_error *err)
 {
     *reader = (pfd_data_reader){
-        .node = node, .attrs = pfd_attrs_struct(node->reader_attrs), .cancel = cancel};
+        .node = node, .attrs = pfd_attrs_struct(node->reader_attrs), .bounds = bounds};
     choose_seed(reader, drawn_seed);
     reader->next_seed = reader->seed;
     pfd_status status = open_all(reader, index, err);

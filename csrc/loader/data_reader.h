@@ -36,7 +36,7 @@ typedef struct pfd_data_reader {
     _Atomic int64_t window_ahead;  /* which window was asked for last, see read_ahead.c */
     int64_t num_batches;           /* of an epoch; -1: known at its end */
     int64_t local_batch_size;      /* most rows of a batch on this rank */
-    const _Atomic int32_t *cancel; /* borrowed; 1: a stream's next() ends with PFD_CANCELLED */
+    const pfd_bounds *bounds; /* borrowed; cancelled: a stream's next() ends so */
 } pfd_data_reader;
 
 /* A seed for all readers of a loader that are given none: those of one order key stay in step. */
@@ -44,7 +44,7 @@ int64_t pfd_draw_seed(void);
 
 /* Opens reader `index` of a loader. A failure leaves a reader that close() accepts. */
 pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
-                                int64_t drawn_seed, const _Atomic int32_t *cancel, pfd_error *err);
+                                int64_t drawn_seed, const pfd_bounds *bounds, pfd_error *err);
 /* Closes the chain and the files; what was learned of them stays. Repeatable. */
 void pfd_data_reader_close_files(pfd_data_reader *reader);
 void pfd_data_reader_close(pfd_data_reader *reader); /* accepts a zeroed struct */

@@ -49,8 +49,8 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
         !worker->ports || !worker->at_scratch || !worker->scratch)
         return 0;
     for (size_t i = 0; i < tensors; i++) worker->ports[plan->most_inputs + i] = &worker->tensors[i];
-    pfd_scratch_set_cancel(worker->at_scratch, plan->cancel);
-    pfd_scratch_set_cancel(worker->scratch, plan->cancel);
+    pfd_scratch_set_bounds(worker->at_scratch, plan->bounds);
+    pfd_scratch_set_bounds(worker->scratch, plan->bounds);
     for (int32_t i = 0; i < plan->num_readers; i++) {
         worker->records[i] = calloc(rows, sizeof **worker->records);
         if (!worker->records[i]) return 0;
@@ -113,7 +113,7 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
     pfd_error_init(err);
     pfd_status status = reader->chain->methods->at(reader->chain, at->slot->epoch, positions, n,
                                                    scratch, records, err);
-    status = pfd_check_returned(status, "at", err);
+    status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
     if (status == PFD_OK) {
         pfd_data_reader_read_ahead(reader, at->slot->epoch, first + n - 1, &records[n - 1]);
         return PFD_OK;
@@ -139,12 +139,12 @@ static void fill_reader_ports(const range *at, const pfd_plan_op *op)
                           (int64_t *)(void *)mask[1].data);
 }
 
-/* Of seed, epoch and name; ops without a name differ by their place among the loader's ops. */
+/* Of seed, epoch and name; ops of one kind without a name differ by their number. */
 static uint64_t random_key(const range *at, const pfd_plan_op *op, const pfd_data_reader *reader)
 {
     const char *name = op->node->name[0] ? op->node->name : op->node->op->op->name;
     uint64_t key = pfd_random_key(reader->seed, at->slot->epoch, name);
-    return op->node->name[0] ? key : pfd_random_bits(key, (uint64_t)(op - at->plan->ops));
+    return op->node->name[0] ? key : pfd_random_bits(key, (uint64_t)op->number);
 }
 
 static void empty_ragged_outputs(const range *at, const pfd_plan_op *op)
@@ -192,7 +192,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
     };
     pfd_error_init(err);
     pfd_status status = node->op->op->compute(&args, err);
-    status = pfd_check_returned(status, "compute", err);
+    status = pfd_scratch_explain(worker->scratch, pfd_check_returned(status, "compute", err), err);
     if (status == PFD_OK) status = check_ragged_outputs(at, op, err);
     return status == PFD_OK ? PFD_OK : failed(at, op->reader, node->op->op->name, status, err);
 }
@@ -214,9 +214,10 @@ static pfd_status keep_ragged_outputs(const range *at, const pfd_plan_op *op, pf
     for (int32_t i = 0; i < (int32_t)op->node->op->op->num_outputs; i++) {
         const pfd_plan_tensor *tensor = &at->plan->tensors[op->first_output + i];
         pfd_ragged_row *rows = at->worker->tensors[op->first_output + i].rows;
-        if (tensor->is_ragged && tensor->in_slot)
-            PFD_TRY(
-                pfd_ragged_rows_keep(tensor, rows, at->end - at->begin, records, at->arena, err));
+        if (!tensor->is_ragged || !tensor->in_slot) continue;
+        pfd_status status =
+            pfd_ragged_rows_keep(tensor, rows, at->end - at->begin, records, at->arena, err);
+        if (status != PFD_OK) return pfd_scratch_explain(at->arena, status, err);
     }
     return PFD_OK;
 }
@@ -306,7 +307,7 @@ static pfd_status without_bad_rows(range at, range_step step, pfd_error *err)
 {
     while (at.begin < at.end) {
         int64_t row;
-        if (atomic_load_explicit(at.plan->cancel, memory_order_relaxed))
+        if (atomic_load_explicit(&at.plan->bounds->cancelled, memory_order_relaxed))
             return pfd_fail(err, PFD_CANCELLED, "the batch was given up");
         pfd_status status = step(&at, err);
         if (status == PFD_OK || !leave_out(&at, &status, &row, err)) return status;
@@ -330,7 +331,7 @@ static pfd_status run_whole_op(range *at, const pfd_plan_op *op, pfd_error *err)
 {
     while (at->end > 0) {
         int64_t row;
-        if (atomic_load_explicit(at->plan->cancel, memory_order_relaxed))
+        if (atomic_load_explicit(&at->plan->bounds->cancelled, memory_order_relaxed))
             return pfd_fail(err, PFD_CANCELLED, "the batch was given up");
         pfd_status status = compute(at, op, err);
         if (status == PFD_OK) return keep_ragged_outputs(at, op, err);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+enum { LEAST_BOUND = 1 << 20 /* bytes that a scratch may have at any memory_budget */ };
 enum { MOST_THREADS = 4096, MOST_PREFETCH = 1 << 20, SEEK_PATIENCE_NS = 50 * 1000 * 1000 };
 
 static int32_t is_of_another_process(const pfd_loader *l)
@@ -50,6 +51,7 @@ static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, 
     if (l->num_threads > MOST_THREADS) l->num_threads = MOST_THREADS;
     l->prefetch = options->prefetch;
     l->memory_budget = options->memory_budget ? options->memory_budget : pfd_memory_limit() / 2;
+    l->bounds.most_bytes = l->memory_budget > LEAST_BOUND ? l->memory_budget : LEAST_BOUND;
     return PFD_OK;
 }
 
@@ -82,7 +84,7 @@ static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, con
                            int64_t num_blobs, pfd_error *err)
 {
     PFD_TRY(set_options(l, options, err));
-    PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, &l->cancel, err));
+    PFD_TRY(pfd_plan_open(&l->plan, blobs, num_blobs, options->zip, &l->bounds, err));
     if (!l->prefetch) choose_prefetch(l);
     return pfd_pipeline_open(l, err);
 }
@@ -104,7 +106,7 @@ pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *bl
 void pfd_loader_close(pfd_loader *l)
 {
     if (is_of_another_process(l)) return;
-    atomic_store(&l->cancel,
+    atomic_store(&l->bounds.cancelled,
                  1); /* who works in next() meanwhile comes out of it after a row range */
     pthread_mutex_lock(&l->consumer);
     pfd_pipeline_close(l);
@@ -142,7 +144,7 @@ void pfd_loader_release(pfd_loader *l)
         return;
     }
     pthread_t thread;
-    atomic_store(&l->cancel, 1);
+    atomic_store(&l->bounds.cancelled, 1);
     /* Without a thread its memory is lost, which is better than to wait for oneself. */
     if (pthread_create(&thread, NULL, release, l) == 0) (void)pthread_detach(thread);
 }

@@ -266,11 +266,11 @@ static pfd_status drain(pfd_loader *l, int64_t deadline_ns)
 pfd_status pfd_pipeline_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
 {
     l->restart = 1;
-    atomic_store(&l->cancel, 1);
+    atomic_store(&l->bounds.cancelled, 1);
     pthread_mutex_lock(&l->lock);
     pfd_status status = drain(l, deadline_ns);
     if (status == PFD_OK) {
-        atomic_store(&l->cancel, 0);
+        atomic_store(&l->bounds.cancelled, 0);
         for (int32_t r = 0; status == PFD_OK && r < l->plan.num_readers; r++)
             status = pfd_data_reader_apply_seed(&l->plan.readers[r], err);
         l->begun_epoch = l->epoch;
@@ -350,7 +350,7 @@ pfd_status pfd_pipeline_open(pfd_loader *l, pfd_error *err)
 void pfd_pipeline_close(pfd_loader *l)
 {
     if (l->closed) return;
-    atomic_store(&l->cancel, 1);
+    atomic_store(&l->bounds.cancelled, 1);
     pthread_mutex_lock(&l->lock);
     pfd_pipeline_count(l);
     l->closed = 1; /* from here on, nobody else looks at pool and workers */

@@ -56,7 +56,7 @@ struct pfd_loader {
     pfd_error *skipped; /* a circle of PFD_KEPT_SKIPPED */
     int64_t num_skipped;
 
-    _Atomic int32_t cancel; /* row loops end early */
+    pfd_bounds bounds; /* cancelled: row loops end early */
 };
 
 #define PFD_KEPT_SKIPPED 1000

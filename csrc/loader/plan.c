@@ -27,6 +27,17 @@ static pfd_status check_name(const pfd_plan *plan, const pfd_node *node, pfd_err
     return PFD_OK;
 }
 
+/* Ops of other kinds do not count: a graph may have more of them when it is resumed. */
+static int32_t count_alike(const pfd_plan *plan, const pfd_node *node)
+{
+    int32_t alike = 0;
+    for (int32_t i = 0; i < plan->num_ops; i++) {
+        const pfd_node *other = plan->ops[i].node;
+        alike += !other->name[0] && !strcmp(other->op->op->name, node->op->op->name);
+    }
+    return alike;
+}
+
 /* Where only the first dimension varies, row_splits count in it, and no shapes are needed. */
 static pfd_plan_tensor make_tensor(const pfd_row_type *type, const char *name)
 {
@@ -80,8 +91,10 @@ static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
     }
     if (num_inputs > plan->most_inputs) plan->most_inputs = num_inputs;
     if (pfd_op_is_reader(node->op->op)) plan->num_readers++;
+    int32_t number = count_alike(plan, node);
     ops[plan->num_ops++] = (pfd_plan_op){.node = pfd_node_retain(node),
                                          .reader = reader,
+                                         .number = number,
                                          .first_output = plan->num_tensors,
                                          .inputs = inputs};
     for (uint32_t i = 0; i < num_outputs; i++) {
@@ -123,7 +136,7 @@ static pfd_status open_readers(pfd_plan *plan, pfd_error *err)
         const pfd_plan_op *op = &plan->ops[i];
         if (!pfd_op_is_reader(op->node->op->op)) continue;
         PFD_TRY(pfd_data_reader_open(&plan->readers[op->reader], op->node, op->reader, drawn_seed,
-                                     plan->cancel, err));
+                                     plan->bounds, err));
     }
     return PFD_OK;
 }
@@ -188,9 +201,9 @@ static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
 }
 
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
-                         const _Atomic int32_t *cancel, pfd_error *err)
+                         const pfd_bounds *bounds, pfd_error *err)
 {
-    *plan = (pfd_plan){.zip = zip, .cancel = cancel};
+    *plan = (pfd_plan){.zip = zip, .bounds = bounds};
     PFD_TRY(collect(plan, blobs, num_blobs, err));
     PFD_TRY(open_readers(plan, err));
     PFD_TRY(zip_readers(plan, err));

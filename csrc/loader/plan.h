@@ -34,6 +34,7 @@ typedef struct pfd_plan_op {
     pfd_node *node; /* owned reference */
     int32_t reader; /* index of the first reader upstream (itself, for a reader op) */
     int32_t stage;
+    int32_t number; /* without a name: among those of the same op, from 0; for its random key */
     int32_t first_output; /* its tensors follow each other */
     int32_t *inputs;      /* tensors; one per input of the op */
 } pfd_plan_op;
@@ -46,7 +47,7 @@ typedef struct pfd_plan {
     uint32_t most_inputs; /* of an op */
     pfd_data_reader *readers;
     int32_t num_readers;
-    const _Atomic int32_t *cancel; /* borrowed; 1: give up */
+    const pfd_bounds *bounds; /* borrowed */
     int32_t *wanted;               /* tensor of each blob that the user asked for */
     int64_t *offsets;              /* of the same in the slot; ragged: of the pfd_ragged_batch */
     int64_t num_wanted;
@@ -67,10 +68,10 @@ typedef struct pfd_plan {
 } pfd_plan;
 
 /* Collects the nodes behind the blobs, opens the readers, lays out the memory. `zip` is PFD_ZIP_*,
- * `cancel` is borrowed by the readers.
+ * `bounds` are borrowed by the readers.
  * A failure leaves a plan that close() accepts. */
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
-                         const _Atomic int32_t *cancel, pfd_error *err);
+                         const pfd_bounds *bounds, pfd_error *err);
 void pfd_plan_close(pfd_plan *plan); /* accepts a zeroed struct */
 
 /* plan_memory.c: decides the stages, how many rows a range has, and where tensors lie. */

@@ -44,7 +44,7 @@ static int32_t allocate_parts(const pfd_plan *plan, pfd_slot *slot)
     slot->first_positions = calloc((size_t)plan->num_readers, sizeof *slot->first_positions);
     if (!slot->first_positions) return 0;
     if (plan->stream && !(slot->scratch = pfd_scratch_create())) return 0;
-    if (slot->scratch) pfd_scratch_set_cancel(slot->scratch, plan->cancel);
+    if (slot->scratch) pfd_scratch_set_bounds(slot->scratch, plan->bounds);
     int32_t has_stages = plan->num_stages > 1;
     if ((plan->stream || has_stages) && !allocate_records(plan, slot)) return 0;
     if (has_stages) {
@@ -100,7 +100,7 @@ pfd_arenas *pfd_arenas_create(const pfd_plan *plan)
             pfd_arenas_free(arenas);
             return NULL;
         }
-        pfd_scratch_set_cancel(arenas->ranges[i], plan->cancel);
+        pfd_scratch_set_bounds(arenas->ranges[i], plan->bounds);
     }
     return arenas;
 }

@@ -32,6 +32,7 @@ static pfd_status read_batch(pfd_loader *l, pfd_data_reader *reader, pfd_record 
                                          l->fill_slot->scratch, records, n, err);
     if (status == PFD_END && err->status == PFD_OK) return PFD_END;
     status = pfd_check_returned(status, "next", err);
+    status = pfd_scratch_explain(l->fill_slot->scratch, status, err);
     if (status != PFD_OK && err->ordinal < 0) pfd_data_reader_locate(reader, NULL, err);
     return status;
 }

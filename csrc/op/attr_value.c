@@ -106,7 +106,10 @@ static int32_t has_limits(const pfd_attr *row)
 
 static void int_limits(const pfd_attr *row, int64_t *low, int64_t *high)
 {
-    *low = row->type == PFD_ATTR_INT32 ? INT32_MIN : row->type == PFD_ATTR_SHAPE ? 0 : INT64_MIN;
+    int64_t dimension = has_limits(row) && row->min < 0 ? -1 : 0; /* -1: it varies */
+    *low = row->type == PFD_ATTR_INT32   ? INT32_MIN
+           : row->type == PFD_ATTR_SHAPE ? dimension
+                                         : INT64_MIN;
     *high = row->type == PFD_ATTR_INT32 ? INT32_MAX : INT64_MAX;
     if (!has_limits(row)) return;
     /* Doubles from -2^63 up to, but not including, 2^63 are what an int64_t can hold. */

@@ -7,6 +7,7 @@
 #include "pyflowdata/op.h"
 #include "text/csv_rows.h"
 #include "text/csv_value.h"
+#include "text/quote.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,21 +32,34 @@ static pfd_csv_format format_of(const csv_attrs *attrs)
                             .comment = attrs->comment};
 }
 
+static const char *shown(const char *text, char *out, size_t capacity)
+{
+    return pfd_quote_bytes((const void *)text, (int64_t)strlen(text), out, capacity);
+}
+
 static pfd_status check_format(const pfd_host *host, const csv_attrs *attrs, pfd_error *err)
 {
-    const char *d = attrs->delimiter, *q = attrs->quote;
+    const char *d = attrs->delimiter, *q = attrs->quote, *c = attrs->comment;
+    char text[256];
     if (strlen(d) != 1 || strchr("\r\n", *d))
         return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "delimiter = '%s'; it must be one byte, and no line end", d);
+                          "attr 'delimiter': %s; it must be one byte, and no line end",
+                          shown(d, text, sizeof text));
     if (strlen(q) > 1 || (*q && strchr("\r\n", *q)) || *q == *d)
         return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "quote = '%s'; it must be one byte that is neither the delimiter nor a "
-                          "line end, or empty where there are no quotes",
-                          q);
-    if (strpbrk(attrs->comment, "\r\n"))
+                          "attr 'quote': %s; it must be one byte that is neither the delimiter "
+                          "nor a line end, or empty where there are no quotes",
+                          shown(q, text, sizeof text));
+    if (strpbrk(c, "\r\n"))
         return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "comment holds a line end; it is what the lines begin with that are no "
-                          "rows");
+                          "attr 'comment': %s holds a line end; it is what the lines begin with "
+                          "that are no rows",
+                          shown(c, text, sizeof text));
+    if (*c && (*c == *d || *c == *q))
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'comment': %s begins with the %s, as rows do: they would be "
+                          "passed over; name what only the lines begin with that are no rows",
+                          shown(c, text, sizeof text), *c == *d ? "delimiter" : "quote");
     return PFD_OK;
 }
 
@@ -70,13 +84,8 @@ static pfd_status check_column(const pfd_host *host, const csv_attrs *attrs,
                           "attr 'columns': '%s' asks for a column by name, and header='no' says "
                           "that files have no names; give its number, from 0",
                           column->spec);
-    int64_t defaults = column->default_text && !column->is_bytes ? column->num_values : 0;
-    for (int64_t i = 0; i < defaults; i++) {
-        uint64_t value;
-        pfd_status status = pfd_csv_default(host, column, i, &value, err);
-        if (status != PFD_OK) return status;
-    }
-    return PFD_OK;
+    if (!column->default_text || column->is_bytes) return PFD_OK;
+    return pfd_csv_defaults(host, column, NULL, err);
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -200,23 +209,26 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
     return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the table of columns");
 }
 
-static pfd_status fill_columns(const pfd_host *host, const csv_attrs *attrs, pfd_csv_table *table,
-                               pfd_error *err)
+static pfd_status parse_columns(const pfd_host *host, const csv_attrs *attrs, pfd_csv_table *table,
+                                pfd_error *err)
 {
-    for (int64_t i = 0; i < table->num_columns; i++) {
-        pfd_csv_column *column = &table->columns[i];
-        pfd_status status = pfd_csv_column_parse(host, attrs->columns.data[i], column, err);
-        if (status != PFD_OK) return status;
+    pfd_status status = PFD_OK;
+    for (int64_t i = 0; i < table->num_columns && status == PFD_OK; i++)
+        status = pfd_csv_column_parse(host, attrs->columns.data[i], &table->columns[i], err);
+    return status;
+}
+
+/* Once it is known that files have as many columns: until then their number is only claimed. */
+static pfd_status fill_defaults(const pfd_host *host, pfd_csv_table *table, pfd_error *err)
+{
+    for (int64_t i = 0; i < table->num_columns && table->most_fields > 0; i++) {
+        const pfd_csv_column *column = &table->columns[i];
         if (!column->default_text || column->is_bytes) continue;
-        enum { most_item = 8 };
-        uint8_t *values = calloc((size_t)column->num_values + 1, most_item);
-        table->defaults[i] = values;
-        if (!values) return fail_memory(host, err);
-        for (int64_t k = 0; k < column->num_values; k++) {
-            int64_t at = k * pfd_csv_value_bytes(column->type.dtype);
-            status = pfd_csv_default(host, column, k, values + at, err);
-            if (status != PFD_OK) return status;
-        }
+        size_t bytes = (size_t)pfd_csv_value_bytes(column->type.dtype);
+        table->defaults[i] = calloc((size_t)column->num_values + 1, bytes);
+        if (!table->defaults[i]) return fail_memory(host, err);
+        pfd_status status = pfd_csv_defaults(host, column, table->defaults[i], err);
+        if (status != PFD_OK) return status;
     }
     return PFD_OK;
 }
@@ -271,12 +283,12 @@ static pfd_status make_table(const pfd_open_args *args, int64_t *heads, pfd_csv_
     table->defaults = calloc((size_t)table->num_columns + 1, sizeof *table->defaults);
     table->layouts = calloc((size_t)table->num_files + 1, sizeof *table->layouts);
     if (!table->columns || !table->defaults || !table->layouts) return fail_memory(args->host, err);
-    pfd_status status = fill_columns(args->host, attrs, table, err);
+    pfd_status status = parse_columns(args->host, attrs, table, err);
     if (status != PFD_OK) return status;
     pfd_stream_window window = {0};
     status = fill_layouts(args, &window, table, heads, err);
     pfd_stream_window_close(&window);
-    return status;
+    return status == PFD_OK ? fill_defaults(args->host, table, err) : status;
 }
 
 /* Rows are lines unless the format says otherwise; of a stream the framing leaves heads out. */

@@ -25,12 +25,16 @@ static pfd_status fail_key(const pfd_host *host, const pfd_csv_column *column, c
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
+enum { most_number = 999999999 };
+
+/* Beyond the largest number, one more than it. */
 static int is_number(const char *text, int64_t size, int64_t *value)
 {
     *value = 0;
     for (int64_t i = 0; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9' || i > 9) return 0;
+        if (text[i] < '0' || text[i] > '9') return 0;
         *value = *value * 10 + (text[i] - '0');
+        if (*value > most_number) *value = most_number + 1;
     }
     return size > 0;
 }
@@ -53,7 +57,11 @@ static pfd_status next_place(const pfd_host *host, const pfd_csv_column *column,
         if (*behind == '.' && behind + 1 < end && behind[1] == '.') break;
     *at = behind;
     if (behind == from) return fail_key(host, column, from, end - from, "no column", err);
-    if (is_number(from, behind - from, &out->number)) return PFD_OK;
+    if (is_number(from, behind - from, &out->number))
+        return out->number <= most_number
+                   ? PFD_OK
+                   : fail_key(host, column, from, behind - from,
+                              "above 999999999, the largest number of a column", err);
     out->name = from;
     out->size = behind - from;
     return PFD_OK;
@@ -172,22 +180,9 @@ pfd_status pfd_csv_column_parse(const pfd_host *host, const char *element, pfd_c
     return set_type(host, &spec, values, is_row, unknown, out, err);
 }
 
-/* One text for all values, or as many as there are with commas between. */
-pfd_status pfd_csv_default(const pfd_host *host, const pfd_csv_column *column, int64_t i, void *out,
-                           pfd_error *err)
+static pfd_status parse_default(const pfd_host *host, const pfd_csv_column *column,
+                                const char *text, int64_t size, void *out, pfd_error *err)
 {
-    const char *text = column->default_text, *end = text + column->default_size;
-    int64_t texts = 1;
-    for (const char *c = text; c < end; c++) texts += *c == ',';
-    if (texts != 1 && texts != column->num_values)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'columns': '%s' has %" PRId64 " defaults for %" PRId64
-                          " values; give one for all or one for each",
-                          column->spec, texts, column->num_values);
-    for (int64_t passed = 0; texts > 1 && passed < i; passed++)
-        text = (const char *)memchr(text, ',', (size_t)(end - text)) + 1;
-    const char *comma = memchr(text, ',', (size_t)(end - text));
-    int64_t size = (texts > 1 && comma ? comma : end) - text;
     if (pfd_csv_value(column->type.dtype, (const void *)text, size, out) == PFD_CSV_VALUE)
         return PFD_OK;
     char found[256];
@@ -195,4 +190,29 @@ pfd_status pfd_csv_default(const pfd_host *host, const pfd_csv_column *column, i
                       "attr 'columns': the default %s of '%s' is not %s that %s holds",
                       pfd_quote_bytes((const void *)text, size, found, sizeof found), column->spec,
                       pfd_csv_value_kind(column->type.dtype), pfd_dtype_name(column->type.dtype));
+}
+
+pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, uint8_t *out,
+                            pfd_error *err)
+{
+    const char *text = column->default_text, *end = text + column->default_size;
+    int64_t texts = 1, bytes = pfd_csv_value_bytes(column->type.dtype);
+    for (const char *c = text; c < end; c++) texts += *c == ',';
+    if (texts != 1 && texts != column->num_values)
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'columns': '%s' has %" PRId64 " defaults for %" PRId64
+                          " values; give one for all or one for each",
+                          column->spec, texts, column->num_values);
+    for (int64_t i = 0; i < texts; i++) {
+        uint64_t value;
+        const char *comma = memchr(text, ',', (size_t)(end - text));
+        int64_t size = (comma ? comma : end) - text;
+        pfd_status status = parse_default(host, column, text, size, &value, err);
+        if (status != PFD_OK) return status;
+        int64_t copies = texts == 1 ? column->num_values : 1;
+        for (int64_t k = 0; out && k < copies; k++, out += bytes)
+            memcpy(out, &value, (size_t)bytes);
+        if (comma) text = comma + 1;
+    }
+    return PFD_OK;
 }

@@ -43,7 +43,8 @@ pfd_status pfd_csv_column_parse(const pfd_host *host, const char *element, pfd_c
 pfd_status pfd_csv_next_key(const pfd_host *host, const pfd_csv_column *column, const char **at,
                             pfd_csv_key *out, pfd_error *err);
 
-/* Value i of the default to `out`; the column has one, and is not of bytes. */
-pfd_status pfd_csv_default(const pfd_host *host, const pfd_csv_column *column, int64_t i, void *out,
-                           pfd_error *err);
+/* The values of the default, one text for all or one for each, to `out`; NULL: only checks them.
+ * The column has one, and is not of bytes. */
+pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, uint8_t *out,
+                            pfd_error *err);
 #endif

@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A field of the header. */
+typedef struct header_name {
+    const uint8_t *text;
+    int64_t size, field;
+} header_name;
+
 /* What is known while a layout is made. */
 typedef struct maker {
     const pfd_host *host;
@@ -17,6 +23,8 @@ typedef struct maker {
     const pfd_csv_column *column; /* at hand */
     pfd_csv_layout *layout;
     int64_t num_runs, room;
+    header_name *names; /* sorted, one for each field; NULL: no column was asked for by name yet */
+    uint8_t *texts;     /* of the names */
 } maker;
 
 /* ---- Names in the header --------------------------------------------------------------------- */
@@ -45,22 +53,50 @@ static int64_t field_name(const pfd_csv_layout *layout, const pfd_csv_format *fo
     return size;
 }
 
-enum { most_name_bytes = 4096 };
-
-/* The fields with this name: how many, and the first of them. */
-static int64_t find_name(const maker *m, const pfd_csv_place *place, int64_t *found)
+static int compare_names(const void *left, const void *right)
 {
-    uint8_t name[most_name_bytes];
-    int64_t at = 0, matches = 0;
-    pfd_csv_field field;
-    for (int64_t i = 0; i < m->layout->num_fields; i++) {
-        (void)pfd_csv_next_field(m->format, m->layout->first_row, m->layout->first_row_size, &at,
-                                 &field);
-        int64_t size = field_name(m->layout, m->format, &field, name, most_name_bytes);
-        if (size != place->size || memcmp(name, place->name, (size_t)size) != 0) continue;
-        if (matches++ == 0) *found = i;
+    const header_name *a = left, *b = right;
+    int64_t shorter = a->size < b->size ? a->size : b->size;
+    int order = memcmp(a->text, b->text, (size_t)shorter);
+    return order ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+static pfd_status sort_names(maker *m, pfd_error *err)
+{
+    const pfd_csv_layout *layout = m->layout;
+    m->names = calloc((size_t)layout->num_fields, sizeof *m->names);
+    m->texts = malloc((size_t)layout->first_row_size + 1);
+    if (!m->names || !m->texts)
+        return m->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the names of columns");
+    uint8_t *text = m->texts;
+    int64_t at = 0;
+    for (int64_t i = 0; i < layout->num_fields; i++) {
+        pfd_csv_field field;
+        (void)pfd_csv_next_field(m->format, layout->first_row, layout->first_row_size, &at, &field);
+        int64_t size = field_name(layout, m->format, &field, text, field.end - field.begin);
+        m->names[i] = (header_name){text, size, i};
+        text += size;
     }
-    return matches;
+    qsort(m->names, (size_t)layout->num_fields, sizeof *m->names, compare_names);
+    return PFD_OK;
+}
+
+/* The fields with this name: how many, and where it is one, which. */
+static pfd_status find_name(maker *m, const pfd_csv_place *place, int64_t *matches, int64_t *found,
+                            pfd_error *err)
+{
+    pfd_status status = m->names ? PFD_OK : sort_names(m, err);
+    if (status != PFD_OK) return status;
+    header_name wanted = {.text = (const uint8_t *)place->name, .size = place->size};
+    const header_name *end = m->names + m->layout->num_fields;
+    const header_name *any = bsearch(&wanted, m->names, (size_t)m->layout->num_fields,
+                                     sizeof wanted, compare_names);
+    *matches = 0;
+    if (!any) return PFD_OK;
+    while (any > m->names && compare_names(any - 1, &wanted) == 0) any--;
+    *found = any->field;
+    for (; any < end && compare_names(any, &wanted) == 0; any++) ++*matches;
+    return PFD_OK;
 }
 
 const char *pfd_csv_layout_name(const pfd_csv_layout *layout, const pfd_csv_format *format,
@@ -101,13 +137,14 @@ static pfd_status fail_missing(const maker *m, const char *name, int64_t size, p
         m->layout->num_fields, shown_row(m->layout, row, sizeof row));
 }
 
-static pfd_status place_of(const maker *m, const pfd_csv_place *place, int64_t *out,
+static pfd_status place_of(maker *m, const pfd_csv_place *place, int64_t *out,
                            pfd_error *err)
 {
     char row[256];
     if (place->name) {
-        int64_t matches = find_name(m, place, out);
-        if (matches == 1) return PFD_OK;
+        int64_t matches;
+        pfd_status status = find_name(m, place, &matches, out, err);
+        if (status != PFD_OK || matches == 1) return status;
         if (matches == 0) return fail_missing(m, place->name, place->size, err);
         return m->host->fail_file(err, m->file, m->offset, PFD_CORRUPT_DATA,
                                   "attr 'columns': '%s' asks for a column by a name that %" PRId64
@@ -217,6 +254,8 @@ pfd_status pfd_csv_layout_make(const pfd_host *host, const pfd_file *file, int64
     if (!m.layout) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a header");
     m.layout->has_header = has_header;
     pfd_status status = fill(&m, columns, num_columns, row, size, err);
+    free(m.names);
+    free(m.texts);
     if (status == PFD_OK)
         *out = m.layout;
     else

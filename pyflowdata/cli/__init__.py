@@ -19,7 +19,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from .. import __version__
+from .. import __version__, _interrupt
 from ..errors import Error
 from .usage import UsageError
 
@@ -108,6 +108,7 @@ def _run(arguments: list[str]) -> int:
     chosen = next((one for one in arguments if not one.startswith("-")), None)
     args = argparse.Namespace(debug=False)
     try:
+        _interrupt.raise_again()
         args = _parser(chosen).parse_args(arguments)
         code: int = args.run(args)
         sys.stdout.flush()

@@ -12,7 +12,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..errors import CorruptDataError, Error, FileError, InvalidArgumentError, UnsupportedError
-from ..formats import Damage, Scan, Source, open_source, scan_ofrecord, scan_tfrecord
+from ..formats import (
+    Damage,
+    Scan,
+    Source,
+    check_mds_hashes,
+    open_source,
+    scan_ofrecord,
+    scan_tfrecord,
+)
 from ..formats.source import RECORD
 from .file_arguments import about, add_source_arguments, expand, opened
 from .usage import UsageError
@@ -92,6 +100,8 @@ def _check(source: Source, scan: Scan) -> list[Damage]:
     found = list(_read(source, scan))
     if found and source.format.name == "csv":
         found = _without_breaks(source, scan, found)
+    if source.format.name == "mds" and source.files[0].endswith(".json"):
+        found += check_mds_hashes(source.files[0], scan)
     walk = _SCANS.get(source.format.name)
     if walk is None or source.compression is not None:
         return found
@@ -153,10 +163,12 @@ def run(args: argparse.Namespace) -> int:
             places = [{"record": one.record, "byte": one.byte, "line": one.line,
                        "message": one.message} for one in damage]  # fmt: skip
             print(json.dumps({"file": path, "format": title, "good": scan.good,
-                              "damage": places}))  # fmt: skip
+                              "damage": places, "notes": scan.notes}))  # fmt: skip
             continue
         for one in damage:
             print(one)
+        for note in scan.notes:
+            print(f"{path}: {note}")
         said = f"{len(damage)} damaged places" if len(damage) != 1 else "1 damaged place"
         print(f"{path}: {title or 'unreadable'}: {scan.good} records whole, "
               f"{said if damage else 'no damage'}")  # fmt: skip

@@ -9,6 +9,7 @@
 
 from .detect import FORMATS, Detected, Format, detect
 from .fields import Field
+from .hashes import check_mds_hashes
 from .scan import Damage, Scan, scan_ofrecord, scan_tfrecord
 from .source import Source, open_source
 
@@ -20,6 +21,7 @@ __all__ = [
     "Format",
     "Scan",
     "Source",
+    "check_mds_hashes",
     "detect",
     "open_source",
     "scan_ofrecord",

@@ -6,7 +6,7 @@ import mmap
 import os
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .._native import ffi, lib
 from ..errors import FileError
@@ -44,9 +44,15 @@ class Damage:
 
 @dataclass
 class Scan:
-    """How many records are whole, while and after a scan."""
+    """What is known while and after a scan.
+
+    Attributes:
+        good: How many records are whole.
+        notes: What could not be checked.
+    """
 
     good: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 def _checksum(data: mmap.mmap, begin: int, end: int) -> int:

@@ -114,7 +114,8 @@ class TorchLoader(Generic[BatchT]):
         self._copies = DeviceCopies(self.device) if self.device.type == "cuda" else None
         self._pins = bool(pin_memory) and torch.cuda.is_available()
         self._current: _Ahead | None = None  # the iterator that is a batch ahead of its user
-        self._begun_at: dict[str, Any] | None = None  # the state when it was made
+        # The state when the last iterator was made; None once a batch was asked of it.
+        self._begun_at: dict[str, Any] | None = None
 
     def __iter__(self) -> Iterator[BatchT]:
         """Begins the epoch after the one begun last; after load_state_dict() continues there.
@@ -136,7 +137,7 @@ class TorchLoader(Generic[BatchT]):
 
     def _begin(self, begin: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         if self._copies is None:
-            batches: Iterator[Any] = map(self._on_host, begin())
+            batches: Iterator[Any] = _OnHost(self, begin())
         else:
             batches = self._current = _Ahead(self, self._copies, begin)
         self._begun_at = self.state_dict()
@@ -235,6 +236,18 @@ def _each(batch: Any, function: Callable[[Any], Any]) -> Any:
     if isinstance(batch, dict):
         return {key: function(array) for key, array in batch.items()}
     return function(batch)
+
+
+class _OnHost(Iterator[Any]):
+    """The batches of a loader as tensors of the host."""
+
+    def __init__(self, owner: TorchLoader[Any], batches: Iterator[Any]) -> None:
+        self._owner = owner
+        self._batches = batches
+
+    def __next__(self) -> Any:
+        self._owner._begun_at = None  # also where the first batch fails the epoch is begun
+        return self._owner._on_host(next(self._batches))
 
 
 # ---- One batch ahead ----------------------------------------------------------------------------
@@ -336,6 +349,7 @@ class _Ahead(Iterator[Any]):
         self.epoch = owner.loader.epoch
 
     def __next__(self) -> Any:
+        self._owner._begun_at = None
         if self._owner._current is not self:
             return next(self._batches)  # which says why this iterator is over
         if self._made is None:

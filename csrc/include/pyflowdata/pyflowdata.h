@@ -5,6 +5,7 @@
  *   pfd_loader_*  open the nodes behind the wanted blobs, and take batches
  *   pfd_bench_*   measure ops
  *   pfd_crc32c    the checksum of TFRecord files, for who writes them
+ *   pfd_xxh64     that of OneRec and MDS files
  *   pfd_file_head what a file begins with, behind its compression
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
@@ -414,6 +415,10 @@ pfd_status pfd_bench_loader(const pfd_blob *blobs, int64_t num_blobs,
  * it masked: ((crc >> 15 | crc << 17) + 0xa282ead8) modulo 2^32.  `data` may be NULL where size is
  * 0. */
 uint32_t pfd_crc32c(const void *data, int64_t size);
+
+/* XXH64 of data[0, size), with the seed 0: 0xef46db3751d8e999 of no bytes, where `data` may be
+ * NULL.  OneRec and MDS files have it. */
+uint64_t pfd_xxh64(const void *data, int64_t size);
 
 /* The first offset in [from, size) at which the header of a TFRecord stands: a length with its
  * checksum, and as many bytes and a checksum behind it within data[0, size), which are not looked

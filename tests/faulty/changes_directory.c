@@ -1,0 +1,13 @@
+/* Goes to another folder to open files there. */
+#include "box.h"
+
+#include <unistd.h>
+
+static pfd_status faulty_index(box *self, const pfd_open_args *args, int32_t index, pfd_error *err)
+{
+    (void)!chdir("/");
+    return box_index_file(self, args, index, err);
+}
+
+#define BOX_INDEX faulty_index
+#include "box_plugin.h"

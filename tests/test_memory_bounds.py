@@ -1,0 +1,79 @@
+"""What does not fit into memory_budget is refused before it is allocated."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pyflowdata as flow
+
+MIB = 1 << 20
+BUDGET = 16 * MIB
+PROGRAM = """
+import resource, sys
+import pyflowdata as flow
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+def loader(path):
+    blob = {blob}
+    return flow.DataLoader(blob, memory_budget={budget}, num_threads=1, prefetch=1)
+
+before = peak()
+try:
+    with loader(sys.argv[1]) as batches:
+        for _ in batches:
+            pass
+except flow.OutOfMemoryError as failure:
+    print(peak() - before, failure)
+"""
+
+
+def refused(path: Path, blob: str) -> tuple[int, str]:
+    """By how many MiB the peak of the process's memory grew, and what the failure said."""
+    program = PROGRAM.format(blob=blob, budget=BUDGET)
+    out = subprocess.run([sys.executable, "-c", program, str(path)], check=True, text=True,
+                         capture_output=True, timeout=60).stdout  # fmt: skip
+    grown, said = out.split(maxsplit=1)
+    return int(grown) // 1024, said
+
+
+def zeros(folder: Path, size: int) -> Path:
+    """A compressed text file: lines, one of which is of this size."""
+    path = folder / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"1\n2\n" + b"0" * size + b"\n3\n", 1))
+    return path
+
+
+def test_rows_that_are_padded_to_the_longest(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"x" * (4 * MIB) + b"\n" + b"y\n" * 99)
+    grown, said = refused(path, "flow.PadBatch(flow.TextLineReader(files=path, batch_size=100))")
+    assert re.search(r"PadBatch: 4194[0-9]{5} bytes are needed at once, and memory_budget allows "
+                     "16777216; lower batch_size or raise memory_budget", said)  # fmt: skip
+    assert grown < 100, "there is no memory for 400 MiB"
+
+
+@pytest.mark.parametrize("reader", [
+    "TextLineReader(files=path, batch_size=1)", "OFRecordReader(files=path, batch_size=1)",
+    "CSVReader(files=path, columns=['x=0:bytes'], batch_size=1, multiline=True)",
+])  # fmt: skip
+def test_a_record_without_an_end_in_a_compressed_file(tmp_path: Path, reader: str) -> None:
+    path = zeros(tmp_path, 300 * MIB)
+    if reader.startswith("OFRecord"):
+        path.write_bytes(gzip.compress((300 * MIB).to_bytes(8, "little") + bytes(300 * MIB), 1))
+    grown, said = refused(path, f"flow.{reader}")
+    assert "memory_budget allows" in said and "a.txt.gz" in said
+    assert grown < 80, "the line has 300 MiB"
+
+
+def test_what_fits_is_read(tmp_path: Path) -> None:
+    blob = flow.TextLineReader(files=zeros(tmp_path, 5 * MIB), batch_size=1)
+    with flow.DataLoader(blob, memory_budget=BUDGET) as loader:
+        assert [len(batch.values) for batch in loader] == [1, 1, 5 * MIB, 1]
