@@ -9,8 +9,9 @@
 
 from .detect import FORMATS, Detected, Format, detect
 from .fields import Field
+from .opening import open_source
 from .scan import Damage, Scan, scan_ofrecord, scan_tfrecord
-from .source import Source, open_source
+from .source import Source
 
 __all__ = [
     "FORMATS",
