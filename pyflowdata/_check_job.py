@@ -10,7 +10,7 @@ from typing import Any
 from ._native import encode, ffi, lib
 from .attr_values import Plain, parse_attr
 from .errors import InvalidArgumentError
-from .graph import Blob, Node
+from .graph import Blob, Node, reader_nodes
 from .objects import Object
 from .plugins import load_library
 from .registry import HOST_OUTPUTS, find_op
@@ -66,6 +66,13 @@ class Spec:
         if not named:
             return self.with_reader(data_dir=folder)
         return self.with_reader(files=[os.path.join(folder, os.path.basename(n)) for n in named])
+
+    def with_found(self, node: Node) -> Spec:
+        """The same with what was found in the files of a node made like this one."""
+        readers = reader_nodes(node.outputs)
+        if len(readers) != 1:
+            return self
+        return self.with_reader(**{name: readers[0].values[name] for name in readers[0].found})
 
     def with_reader(self, **attrs: Any) -> Spec:
         """The same over a reader with some attrs changed; None takes one away."""
@@ -127,7 +134,7 @@ def spec_of(node: Node) -> Spec:
     inputs = tuple(
         (spec_of(blob.node), blob.node.op.outputs[blob.index].name) for blob in node.inputs
     )
-    attrs: dict[str, Any] = dict(node.values)
+    attrs: dict[str, Any] = {k: v for k, v in node.values.items() if k not in node.found}
     if isinstance(attrs.get("data_dir"), (str, os.PathLike)):
         attrs["data_dir"] = os.path.abspath(attrs["data_dir"])
     if attrs.get("files"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from ._check_damage import KINDS
 from ._check_job import Job, Spec
 from ._check_kit import BACKWARD, FORWARD, MOST_RECORDS, SHUFFLED, STREAM, Kit, Run
 from ._native import lib
-from .errors import Error
+from .errors import Error, InternalError
 
 Tell = Callable[[str, str], None]  # a finding's id and text
 
@@ -29,11 +30,14 @@ class Checks:
         self._job, self._tell, self._warn = job, tell, warn
         self._report_fd = report_fd
         self._whole_batches = job.spec.needs_whole_batches()
-        self.kit = self._make_kit(job.spec)
+        self._given = job.spec.with_reader(rank=0, world_size=1)
+        node = self._given.make()
+        # What propose() found in the sample holds for copies of it that are damaged.
+        self._job = replace(job, spec=self._given.with_found(node))
+        self.kit = Kit(node, tell, report_fd, job.limit)
         self.is_reader = not job.spec.inputs
 
     def _make_kit(self, spec: Spec) -> Kit:
-        spec = spec.with_reader(rank=0, world_size=1)
         return Kit(spec.make(), self._tell, self._report_fd, self._job.limit)
 
     def _range(self) -> int:
@@ -274,8 +278,20 @@ class Checks:
         tries = _Damage(self, kit, base, kind, len(data))
         for damaged, doing in KINDS[kind](data, victim.name):
             (folder / victim.name).write_bytes(damaged)
+            self._propose(folder, doing)
             tries.look(doing, data, damaged)
         return tries.conclude()
+
+    def _propose(self, folder: Path, doing: str) -> None:
+        """Makes the node anew, where propose() is asked for what was left out."""
+        if self._given == self._job.spec:
+            return
+        try:
+            self._given.in_folder(str(folder)).make()
+        except InternalError as failure:
+            self._tell("propose-status", f"with {doing}, making the node fails: {failure}")
+        except Error:  # as it should
+            pass
 
     def say_damage(self, text: str) -> None:
         """Damage that nobody noticed: a fault only where the format can tell."""

@@ -35,9 +35,10 @@ def _literal(value: object) -> str:
 
 
 def _hint(attr: Attr) -> str:
+    hint = attr.hint
     if attr.choices and attr.type.word == "str":
-        return f"Literal[{', '.join(_literal(choice) for choice in attr.choices)}]"
-    return attr.hint
+        hint = f"Literal[{', '.join(_literal(choice) for choice in attr.choices)}]"
+    return f"{hint} | None" if attr.is_found else hint
 
 
 def _parameter(attr: Attr) -> str:

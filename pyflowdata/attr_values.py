@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._native import CData, encode, ffi, lib
+from ._native import CData, encode, ffi, lib, text
 from .errors import InvalidArgumentError, shown
 from .objects import Object
 from .registry import Attr, Op
@@ -141,6 +141,8 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
         attr = op.attr(name)
         if attr is None:
             plain[name] = True  # whatever it is: C refuses the name, with near ones
+        elif value is None and attr.is_found:
+            pass  # as left out
         elif attr.type.word == "object":
             plain[name] = value if isinstance(value, Object) else Object(value)
         elif attr.type.word == "dtype":
@@ -165,6 +167,34 @@ def parse_attr(op: Op, name: str, said: str) -> Any:
         raise InvalidArgumentError(
             f"attr '{name}' = '{said}'; it must be a {attr.type.word}", op=op.name
         ) from None
+
+
+def found_values(node: CData) -> dict[str, Plain]:
+    """The attrs of a `pfd_node` that were left out and looked for in the files."""
+    count = ffi.new("int64_t *")
+    found = lib.pfd_node_found(node, count)
+    return {text(found[i].name): _value_of(found[i]) for i in range(count[0])}
+
+
+def _value_of(slot: CData) -> Plain:
+    """What a `pfd_attr_value` holds."""
+    if slot.kind == lib.PFD_VALUE_BOOL:
+        return bool(slot.i)
+    if slot.kind == lib.PFD_VALUE_INT:
+        return int(slot.i)
+    if slot.kind == lib.PFD_VALUE_FLOAT:
+        return float(slot.f)
+    if slot.kind == lib.PFD_VALUE_STRING:
+        return text(slot.s)
+    places = range(slot.list_size)
+    if slot.kind == lib.PFD_VALUE_LIST_STRING:
+        texts = ffi.cast("char **", slot.list)
+        return [text(texts[i]) for i in places]
+    if slot.kind == lib.PFD_VALUE_LIST_FLOAT:
+        floats = ffi.cast("double *", slot.list)
+        return [float(floats[i]) for i in places]
+    ints = ffi.cast("int64_t *", slot.list)
+    return [int(ints[i]) for i in places]
 
 
 def attr_values(values: Mapping[str, Plain]) -> tuple[CData, list[CData]]:

@@ -1,4 +1,7 @@
-"""Blobs and nodes: what is to be computed.  Nothing is opened here, a DataLoader does that."""
+"""Blobs and nodes: what is to be computed.
+
+A DataLoader opens the files; here only headers are read, where attrs are left out that stand there.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import numpy as np
 
 from ._native import CData, check, encode, ffi, lib, new_error, text
 from ._world import World, find_world, is_left_open
-from .attr_values import Plain, attr_values, plain_values
+from .attr_values import Plain, attr_values, found_values, plain_values
 from .errors import Error, InvalidArgumentError, shown
 from .registry import Op, find_op, with_ports_of
 
@@ -22,16 +25,20 @@ class Node:
     """One use of an op, checked, with its inputs.  Immutable.
 
     It can be pickled, with all nodes behind it, and is made again where it is unpickled: there the
-    op must be known, paths are what they are there, and so is a rank that was left open.
+    op must be known, paths are what they are there, and so is a rank that was left open.  What was
+    found in the files is not looked for again.
 
     Attributes:
         op: With the inputs and outputs of this node.
-        values: The attrs that were given.
+        values: The attrs that were given, and those that were left out and looked for in the files.
+        found: Names of the latter.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
             rank and world_size has what `world()` finds when its node is made.
     """
 
-    __slots__ = ("__weakref__", "handle", "inputs", "name", "op", "outputs", "values", "worlds")
+    __slots__ = (
+        "__weakref__", "found", "handle", "inputs", "name", "op", "outputs", "values", "worlds"
+    )  # fmt: skip
 
     def __init__(
         self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
@@ -96,9 +103,15 @@ class Node:
         keep.clear()  # C saw raw pointers into these until here
         check(status, err)
         self.handle = ffi.gc(out[0], lib.pfd_node_release)
+        found = found_values(self.handle)
+        self.values, self.found = {**self.values, **found}, tuple(found)
         self.op = with_ports_of(op, self.handle)
         self.name = name or ""
         self.inputs = tuple(inputs)
+
+    def __repr__(self) -> str:
+        attrs = "".join(f", {name}={shown(value)}" for name, value in self.values.items())
+        return f"Node({self.op.name!r}{attrs})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         kind, _, origin = self.op.origin.partition(" ")

@@ -129,7 +129,8 @@ class UserOpBuilder:
         return self
 
     def Build(self) -> UserOp:
-        """Checks attrs and inputs and infers the outputs; opens nothing.
+        """Checks attrs and inputs and infers the outputs; files are looked into only for attrs
+        that were left out and that they say.
 
         Raises:
             InvalidArgumentError: Names what is wrong and what is allowed.

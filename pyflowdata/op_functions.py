@@ -53,9 +53,12 @@ def positional_names(op: Op) -> list[str]:
 
 
 def _annotation(attr: Attr) -> object:
+    kind: Any = _SCALARS.get(attr.type.word, "DTypeLike")
     if attr.type.element is not None:
-        return _LISTS[attr.type.element]
-    return _SCALARS.get(attr.type.word, "DTypeLike")
+        kind = _LISTS[attr.type.element]
+    if not attr.is_found:
+        return kind
+    return f"{kind} | None" if isinstance(kind, str) else kind | None
 
 
 def signature(op: Op) -> inspect.Signature:
@@ -107,8 +110,14 @@ def limits(attr: Attr) -> str:
     return "" if high is None else f"at most {high:.15g}"
 
 
+def _default(attr: Attr) -> str:
+    if attr.is_found:
+        return "found in the files if left out"
+    return "required" if attr.required else f"default {attr.default!r}"
+
+
 def _attr_doc(attr: Attr) -> str:
-    about = [attr.type.word, "required" if attr.required else f"default {attr.default!r}"]
+    about = [attr.type.word, _default(attr)]
     about += [limits(attr)] if limits(attr) else []
     return f"{python_name(attr.name)} ({', '.join(about)}): {attr.doc}"
 

@@ -280,7 +280,7 @@ def MiniReader(
 def MindRecordReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     whole_set: bool = True,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -316,8 +316,9 @@ def MindRecordReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
-        columns (list of str, required): Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32',
-            'image' (bytes), 'x:float32[?,3]'.
+        columns (list of str, found in the files if left out): Fields to read, each
+            [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), 'x:float32[?,3]'; left out, all
+            fields of the header.
         whole_set (bool, default True): Whether a shard that is named alone stands for all shards of
             its set, in the order of the set.
         files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
@@ -398,7 +399,7 @@ def MindRecordReader(
 def MindRecordReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     whole_set: bool = True,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -430,7 +431,7 @@ def MindRecordReader(
 def MindRecordReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     whole_set: bool = True,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -462,7 +463,7 @@ def MindRecordReader(
 def MindRecordReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     whole_set: bool = True,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -494,7 +495,7 @@ def MindRecordReader(
 def MindRecordReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     whole_set: bool = True,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -527,7 +528,7 @@ def MindRecordReader(
 def MDSReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -556,7 +557,7 @@ def MDSReader(
 ) -> Blob | tuple[Blob, ...]:
     """Reads the shards of Mosaic's streaming datasets (MDS).
 
-    Name index.json in `files`, and the shards that it lists are read from its folder, or name
+    Name its folder, or index.json in `files`, and the shards that this lists are read, or name
     shards without one. Numbers (int, int8 ... float64, str_int, str_float) and ndarrays need their
     type in the field; bytes, str, json, jpeg, png and all others are ragged uint8, as they lie in
     the shard. Pickles are not loaded. A plain shard is read at random; where one is compressed
@@ -564,8 +565,9 @@ def MDSReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
-        columns (list of str, required): Columns to read, each [NAME=]COLUMN[:TYPE]: 'label:int64',
-            'image' (bytes), 'x:float32[?,3]'.
+        columns (list of str, found in the files if left out): Columns to read, each
+            [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), 'x:float32[?,3]'; left out, all
+            columns of the first shard.
         files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
             [...], whose files are sorted by name.
         data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
@@ -644,7 +646,7 @@ def MDSReader(
 def MDSReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -675,7 +677,7 @@ def MDSReader(
 def MDSReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -706,7 +708,7 @@ def MDSReader(
 def MDSReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -737,7 +739,7 @@ def MDSReader(
 def MDSReader(
     data_dir: str | PathLike[str] = "",
     *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
+    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -2328,9 +2330,9 @@ def RawReader(
 def NpyReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike,
-    shape: Sequence[int],
-    byte_order: Literal["little", "big"] = "little",
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    byte_order: Literal["little", "big"] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -2360,16 +2362,18 @@ def NpyReader(
     """Reads .npy files of NumPy along their first axis: a record is array[i].
 
     The arrays are of numbers or bools, in C order, of one dtype and row shape, and may have
-    different lengths. Each file's header is checked against the attrs when the loader opens. Access
-    is by arithmetic: there is no index. Compressed files are decompressed into memory as a whole.
+    different lengths. What is left out of the attrs the first file's header says; each header is
+    checked against them when the loader opens. Access is by arithmetic: there is no index.
+    Compressed files are decompressed into memory as a whole.
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
-        dtype (dtype, required): The dtype of the arrays; every file must have it.
-        shape (shape, required): Shape of one row, which is that of the arrays without their first
-            axis; every file must have it.
-        byte_order (str, default 'little', one of 'little', 'big'): Which byte of a number is stored
-            first; every file must have it so.
+        dtype (dtype, found in the files if left out): The dtype of the arrays; every file must have
+            it.
+        shape (shape, found in the files if left out): Shape of one row, which is that of the arrays
+            without their first axis; every file must have it.
+        byte_order (str, found in the files if left out, one of 'little', 'big'): Which byte of a
+            number is stored first; every file must have it so.
         files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
             [...], whose files are sorted by name.
         data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
@@ -2447,9 +2451,9 @@ def NpyReader(
 def NpyReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike,
-    shape: Sequence[int],
-    byte_order: Literal["little", "big"] = "little",
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    byte_order: Literal["little", "big"] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -2480,9 +2484,9 @@ def NpyReader(
 def NpyReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike,
-    shape: Sequence[int],
-    byte_order: Literal["little", "big"] = "little",
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    byte_order: Literal["little", "big"] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -2513,9 +2517,9 @@ def NpyReader(
 def NpyReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike,
-    shape: Sequence[int],
-    byte_order: Literal["little", "big"] = "little",
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    byte_order: Literal["little", "big"] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -2546,9 +2550,9 @@ def NpyReader(
 def NpyReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike,
-    shape: Sequence[int],
-    byte_order: Literal["little", "big"] = "little",
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    byte_order: Literal["little", "big"] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -2883,10 +2887,10 @@ def OFRecordBytesDecoder(
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "uint8",
-    shape: Sequence[int] = (28, 28),
-    label_dtype: DTypeLike = "uint8",
-    label_shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -2916,21 +2920,22 @@ def IDXReader(
     """Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape.
 
     With labels each record has an array and its label, which the files of a pair hold at the same
-    place. Headers are checked against the attrs, and the numbers of images and labels against each
-    other, when the loader opens. Compressed files are decompressed into memory as a whole. EMNIST's
-    images are stored transposed, and come as they are.
+    place. What is left out of dtypes and shapes the first files' headers say. Headers are checked
+    against the attrs, and the numbers of images and labels against each other, when the loader
+    opens. Compressed files are decompressed into memory as a whole. EMNIST's images are stored
+    transposed, and come as they are.
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
         labels (list of str, default ()): Files of labels, paths or patterns: one for each file of
             images, in the same order.
-        dtype (dtype, default 'uint8', one of 'uint8', 'int8', 'int16', 'int32', 'float32',
-            'float64'): The dtype of the images; every file must have it.
-        shape (shape, default (28, 28)): Shape of one image; every file must have it.
-        label_dtype (dtype, default 'uint8', one of 'uint8', 'int8', 'int16', 'int32', 'float32',
-            'float64'): The dtype of the labels.
-        label_shape (shape, default ()): Shape of one label: empty for a number; QMNIST's are int32
-            of shape 8.
+        dtype (dtype, found in the files if left out, one of 'uint8', 'int8', 'int16', 'int32',
+            'float32', 'float64'): The dtype of the images; every file must have it.
+        shape (shape, found in the files if left out): Shape of one image; every file must have it.
+        label_dtype (dtype, found in the files if left out, one of 'uint8', 'int8', 'int16',
+            'int32', 'float32', 'float64'): The dtype of the labels.
+        label_shape (shape, found in the files if left out): Shape of one label: empty for a number;
+            QMNIST's are int32 of shape 8.
         files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
             [...], whose files are sorted by name.
         data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
@@ -3009,10 +3014,10 @@ def IDXReader(
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "uint8",
-    shape: Sequence[int] = (28, 28),
-    label_dtype: DTypeLike = "uint8",
-    label_shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -3043,10 +3048,10 @@ def IDXReader(
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "uint8",
-    shape: Sequence[int] = (28, 28),
-    label_dtype: DTypeLike = "uint8",
-    label_shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -3077,10 +3082,10 @@ def IDXReader(
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "uint8",
-    shape: Sequence[int] = (28, 28),
-    label_dtype: DTypeLike = "uint8",
-    label_shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -3111,10 +3116,10 @@ def IDXReader(
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "uint8",
-    shape: Sequence[int] = (28, 28),
-    label_dtype: DTypeLike = "uint8",
-    label_shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -3146,10 +3151,10 @@ def IDXReader(
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "uint8",
-    shape: Sequence[int] = (28, 28),
-    label_dtype: DTypeLike = "uint8",
-    label_shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -3181,10 +3186,10 @@ def IDXReader(
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "uint8",
-    shape: Sequence[int] = (28, 28),
-    label_dtype: DTypeLike = "uint8",
-    label_shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -3216,10 +3221,10 @@ def IDXReader(
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "uint8",
-    shape: Sequence[int] = (28, 28),
-    label_dtype: DTypeLike = "uint8",
-    label_shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -3251,10 +3256,10 @@ def IDXReader(
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "uint8",
-    shape: Sequence[int] = (28, 28),
-    label_dtype: DTypeLike = "uint8",
-    label_shape: Sequence[int] = (),
+    dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None,
+    label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
     part_name_prefix: str | PathLike[str] = "part-",
@@ -3287,7 +3292,7 @@ def IDXReader(
 def CIFARReader(
     data_dir: str | PathLike[str] = "",
     *,
-    version: int = 10,
+    version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW",
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3323,8 +3328,8 @@ def CIFARReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
-        version (int, default 10, in [10, 100]): Which files they are: 10 for CIFAR-10, 100 for
-            CIFAR-100.
+        version (int, found in the files if left out, in [10, 100]): Which files they are: 10 for
+            CIFAR-10, 100 for CIFAR-100; by the size of the first one, if that fits either.
         layout (str, default 'CHW', one of 'CHW', 'HWC'): Axes of an image: CHW is (3, 32, 32), as
             they are stored; HWC is (32, 32, 3).
         with_coarse_label (bool, default False): Whether the output coarse_label is returned too,
@@ -3409,7 +3414,7 @@ def CIFARReader(
 def CIFARReader(
     data_dir: str | PathLike[str] = "",
     *,
-    version: int = 10,
+    version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW",
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3442,7 +3447,7 @@ def CIFARReader(
 def CIFARReader(
     data_dir: str | PathLike[str] = "",
     *,
-    version: int = 10,
+    version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW",
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3475,7 +3480,7 @@ def CIFARReader(
 def CIFARReader(
     data_dir: str | PathLike[str] = "",
     *,
-    version: int = 10,
+    version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW",
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3508,7 +3513,7 @@ def CIFARReader(
 def CIFARReader(
     data_dir: str | PathLike[str] = "",
     *,
-    version: int = 10,
+    version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW",
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3541,7 +3546,7 @@ def CIFARReader(
 def CIFARReader(
     data_dir: str | PathLike[str] = "",
     *,
-    version: int = 10,
+    version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW",
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3574,7 +3579,7 @@ def CIFARReader(
 def CIFARReader(
     data_dir: str | PathLike[str] = "",
     *,
-    version: int = 10,
+    version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW",
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3607,7 +3612,7 @@ def CIFARReader(
 def CIFARReader(
     data_dir: str | PathLike[str] = "",
     *,
-    version: int = 10,
+    version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW",
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -3640,7 +3645,7 @@ def CIFARReader(
 def CIFARReader(
     data_dir: str | PathLike[str] = "",
     *,
-    version: int = 10,
+    version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW",
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     data_part_num: int = -1,
@@ -4188,7 +4193,7 @@ def TarReader(
 def MegatronReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "int64",
+    dtype: DTypeLike | None = None,
     unit: Literal["document", "sequence"] = "document",
     gaps: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -4224,9 +4229,9 @@ def MegatronReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
-        dtype (dtype, default 'int64', one of 'int8', 'uint8', 'int16', 'uint16', 'int32', 'uint32',
-            'int64', 'uint64'): The dtype of the rows: that of the files, or one that holds all its
-            values.
+        dtype (dtype, found in the files if left out, one of 'int8', 'uint8', 'int16', 'uint16',
+            'int32', 'uint32', 'int64', 'uint64'): The dtype of the rows: that of the files, or one
+            that holds all its values.
         unit (str, default 'document', one of 'document', 'sequence'): What a record is: a document,
             or one of the sequences (sentences, say) that it is made of; mostly a document is one
             sequence.
@@ -4310,7 +4315,7 @@ def MegatronReader(
 def MegatronReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "int64",
+    dtype: DTypeLike | None = None,
     unit: Literal["document", "sequence"] = "document",
     gaps: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -4343,7 +4348,7 @@ def MegatronReader(
 def MegatronReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "int64",
+    dtype: DTypeLike | None = None,
     unit: Literal["document", "sequence"] = "document",
     gaps: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -4376,7 +4381,7 @@ def MegatronReader(
 def MegatronReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "int64",
+    dtype: DTypeLike | None = None,
     unit: Literal["document", "sequence"] = "document",
     gaps: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -4409,7 +4414,7 @@ def MegatronReader(
 def MegatronReader(
     data_dir: str | PathLike[str] = "",
     *,
-    dtype: DTypeLike = "int64",
+    dtype: DTypeLike | None = None,
     unit: Literal["document", "sequence"] = "document",
     gaps: bool = False,
     files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),

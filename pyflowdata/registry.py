@@ -82,7 +82,8 @@ class Attr:
     Attributes:
         name: As users write it.
         type: What its values are.
-        default: Its value when left out; None means that it is required.
+        default: Its value when left out; None where it is required, or found in the files.
+        is_found: Left out, it is what the files say when the node is made.
         minimum, maximum: Inclusive limits of numbers and list elements; None where there is none.
         choices: What strings and dtypes may be; empty: anything.
         doc: One sentence.
@@ -95,6 +96,7 @@ class Attr:
     maximum: float | None
     choices: tuple[str, ...]
     doc: str
+    is_found: bool = False
 
     @property
     def hint(self) -> str:
@@ -104,7 +106,7 @@ class Attr:
 
     @property
     def required(self) -> bool:
-        return self.default is None
+        return self.default is None and not self.is_found
 
 
 @dataclass(frozen=True)
@@ -166,14 +168,17 @@ def _read_attr(op: str, row: CData) -> Attr:
         raise InternalError(f"attr '{name}' has the unknown type {row.type}", op=op)
     limited = row.min != row.max
     is_int = kind.word in ("int", "shape", "list of int")
+    is_found = bool(row.flags & lib.PFD_ATTR_FOUND)
+    has_default = row.default_value != ffi.NULL and not is_found
     return Attr(
         name=name,
         type=kind,
-        default=None if row.default_value == ffi.NULL else kind.parse(text(row.default_value)),
+        default=kind.parse(text(row.default_value)) if has_default else None,
         minimum=_limit(row.min, is_int) if limited else None,
         maximum=_limit(row.max, is_int) if limited else None,
         choices=tuple(text(row.choices).split("|")) if text(row.choices) else (),
         doc=text(row.doc),
+        is_found=is_found,
     )
 
 

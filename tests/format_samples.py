@@ -7,6 +7,7 @@ import gzip
 import io
 import tarfile
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,9 @@ def mds_zstd(folder: Path) -> list[Path]:
     return [folder / "shard.00000.mds.zstd", folder / "index.json"]
 
 
-def read_mds(files: list[str], columns: list[str] = MDS_COLUMNS, **attrs: object) -> flow.Blob:
+def read_mds(
+    files: list[str], columns: list[str] | None = MDS_COLUMNS, **attrs: object
+) -> flow.Blob:
     named = [file for file in files if file.endswith(".json")] or files
     return flow.MDSReader(files=named, columns=columns, **attrs)
 
@@ -67,6 +70,11 @@ def mindrecord(folder: Path, version: str = "3.0") -> list[Path]:
 def read_mindrecord(files: list[str], **attrs: object) -> flow.Blob:
     columns = ["label:int32", "score:float64", "data", "ids:int64[?]"]
     return flow.MindRecordReader(files=files, columns=columns, **attrs)
+
+
+def found(reader: str) -> Callable[..., flow.Blob | tuple[flow.Blob, ...]]:
+    """Reads files of which nothing is said."""
+    return lambda files, **attrs: getattr(flow, reader)(files=files, **attrs)
 
 
 def gzipped(folder: Path) -> list[Path]:
@@ -146,6 +154,10 @@ def read_mnist(files, **attrs):
                           **attrs)
 
 
+def read_mnist_found(files, **attrs):
+    return flow.IDXReader(files=files[0], labels=files[1], **attrs)
+
+
 def cifar_100(folder: Path) -> list[Path]:
     images = np.random.default_rng(3).integers(0, 256, (3, 3, 32, 32), np.uint8)
     (folder / "train.bin").write_bytes(cifar(images, np.arange(3), np.arange(3) * 30))
@@ -196,6 +208,9 @@ FORMATS = {
     "MDSReader zstd": Format(
         mds_zstd, functools.partial(read_mds, columns=["a_int:int64", "b_bytes"])
     ),
+    "MDSReader index found": Format(mds_index, functools.partial(read_mds, columns=None)),
+    "MDSReader alone found": Format(mds_alone, functools.partial(read_mds, columns=None)),
+    "MindRecordReader found": Format(mindrecord, found("MindRecordReader")),
     "MindRecordReader": Format(mindrecord, read_mindrecord),
     "MindRecordReader 2.0": Format(functools.partial(mindrecord, version="2.0"), read_mindrecord),
     "TextLineReader": Format(
@@ -253,6 +268,10 @@ FORMATS = {
             files=files, dtype="float32", shape=(2, 3), **attrs
         ),
     ),
+    "NpyReader found": Format(
+        lambda folder: copy_of("numpy/float32-version-2.npy", folder), found("NpyReader")
+    ),
+    "IDXReader found": Format(mnist_gzip, read_mnist_found),
     "IDXReader": Format(mnist, read_mnist),
     "IDXReader labels": Format(
         lambda folder: mnist(folder)[::-1],

@@ -106,7 +106,7 @@ def test_a_bad_label_costs_one_record(tmp_path: Path) -> None:
     "attrs, says",
     [
         ({"version": 20}, "'version' = 20; it must be 10 or 100"),
-        ({"with_coarse_label": True}, "CIFAR-10 has no coarse labels"),
+        ({"version": 10, "with_coarse_label": True}, "CIFAR-10 has no coarse labels"),
         ({"layout": "NCHW"}, "CHW.*HWC"),
     ],
 )

@@ -2,12 +2,13 @@
 
 import os
 import struct
+from pathlib import Path
 
 import pytest
 from cli_files import RNG, S, X, Y, damage, run, write
 
 import pyflowdata as flow
-from pyflowdata.formats import detect
+from pyflowdata.formats import detect, open_source
 from pyflowdata.io import (
     CSVWriter,
     IDXWriter,
@@ -107,3 +108,13 @@ def test_a_file_that_is_not_there(run, tmp_path):
     with pytest.raises(flow.FileError, match="No such file"):
         detect(tmp_path / "no")
     assert run("head", tmp_path / "no")[0] == 2
+
+
+def test_a_column_without_a_type_leaves_the_choice_to_the_user():
+    folder = Path(__file__).parent / "fixtures" / "streaming" / "arrays"
+    source = open_source([folder])
+    assert source.fields == () and "'dynamic' is ndarray" in source.left_out[0]
+    with pytest.raises(flow.UnsupportedError, match="list the columns"):
+        source.loader()
+    with source.choose(["fixed:int16[2,3]"]).loader(batch_size=4) as loader:
+        assert next(iter(loader))["fixed"].shape[1:] == (2, 3)

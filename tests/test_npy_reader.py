@@ -69,7 +69,7 @@ def test_big_endian() -> None:
     attrs = {"dtype": "float32", "shape": (2, 3)}
     assert np.array_equal(read_npy("big-endian.npy", byte_order="big", **attrs), truth)
     with pytest.raises(flow.CorruptDataError, match=r"big-endian;.*little-endian"):
-        read_npy("big-endian.npy", **attrs)
+        read_npy("big-endian.npy", byte_order="little", **attrs)
 
 
 @pytest.mark.parametrize(

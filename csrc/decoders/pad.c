@@ -9,10 +9,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { RAISE, TRUNCATE }; /* of on_longer */
+
 typedef struct pad_attrs {
     pfd_list_int64 shape;
     double value;
-    int32_t truncates;
+    int32_t on_longer;
     int32_t with_mask, with_length;
 } pad_attrs;
 
@@ -26,7 +28,7 @@ static pfd_status check_shape(const pfd_infer_args *args, pfd_error *err)
     if (attrs->shape.size != in->ndim)
         return pfd_refuse_rows(args, 0, "in", "shape must have a number for each dimension of that",
                                err);
-    for (int32_t d = 0; d < in->ndim && !attrs->truncates; d++)
+    for (int32_t d = 0; d < in->ndim && attrs->on_longer == RAISE; d++)
         if (in->shape[d] > attrs->shape.data[d])
             return pfd_refuse_rows(args, 0, "in", "that is longer than shape says: set "
                                    "on_longer='truncate' to cut it", err);
@@ -57,7 +59,7 @@ static pfd_status check_row(const pfd_compute_args *args, int64_t i, const pfd_r
                             pfd_error *err)
 {
     const pad_attrs *attrs = args->attrs;
-    for (int32_t d = 0; d < args->inputs[0]->type.ndim && !attrs->truncates; d++)
+    for (int32_t d = 0; d < args->inputs[0]->type.ndim && attrs->on_longer == RAISE; d++)
         if (row->shape[d] > attrs->shape.data[d])
             return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
                                         "dimension %d of the row has %" PRId64
@@ -99,9 +101,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     ROW(shape, PFD_ATTR_SHAPE, NULL, 0, 9007199254740992.0, NULL, "The shape of every row."),
     ROW(value, PFD_ATTR_FLOAT64, "0", 0, 0, NULL, "What is put where a row has nothing."),
-    {"on_longer", PFD_ATTR_CHOICE, (uint32_t)offsetof(pad_attrs, truncates), sizeof(int32_t),
-     "raise", 0, 0, "raise|truncate",
-     "What becomes of a row that is longer: an error of the row, or its beginning is taken."},
+    ROW(on_longer, PFD_ATTR_CHOICE, "raise", 0, 0, "raise|truncate",
+        "What becomes of a row that is longer: an error of the row, or its beginning is taken."),
     ROW(with_mask, PFD_ATTR_BOOL, "false", 0, 0, NULL, "Whether the output mask is returned too."),
     ROW(with_length, PFD_ATTR_BOOL, "false", 0, 0, NULL,
         "Whether the output length is returned too."),

@@ -6,6 +6,7 @@
 #include "io/file_start.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,11 +191,28 @@ static pfd_status add_shards_of(const pfd_companion_args *args, const char *path
     return status;
 }
 
+/* The index.json in a folder that is named in place of it. */
+static pfd_status add_folder(const pfd_companion_args *args, int64_t i, pfd_error *err)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/index.json", args->paths[i]) < 0)
+        return pfd_fail_memory(err, 0, "the path of an index");
+    pfd_status status = PFD_OK;
+    if (pfd_file_is_there(path)) {
+        status = args->replace(args->list, i, path, err);
+        if (status == PFD_OK) status = add_shards_of(args, path, err);
+    }
+    free(path);
+    return status;
+}
+
 pfd_status pfd_mds_add_shards(const pfd_companion_args *args, pfd_error *err)
 {
     for (int64_t i = 0; i < args->num_paths; i++) {
-        if (!pfd_mds_is_index(args->paths[i]) || !pfd_file_is_there(args->paths[i])) continue;
-        pfd_status status = add_shards_of(args, args->paths[i], err);
+        const char *path = args->paths[i];
+        pfd_status status = PFD_OK;
+        if (!pfd_file_is_there(path)) status = add_folder(args, i, err);
+        else if (pfd_mds_is_index(path)) status = add_shards_of(args, path, err);
         if (status != PFD_OK) return status;
     }
     return PFD_OK;

@@ -13,7 +13,8 @@
 /* Whether a path is that of an index.json, under whatever name. */
 int32_t pfd_mds_is_index(const char *path);
 
-/* companions() of the op: the shards of each index, without those that were named as well. */
+/* companions() of the op: the shards of each index, without those that were named as well.  A
+ * folder stands for the index.json in it. */
 pfd_status pfd_mds_add_shards(const pfd_companion_args *args, pfd_error *err);
 
 /* The opened file of a shard of an index, most likely the one with the number *hint, and how it is

@@ -95,9 +95,11 @@ static pfd_status collect(const pfd_file_attrs *attrs, const pfd_path_stem *stem
 }
 
 static pfd_status find_all(const pfd_file_attrs *attrs, const pfd_path_stem *stem,
-                           pfd_path_list *list, pfd_error *err)
+                           int32_t keep_missing, pfd_path_list *list, pfd_error *err)
 {
     PFD_TRY(collect(attrs, stem, list, err));
+    if (list->size == 0 && keep_missing)
+        return pfd_path_list_take(list, strdup(attrs->data_dir), err);
     if (list->size == 0) return pfd_fail_no_part(attrs, stem, err);
     qsort_r(list->paths, (size_t)list->size, sizeof *list->paths, by_number,
             (void *)(uintptr_t)stem);
@@ -161,7 +163,7 @@ pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, int32_t keep_missing
     if (stat(stem.folder, &st) != 0) status = pfd_fail_folder(stem.folder, errno, err);
     else if (S_ISREG(st.st_mode)) status = fail_not_a_folder(attrs->data_dir, err);
     else if (!S_ISDIR(st.st_mode)) status = pfd_fail_folder(stem.folder, ENOTDIR, err);
-    else if (attrs->data_part_num == -1) status = find_all(attrs, &stem, out, err);
+    else if (attrs->data_part_num == -1) status = find_all(attrs, &stem, keep_missing, out, err);
     else status = find_numbered(attrs, &stem, out, err);
     pfd_path_stem_free(&stem);
     return status;

@@ -31,7 +31,7 @@ pfd_status pfd_file_attrs_check(const pfd_file_attrs *attrs, pfd_error *err);
  * in numeric order.  data_part_num = -1: every file of the folder whose name is the prefix and a
  * number.  A missing folder or part is PFD_IO, and says which names are there and which attr would
  * fit.  Also after a failure `out` is the caller's to free.  `keep_missing`: as in
- * io/file_patterns.h, of `files`. */
+ * io/file_patterns.h, of `files`; a folder without any part stands for itself. */
 pfd_status pfd_part_files_find(const pfd_file_attrs *attrs, int32_t keep_missing,
                                pfd_path_list *out, pfd_error *err);
 #endif

@@ -51,7 +51,7 @@ SIZE(pfd_list_string, 16);
 AT(pfd_list_string, data, 0, 8);
 AT(pfd_list_string, size, 8, 8);
 
-SIZE(pfd_attr, 64);
+SIZE(pfd_attr, 72);
 AT(pfd_attr, name, 0, 8);
 AT(pfd_attr, type, 8, 4);
 AT(pfd_attr, offset, 12, 4);
@@ -61,6 +61,8 @@ AT(pfd_attr, min, 32, 8);
 AT(pfd_attr, max, 40, 8);
 AT(pfd_attr, choices, 48, 8);
 AT(pfd_attr, doc, 56, 8);
+AT(pfd_attr, flags, 64, 4);
+AT(pfd_attr, reserved, 68, 4);
 
 SIZE(pfd_file, 24);
 AT(pfd_file, struct_size, 0, 4);
@@ -147,6 +149,21 @@ AT(pfd_companion_args, list, 40, 8);
 AT(pfd_companion_args, add, 48, 8);
 AT(pfd_companion_args, replace, 56, 8);
 
+SIZE(pfd_propose_args, 96);
+AT(pfd_propose_args, struct_size, 0, 4);
+AT(pfd_propose_args, reserved, 4, 4);
+AT(pfd_propose_args, host, 8, 8);
+AT(pfd_propose_args, attrs, 16, 8);
+AT(pfd_propose_args, paths, 24, 8);
+AT(pfd_propose_args, num_paths, 32, 8);
+AT(pfd_propose_args, scratch, 40, 8);
+AT(pfd_propose_args, found, 48, 8);
+AT(pfd_propose_args, open, 56, 8);
+AT(pfd_propose_args, set_int, 64, 8);
+AT(pfd_propose_args, set_string, 72, 8);
+AT(pfd_propose_args, set_ints, 80, 8);
+AT(pfd_propose_args, set_strings, 88, 8);
+
 SIZE(pfd_open_args, 56);
 AT(pfd_open_args, struct_size, 0, 4);
 AT(pfd_open_args, access, 4, 4);
@@ -201,7 +218,7 @@ SIZE(pfd_port, 16);
 AT(pfd_port, name, 0, 8);
 AT(pfd_port, doc, 8, 8);
 
-SIZE(pfd_op, 136);
+SIZE(pfd_op, 144);
 AT(pfd_op, struct_size, 0, 4);
 AT(pfd_op, attr_size, 4, 4);
 AT(pfd_op, port_size, 8, 4);
@@ -222,6 +239,7 @@ AT(pfd_op, compute, 104, 8);
 AT(pfd_op, group, 112, 8);
 AT(pfd_op, outputs_attr, 120, 8);
 AT(pfd_op, companions, 128, 8);
+AT(pfd_op, propose, 136, 8);
 
 SIZE(pfd_plugin, 40);
 AT(pfd_plugin, struct_size, 0, 4);

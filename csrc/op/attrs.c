@@ -18,13 +18,13 @@ struct pfd_attrs {
     alignas(max_align_t) unsigned char data[];
 };
 
-static pfd_status fail_missing(const pfd_attr *row, pfd_error *err)
+pfd_status pfd_attrs_fail_missing(const pfd_attr *row, const char *why, pfd_error *err)
 {
     /* The doc goes on behind the colon: without its capital, unless that is an abbreviation. */
     char first = row->doc[0];
     int32_t is_word = first >= 'A' && first <= 'Z' && row->doc[1] >= 'a' && row->doc[1] <= 'z';
-    return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr '%s' is required (%s): %c%s", row->name,
-                    pfd_attr_type_of(row->type).name, is_word ? first - 'A' + 'a' : first,
+    return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr '%s' is required (%s)%s: %c%s", row->name,
+                    pfd_attr_type_of(row->type).name, why, is_word ? first - 'A' + 'a' : first,
                     row->doc + 1);
 }
 
@@ -53,10 +53,38 @@ static pfd_status fill(pfd_attrs *attrs, const pfd_attr *table, uint32_t count,
             PFD_TRY(pfd_attr_store(&table[row], &values[i], attrs->memory, out, err));
         } else if (table[row].default_value) {
             PFD_TRY(pfd_attr_store_default(&table[row], attrs->memory, out, err));
-        } else {
-            return fail_missing(&table[row], err);
+        } else if (!(table[row].flags & PFD_ATTR_FOUND)) {
+            return pfd_attrs_fail_missing(&table[row], "", err);
+        } else if (table[row].type == PFD_ATTR_STRING) {
+            *(const char **)out = "";
         }
     }
+    return PFD_OK;
+}
+
+int32_t pfd_attrs_has_value(const pfd_attr *row, const pfd_attr_value *values, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!strcmp(values[i].name, row->name)) return 1;
+    return 0;
+}
+
+pfd_status pfd_attrs_set(pfd_attrs *attrs, const pfd_attr *row, const pfd_attr_value *value,
+                         pfd_attr_value *kept, pfd_error *err)
+{
+    void *field = attrs->data + row->offset;
+    PFD_TRY(pfd_attr_store(row, value, attrs->memory, field, err));
+    *kept = *value;
+    kept->name = row->name;
+    if (value->kind == PFD_VALUE_STRING) {
+        int64_t bytes = (int64_t)strlen(value->s) + 1;
+        char *copy = pfd_scratch_alloc(attrs->memory, bytes);
+        if (!copy) return pfd_fail_memory(err, bytes, "an attr");
+        kept->s = memcpy(copy, value->s, (size_t)bytes);
+    }
+    /* The struct has a copy of a list, as the attr's elements are. */
+    if (value->kind >= PFD_VALUE_LIST_INT) kept->list = ((const pfd_list_int64 *)field)->data;
+    if (row->type == PFD_ATTR_LIST_FLOAT64) kept->kind = PFD_VALUE_LIST_FLOAT;
     return PFD_OK;
 }
 

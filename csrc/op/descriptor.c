@@ -92,6 +92,13 @@ static const char *offset_fault(const pfd_attr *table, uint32_t i, uint32_t stru
     return NULL;
 }
 
+static const char *flags_fault(const pfd_attr *row)
+{
+    if (row->flags & ~PFD_ATTR_FOUND) return "flags has unknown bits";
+    if (row->flags && row->type == PFD_ATTR_OBJECT) return "flags: no object is found in files";
+    return NULL;
+}
+
 static pfd_status check_default(const char *owner, const pfd_attr *row, pfd_error *err)
 {
     if (!row->default_value) return PFD_OK;
@@ -127,6 +134,7 @@ pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32
         if (!found) found = offset_fault(table, i, struct_size);
         if (!found) found = limits_fault(row);
         if (!found) found = choices_fault(row);
+        if (!found) found = flags_fault(row);
         if (found) return fault_in(err, owner, "attr", row->name, found);
         PFD_TRY(check_default(owner, row, err));
     }
@@ -172,6 +180,21 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs one input declared");
     if (op->companions && !(op->flags & PFD_READS_FILES))
         return fault(err, op->name, "companions", "are for ops with PFD_READS_FILES");
+    if (op->propose && !(op->flags & PFD_READS_FILES))
+        return fault(err, op->name, "propose", "is for ops with PFD_READS_FILES");
+    return PFD_OK;
+}
+
+/* After the attr table was checked. */
+static pfd_status check_propose(const pfd_op *op, pfd_error *err)
+{
+    int32_t finds = 0;
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        finds |= (op->attrs[i].flags & PFD_ATTR_FOUND) != 0;
+    if (finds && !op->propose)
+        return fault(err, op->name, "propose", "is NULL, and an attr has PFD_ATTR_FOUND");
+    if (!finds && op->propose)
+        return fault(err, op->name, "propose", "is there, and no attr has PFD_ATTR_FOUND");
     return PFD_OK;
 }
 
@@ -213,6 +236,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
     PFD_TRY(check_aliases(op, err));
     PFD_TRY(pfd_attr_table_check(op->name, op->attrs, op->num_attrs, op->attrs_struct_size, err));
     PFD_TRY(check_outputs_attr(op, err));
+    PFD_TRY(check_propose(op, err));
     PFD_TRY(check_ports(op->name, "input", op->inputs, op->num_inputs, err));
     return check_ports(op->name, "output", op->outputs, op->num_outputs, err);
 }

@@ -17,6 +17,8 @@ struct pfd_node {
     pfd_registered_op *own_op;     /* with the node's own ports, see op/node_ports.h; or NULL */
     char *name;               /* "" for none */
     pfd_attrs *attrs;         /* of the op's own table */
+    pfd_attr_value *found;    /* what of them the files said, see op/node_found.h */
+    int64_t num_found;
     pfd_attrs *file_attrs;    /* pfd_file_attrs, of ops that read files; else NULL */
     pfd_attrs *reader_attrs;  /* pfd_reader_attrs, of readers; else NULL */
     pfd_blob *inputs;         /* owned references; as many as op->public_op->num_inputs */

@@ -71,11 +71,22 @@ static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_
     return status;
 }
 
+/* A folder without parts is named itself, where companions() has not replaced it. */
+static int32_t is_folder(const pfd_file_attrs *attrs, const pfd_path_list *list)
+{
+    return list->size > 0 && attrs->files.size == 0 && !strcmp(list->paths[0], attrs->data_dir);
+}
+
 pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out, pfd_error *err)
 {
     int32_t keep_missing = node->op->op->companions != NULL;
-    PFD_TRY(pfd_part_files_find(pfd_attrs_struct(node->file_attrs), keep_missing, out, err));
-    return keep_missing ? add_companions(node, out, err) : PFD_OK;
+    const pfd_file_attrs *attrs = pfd_attrs_struct(node->file_attrs);
+    PFD_TRY(pfd_part_files_find(attrs, keep_missing, out, err));
+    if (!keep_missing) return PFD_OK;
+    PFD_TRY(add_companions(node, out, err));
+    if (!is_folder(attrs, out)) return PFD_OK;
+    pfd_path_list_free(out);
+    return pfd_part_files_find(attrs, 0, out, err);
 }
 
 pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_error *err)

@@ -66,7 +66,7 @@ pfd_status pfd_op_copy(const pfd_op *op, pfd_op **out, pfd_error *err)
     pfd_port *ports = (pfd_port *)(void *)(attrs + op->num_attrs);
     copy_rows(&copy->op, sizeof(pfd_op), op, op->struct_size, 1);
     copy_rows(attrs, sizeof *attrs, op->attrs, op->attr_size, op->num_attrs);
-    for (uint32_t i = 0; i < op->num_attrs && op->attr_size < sizeof *attrs; i++)
+    for (uint32_t i = 0; i < op->num_attrs && op->attr_size <= least_attr; i++)
         attrs[i].doc = NO_DOC;
     copy_ports(ports, op->inputs, op->port_size, op->num_inputs);
     copy_ports(ports + op->num_inputs, op->outputs, op->port_size, op->num_outputs);

@@ -19,7 +19,7 @@ static int32_t is_bytes(const pfd_mindrecord_field *field)
     return field->type == PFD_MINDRECORD_STRING || field->type == PFD_MINDRECORD_BYTES;
 }
 
-static const char *field_type(const pfd_mindrecord_field *field, char *out, size_t capacity)
+const char *pfd_mindrecord_field_type(const pfd_mindrecord_field *field, char *out, size_t capacity)
 {
     pfd_row_type type = {.dtype = field->type, .ndim = field->ndim};
     if (is_bytes(field)) return memcpy(out, "bytes", sizeof "bytes");
@@ -69,7 +69,7 @@ static pfd_status choose_one(const pfd_host *host, const char *attr, const pfd_f
     return host->fail(err, PFD_INVALID_ARGUMENT,
                       "attr '%s': the field '%.100s' is %s in the shards, and cannot be %s; write "
                       "'%.*s:%s'",
-                      attr, (*out)->name, field_type(*out, right, sizeof right),
+                      attr, (*out)->name, pfd_mindrecord_field_type(*out, right, sizeof right),
                       spec->has_type ? pfd_format_row_type(type, shown, sizeof shown)
                                      : "without a type",
                       (int)spec->key_size, spec->key, right);

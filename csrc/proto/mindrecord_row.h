@@ -15,6 +15,11 @@ typedef struct pfd_mindrecord_choice {
     int64_t output;
 } pfd_mindrecord_choice;
 
+/* The type of a field as it is written in a list of fields, "int64[?]" or "bytes"; returns out, of
+ * at least 120 bytes. */
+const char *pfd_mindrecord_field_type(const pfd_mindrecord_field *field, char *out,
+                                      size_t capacity);
+
 /* Finds the n wanted fields, and compares the types of the outputs with theirs.  `out` has room for
  * n; those of the raw row come first (*num_raw), the others are in the order of the blob. */
 pfd_status pfd_mindrecord_choose(const pfd_host *host, const char *attr,

@@ -38,6 +38,15 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
+/* The size of a file tells, unless both fit; a file that fits neither is told of by open(). */
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const pfd_file *file;
+    PFD_TRY(args->open(args->found, 0, &file, err));
+    int32_t is_100 = file->size % (2 + image_bytes) == 0 && file->size % (1 + image_bytes) != 0;
+    return args->set_int(args->found, "version", is_100 ? 100 : 10, err);
+}
+
 /* ---- Open ------------------------------------------------------------------------------------ */
 
 /* What a file is whose size does not fit. */
@@ -117,8 +126,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     PFD_ATTR_ROW(cifar_reader_attrs, field, type, default_value, min, max, choices, doc)
 
 static const pfd_attr attr_table[] = {
-    ROW(version, PFD_ATTR_INT32, "10", 10, 100, NULL,
-        "Which files they are: 10 for CIFAR-10, 100 for CIFAR-100."),
+    PFD_FOUND_ATTR_ROW(cifar_reader_attrs, version, PFD_ATTR_INT32, NULL, 10, 100, NULL,
+                       "Which files they are: 10 for CIFAR-10, 100 for CIFAR-100; by the size of "
+                       "the first one, if that fits either."),
     ROW(layout, PFD_ATTR_CHOICE, "CHW", 0, 0, "CHW|HWC",
         "Axes of an image: CHW is (3, 32, 32), as they are stored; HWC is (32, 32, 3)."),
     ROW(with_coarse_label, PFD_ATTR_BOOL, "false", 0, 0, NULL,
@@ -146,4 +156,5 @@ const pfd_op pfd_op_cifar_reader = {
     .infer = infer,
     .open = open_source,
     .compute = compute,
+    .propose = propose,
 };

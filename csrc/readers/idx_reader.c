@@ -57,16 +57,36 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     return status;
 }
 
-static pfd_status read_header(const pfd_open_args *args, const pfd_file *file, pfd_idx_header *out,
-                              pfd_error *err)
+static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
+                              pfd_idx_header *out, pfd_error *err)
 {
     const uint8_t *data;
     int64_t size = file->size;
     if (size > PFD_IDX_MAX_HEADER_BYTES) size = PFD_IDX_MAX_HEADER_BYTES;
-    PFD_TRY(args->host->read(file, 0, size, args->scratch, &data, err));
+    PFD_TRY(host->read(file, 0, size, scratch, &data, err));
     pfd_status status = pfd_idx_header_read(data, size, out, err);
     if (status != PFD_OK) pfd_error_set_file(err, file->path);
     return status;
+}
+
+static pfd_status propose_array(const pfd_propose_args *args, int64_t path, const char *dtype,
+                                const char *shape, pfd_error *err)
+{
+    const pfd_file *file;
+    pfd_idx_header header;
+    PFD_TRY(args->open(args->found, path, &file, err));
+    PFD_TRY(read_header(args->host, file, args->scratch, &header, err));
+    PFD_TRY(args->set_int(args->found, dtype, header.row.dtype, err));
+    return args->set_ints(args->found, shape, header.row.shape, header.row.ndim, err);
+}
+
+/* The labels stand behind as many images. */
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const idx_reader_attrs *attrs = args->attrs;
+    PFD_TRY(propose_array(args, 0, "dtype", "shape", err));
+    if (attrs->labels.size == 0) return PFD_OK;
+    return propose_array(args, args->num_paths / 2, "label_dtype", "label_shape", err);
 }
 
 static pfd_status check_header(const array *a, const pfd_file *file, const pfd_idx_header *header,
@@ -105,7 +125,7 @@ static pfd_status open_array(const pfd_open_args *args, array *a, pfd_source *ou
     if (!layouts || !a->num_rows) return pfd_fail_memory(err, bytes, "the layouts of the files");
     for (int64_t i = 0; i < n; i++) {
         pfd_idx_header header;
-        PFD_TRY(read_header(args, a->files[i], &header, err));
+        PFD_TRY(read_header(args->host, a->files[i], args->scratch, &header, err));
         PFD_TRY(check_header(a, a->files[i], &header, err));
         a->num_rows[i] = header.num_rows;
         layouts[i] = (pfd_fixed_layout){PFD_SIZE(pfd_fixed_layout), header.header_bytes,
@@ -178,16 +198,18 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 #define ROW(field, type, default_value, choices, doc)                                              \
     PFD_ATTR_ROW(idx_reader_attrs, field, type, default_value, 0, 0, choices, doc)
+#define FOUND(field, type, default_value, choices, doc)                                            \
+    PFD_FOUND_ATTR_ROW(idx_reader_attrs, field, type, default_value, 0, 0, choices, doc)
 #define DTYPES "uint8|int8|int16|int32|float32|float64"
 
 static const pfd_attr attr_table[] = {
     ROW(labels, PFD_ATTR_LIST_STRING, "", NULL,
         "Files of labels, paths or patterns: one for each file of images, in the same order."),
-    ROW(dtype, PFD_ATTR_DTYPE, "uint8", DTYPES,
+    FOUND(dtype, PFD_ATTR_DTYPE, NULL, DTYPES,
         "The dtype of the images; every file must have it."),
-    ROW(shape, PFD_ATTR_SHAPE, "28,28", NULL, "Shape of one image; every file must have it."),
-    ROW(label_dtype, PFD_ATTR_DTYPE, "uint8", DTYPES, "The dtype of the labels."),
-    ROW(label_shape, PFD_ATTR_SHAPE, "", NULL,
+    FOUND(shape, PFD_ATTR_SHAPE, NULL, NULL, "Shape of one image; every file must have it."),
+    FOUND(label_dtype, PFD_ATTR_DTYPE, "uint8", DTYPES, "The dtype of the labels."),
+    FOUND(label_shape, PFD_ATTR_SHAPE, "", NULL,
         "Shape of one label: empty for a number; QMNIST's are int32 of shape 8."),
 };
 
@@ -203,7 +225,8 @@ const pfd_op pfd_op_idx_reader = {
     .aliases = "MNISTReader",
     .doc = "Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape. "
            "With labels each record has an array and its label, which the files of a pair hold at "
-           "the same place. Headers are checked against the attrs, and the numbers of images and "
+           "the same place. What is left out of dtypes and shapes the first files' headers say. "
+           "Headers are checked against the attrs, and the numbers of images and "
            "labels against each other, when the loader opens. Compressed files are "
            "decompressed into memory as a whole. EMNIST's images are stored transposed, and come "
            "as they are.",
@@ -216,4 +239,5 @@ const pfd_op pfd_op_idx_reader = {
     .open = open_source,
     .compute = compute,
     .companions = companions,
+    .propose = propose,
 };

@@ -9,6 +9,7 @@
 #include "io/compression.h"
 #include "io/input_files.h"
 #include "io/mds_files.h"
+#include "io/mds_json.h"
 #include "io/mds_shard.h"
 #include "io/shard_table.h"
 #include "proto/field_record.h"
@@ -207,13 +208,6 @@ static const pfd_source_methods stream = {
 };
 
 /* ---- Opening shards -------------------------------------------------------------------------- */
-static pfd_status fail_json(const pfd_host *host, const pfd_file *file, int64_t begin,
-                            const pfd_json *json, pfd_error *err)
-{
-    return host->fail_file(err, file, begin + json->at, PFD_CORRUPT_DATA,
-                           "the JSON that describes the shards: %s", json->problem);
-}
-
 /* The number of the layout with these columns, which are the layouts' from here on. */
 static pfd_status add_layout(mds *self, pfd_mds_columns *columns, int64_t *number, pfd_error *err)
 {
@@ -245,7 +239,8 @@ static pfd_status parse_layout(mds *self, const pfd_file *file, int64_t begin,
     pfd_status status = pfd_mds_columns_parse(arrays, &columns, &json, err);
     if (status == PFD_OK) return add_layout(self, &columns, number, err);
     pfd_mds_columns_free(&columns);
-    return status == PFD_CORRUPT_DATA ? fail_json(self->host, file, begin, &json, err) : status;
+    if (status != PFD_CORRUPT_DATA) return status;
+    return pfd_mds_fail_json(self->host, file, begin, &json, err);
 }
 
 static pfd_status add_shard(mds *self, const shard *added, pfd_error *err)
@@ -266,24 +261,11 @@ static pfd_status add_shard(mds *self, const shard *added, pfd_error *err)
 /* A shard without an index.json: its own JSON has the columns. */
 static pfd_status open_shard(mds *self, const pfd_file *file, pfd_scratch *scratch, pfd_error *err)
 {
-    const uint8_t *data;
-    int64_t begin = 0;
-    PFD_TRY(self->host->read(file, 0, PFD_MDS_WORD, scratch, &data, err));
-    uint32_t samples = pfd_load_le32(data);
-    if (samples == 0xfd2fb528 || (samples & 0xffff) == 0x8b1f)
-        return self->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
-                                     "this shard is compressed, and how many samples it has is not "
-                                     "known; name the index.json that belongs to it");
-    shard added = {.bytes = {.file = file, .size = file->size, .samples = samples},
-                   .compression = PFD_COMPRESSION_NONE};
-    PFD_TRY(pfd_mds_check_head(self->host, &added.bytes, scratch, &begin, err));
-    int64_t json_begin = PFD_MDS_WORD * (2 + (int64_t)samples);
-    PFD_TRY(self->host->read(file, json_begin, begin - json_begin, scratch, &data, err));
+    int64_t begin;
     pfd_mds_arrays arrays;
-    pfd_json json;
-    if (!pfd_mds_config(data, begin - json_begin, &arrays, &json))
-        return fail_json(self->host, file, json_begin, &json, err);
-    PFD_TRY(parse_layout(self, file, json_begin, &arrays, &added.layout, err));
+    shard added = {.compression = PFD_COMPRESSION_NONE};
+    PFD_TRY(pfd_mds_read_config(self->host, file, scratch, &added.bytes, &arrays, &begin, err));
+    PFD_TRY(parse_layout(self, file, begin, &arrays, &added.layout, err));
     return add_shard(self, &added, err);
 }
 
@@ -317,17 +299,14 @@ static pfd_status open_index(mds *self, const pfd_open_args *args, const pfd_fil
     const uint8_t *text;
     pfd_mds_index index;
     pfd_mds_shard named;
-    if (file->size > PFD_MDS_MOST_INDEX_BYTES)
-        return self->host->fail_file(err, file, -1, PFD_UNSUPPORTED,
-                                     "an index.json of more than 1 GiB");
-    PFD_TRY(self->host->read(file, 0, file->size, args->scratch, &text, err));
+    PFD_TRY(pfd_mds_read_index(self->host, file, args->scratch, &text, err));
     pfd_mds_index_begin(text, file->size, &index);
     while (pfd_mds_index_next(&index, &named)) {
         if (self->host->is_cancelled(args->scratch))
             return self->host->fail(err, PFD_CANCELLED, "the loader is closing");
         PFD_TRY(add_named_shard(self, args, file, &named, hint, err));
     }
-    return index.json.problem ? fail_json(self->host, file, 0, &index.json, err) : PFD_OK;
+    return index.json.problem ? pfd_mds_fail_json(self->host, file, 0, &index.json, err) : PFD_OK;
 }
 
 /* Either indexes, whose shards the other files must be, or shards. */
@@ -409,9 +388,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attrs[] = {
-    PFD_ATTR_ROW(mds_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-                 "Columns to read, each [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), "
-                 "'x:float32[?,3]'."),
+    PFD_FOUND_ATTR_ROW(mds_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
+                       "Columns to read, each [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' "
+                       "(bytes), 'x:float32[?,3]'; left out, all columns of the first shard."),
 };
 
 static const pfd_port outputs[] = {
@@ -423,8 +402,9 @@ const pfd_op pfd_op_mds_reader = {
     PFD_OP_SIZES,
     .flags = PFD_READS_FILES,
     .name = "MDSReader",
-    .doc = "Reads the shards of Mosaic's streaming datasets (MDS). Name index.json in `files`, and "
-           "the shards that it lists are read from its folder, or name shards without one. "
+    .doc = "Reads the shards of Mosaic's streaming datasets (MDS). Name its folder, or "
+           "index.json in `files`, and the shards that this lists are read, or name shards without "
+           "one. "
            "Numbers (int, int8 ... float64, str_int, str_float) and ndarrays need their type in "
            "the field; bytes, str, json, jpeg, png and all others are ragged uint8, as they lie in "
            "the shard. Pickles are not loaded. A plain shard is read at random; where one is "
@@ -439,4 +419,5 @@ const pfd_op pfd_op_mds_reader = {
     .compute = compute,
     .outputs_attr = "columns",
     .companions = pfd_mds_add_shards,
+    .propose = pfd_mds_propose,
 };

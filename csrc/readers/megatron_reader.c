@@ -1,8 +1,11 @@
 /* MegatronReader: the documents of .bin and .idx files, as Megatron-LM writes them. */
 #include "pyflowdata/pyflowdata.h"
+#include "core/error.h"
+#include "io/megatron_header.h"
 #include "io/token_documents.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { UNIT_DOCUMENT, UNIT_SEQUENCE };
 
@@ -30,6 +33,29 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     return pfd_token_companions(args, PFD_TOKENS_MEGATRON, err);
 }
 
+static int32_t is_index(const char *path)
+{
+    size_t size = strlen(path);
+    return size >= 4 && !strcmp(path + size - 4, ".idx");
+}
+
+/* Where there is no .idx, open() tells. */
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const pfd_file *file;
+    pfd_megatron_index index = {0};
+    for (int64_t i = 0; i < args->num_paths; i++) {
+        if (!is_index(args->paths[i])) continue;
+        PFD_TRY(args->open(args->found, i, &file, err));
+        if (file->size == INT64_MAX)
+            return args->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
+                                         "the .idx is compressed; decompress it");
+        PFD_TRY(pfd_megatron_header_read(file, args->scratch, &index, err));
+        return args->set_int(args->found, "dtype", index.dtype, err);
+    }
+    return PFD_OK;
+}
+
 /* at() has made tokens of the rows' dtype. */
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
@@ -51,8 +77,10 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     PFD_ATTR_ROW(megatron_reader, field, type, default_value, 0, 0, choices, doc)
 
 static const pfd_attr attr_table[] = {
-    ROW(dtype, PFD_ATTR_DTYPE, "int64", "int8|uint8|int16|uint16|int32|uint32|int64|uint64",
-        "The dtype of the rows: that of the files, or one that holds all its values."),
+    PFD_FOUND_ATTR_ROW(megatron_reader, dtype, PFD_ATTR_DTYPE, "int64", 0, 0,
+                       "int8|uint8|int16|uint16|int32|uint32|int64|uint64",
+                       "The dtype of the rows: that of the files, or one that holds all its "
+                       "values."),
     ROW(unit, PFD_ATTR_CHOICE, "document", "document|sequence",
         "What a record is: a document, or one of the sequences (sentences, say) that it is made "
         "of; mostly a document is one sequence."),
@@ -81,4 +109,5 @@ const pfd_op pfd_op_megatron_reader = {
     .open = open_source,
     .compute = compute,
     .companions = companions,
+    .propose = propose,
 };

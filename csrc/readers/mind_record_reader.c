@@ -9,6 +9,7 @@
 #include "io/mindrecord_rows.h"
 #include "io/shard_table.h"
 #include "proto/field_record.h"
+#include "proto/found_fields.h"
 #include "proto/mindrecord_row.h"
 #include "pyflowdata/op.h"
 #include "text/looks_like.h"
@@ -175,49 +176,49 @@ static const pfd_source_methods methods = {
 /* ---- Opening shards -------------------------------------------------------------------------- */
 
 /* The header's length is none: why might that be? */
-static pfd_status fail_length(const pfd_open_args *args, const pfd_file *file, uint64_t length,
-                              pfd_error *err)
+static pfd_status fail_length(const pfd_host *host, const pfd_file *file, uint64_t length,
+                              pfd_scratch *scratch, pfd_error *err)
 {
     static const char trailer[] = "ENCRYPT";
     int64_t size = (int64_t)sizeof trailer - 1;
     const uint8_t *data;
     if (file->size >= 2 * size) {
-        PFD_TRY(args->host->read(file, file->size - size, size, args->scratch, &data, err));
+        PFD_TRY(host->read(file, file->size - size, size, scratch, &data, err));
         if (memcmp(data, trailer, (size_t)size) == 0)
-            return args->host->fail_file(err, file, -1, PFD_UNSUPPORTED,
+            return host->fail_file(err, file, -1, PFD_UNSUPPORTED,
                                          "this MindRecord file is encrypted; decrypt it with "
                                          "MindSpore (set_dec_mode, set_enc_key), and write it "
                                          "anew without encryption");
     }
     char seems[100];
-    return args->host->fail_file(
+    return host->fail_file(
         err, file, 0, PFD_CORRUPT_DATA,
         "the length of the header is said to be %" PRIu64 ", of a file of %" PRId64 " bytes%s",
         length, file->size,
-        pfd_looks_like_hint(pfd_file_looks_like(args->host, file, args->scratch, NULL),
+        pfd_looks_like_hint(pfd_file_looks_like(host, file, scratch, NULL),
                             "; is this a MindRecord file?", seems, sizeof seems));
 }
 
-static pfd_status read_header(const pfd_open_args *args, const pfd_file *file,
+static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
                               pfd_mindrecord_header *out, pfd_error *err)
 {
     const uint8_t *data;
-    PFD_TRY(args->host->read(file, 0, LENGTH, args->scratch, &data, err));
+    PFD_TRY(host->read(file, 0, LENGTH, scratch, &data, err));
     uint64_t length = pfd_load_le64(data);
     if (length > (uint64_t)(file->size - LENGTH) || length > PFD_MINDRECORD_MOST_HEADER_BYTES)
-        return fail_length(args, file, length, err);
-    PFD_TRY(args->host->read(file, LENGTH, (int64_t)length, args->scratch, &data, err));
+        return fail_length(host, file, length, scratch, err);
+    PFD_TRY(host->read(file, LENGTH, (int64_t)length, scratch, &data, err));
     pfd_status status = pfd_mindrecord_header_parse(data, (int64_t)length, out, err);
     if (status == PFD_OK || status == PFD_OUT_OF_MEMORY) return status;
     pfd_error inner = *err;
-    return args->host->fail_file(err, file, LENGTH + inner.byte, status, "%s", inner.message);
+    return host->fail_file(err, file, LENGTH + inner.byte, status, "%s", inner.message);
 }
 
 static pfd_status open_shard(mindrecord *self, const pfd_open_args *args, const pfd_file *file,
                              shard *out, pfd_error *err)
 {
     out->file = file;
-    PFD_TRY(read_header(args, file, &out->header, err));
+    PFD_TRY(read_header(args->host, file, args->scratch, &out->header, err));
     if (!pfd_mindrecord_same_fields(&out->header, &self->shards[0].header))
         return self->host->fail_file(err, file, LENGTH, PFD_CORRUPT_DATA,
                                      "the shard has other fields, or another version, than %s",
@@ -330,6 +331,36 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     return status;
 }
 
+static pfd_status propose_fields(const pfd_propose_args *args, const pfd_file *file,
+                                 const pfd_mindrecord_header *header, pfd_error *err)
+{
+    int64_t n = header->num_fields, bytes = n * (int64_t)sizeof(pfd_found_field);
+    pfd_found_field *found = args->host->alloc(args->scratch, bytes);
+    if (!found) return fail_memory(args->host, err);
+    for (int64_t i = 0; i < n; i++) {
+        const pfd_mindrecord_field *field = &header->fields[i];
+        found[i].key = field->name;
+        found[i].key_size = field->name_size;
+        (void)pfd_mindrecord_field_type(field, found[i].type, sizeof found[i].type);
+    }
+    return pfd_found_fields_set(args, "columns", file, found, n, err);
+}
+
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const pfd_file *file;
+    pfd_mindrecord_header header = {0}; /* freed also where it is not read */
+    PFD_TRY(args->open(args->found, 0, &file, err));
+    if (file->size == INT64_MAX)
+        return args->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
+                                     "a MindRecord file that is compressed is not read: decompress "
+                                     "it");
+    pfd_status status = read_header(args->host, file, args->scratch, &header, err);
+    if (status == PFD_OK) status = propose_fields(args, file, &header, err);
+    pfd_mindrecord_header_free(&header);
+    return status;
+}
+
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const mindrecord_attrs *attrs = args->attrs;
@@ -363,9 +394,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attrs[] = {
-    PFD_ATTR_ROW(mindrecord_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-                 "Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), "
-                 "'x:float32[?,3]'."),
+    PFD_FOUND_ATTR_ROW(mindrecord_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
+                       "Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), "
+                       "'x:float32[?,3]'; left out, all fields of the header."),
     PFD_ATTR_ROW(mindrecord_attrs, whole_set, PFD_ATTR_BOOL, "true", 0, 0, NULL,
                  "Whether a shard that is named alone stands for all shards of its set, in the "
                  "order of the set."),
@@ -396,4 +427,5 @@ const pfd_op pfd_op_mind_record_reader = {
     .compute = compute,
     .outputs_attr = "columns",
     .companions = companions,
+    .propose = propose,
 };

@@ -21,24 +21,46 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return pfd_stored_row_type(attrs->dtype, attrs->shape, &args->outputs[0], err);
 }
 
-/* ---- Open: every header says what the attrs say ---------------------------------------------- */
-static pfd_status read_header(const pfd_open_args *args, const pfd_file *file,
+/* ---- Headers --------------------------------------------------------------------------------- */
+static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
                               pfd_npy_header *header, pfd_error *err)
 {
     int64_t bytes, first = file->size;
     const uint8_t *data;
     if (first > PFD_NPY_PREFIX_BYTES) first = PFD_NPY_PREFIX_BYTES;
-    PFD_TRY(args->host->read(file, 0, first, args->scratch, &data, err));
+    PFD_TRY(host->read(file, 0, first, scratch, &data, err));
     pfd_status status = pfd_npy_header_size(data, first, &bytes, err);
     if (status == PFD_OK) {
         if (bytes > file->size) bytes = file->size;
-        PFD_TRY(args->host->read(file, 0, bytes, args->scratch, &data, err));
+        PFD_TRY(host->read(file, 0, bytes, scratch, &data, err));
         status = pfd_npy_header_read(data, bytes, header, err);
     }
-    if (status != PFD_OK) pfd_error_set_file(err, file->path);
-    return status;
+    if (status != PFD_OK) {
+        pfd_error_set_file(err, file->path);
+        return status;
+    }
+    if (header->ndim == 0)
+        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
+                           "the array has no axis: it is a single number, not rows");
+    if (header->is_fortran)
+        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
+                           "the array is stored in Fortran order, its rows are strewn over the "
+                           "file; save numpy.ascontiguousarray(a)");
+    return PFD_OK;
 }
 
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const pfd_file *file;
+    pfd_npy_header header;
+    PFD_TRY(args->open(args->found, 0, &file, err));
+    PFD_TRY(read_header(args->host, file, args->scratch, &header, err));
+    PFD_TRY(args->set_int(args->found, "dtype", header.dtype, err));
+    PFD_TRY(args->set_ints(args->found, "shape", header.shape + 1, header.ndim - 1, err));
+    return args->set_int(args->found, "byte_order", header.byte_order, err);
+}
+
+/* ---- Open: every header says what the attrs say ---------------------------------------------- */
 static const char *order_name(const pfd_row_type *row, int32_t order)
 {
     if (pfd_dtype_size(row->dtype) == 1) return "";
@@ -48,13 +70,6 @@ static const char *order_name(const pfd_row_type *row, int32_t order)
 static pfd_status check_row(const npy_reader_attrs *attrs, const pfd_row_type *expected,
                             const pfd_file *file, const pfd_npy_header *header, pfd_error *err)
 {
-    if (header->ndim == 0)
-        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
-                           "the array has no axis: it is a single number, not rows");
-    if (header->is_fortran)
-        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
-                           "the array is stored in Fortran order, its rows are strewn over the "
-                           "file; save numpy.ascontiguousarray(a)");
     pfd_row_type found = {.dtype = header->dtype, .ndim = header->ndim - 1};
     memcpy(found.shape, header->shape + 1, (size_t)found.ndim * sizeof found.shape[0]);
     size_t dims = (size_t)found.ndim * sizeof found.shape[0];
@@ -98,7 +113,7 @@ static pfd_status open_arrays(const pfd_open_args *args, const pfd_file *const *
     if (!layouts) return pfd_fail_memory(err, bytes, "the layouts of the files");
     for (int64_t i = 0; i < n; i++) {
         pfd_npy_header header;
-        PFD_TRY(read_header(args, files[i], &header, err));
+        PFD_TRY(read_header(args->host, files[i], args->scratch, &header, err));
         PFD_TRY(check_row(attrs, &row, files[i], &header, err));
         PFD_TRY(check_size(files[i], &header, err));
         layouts[i] = (pfd_fixed_layout){PFD_SIZE(pfd_fixed_layout), header.header_bytes,
@@ -125,14 +140,14 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 #define ROW(field, type, default_value, choices, doc)                                              \
-    PFD_ATTR_ROW(npy_reader_attrs, field, type, default_value, 0, 0, choices, doc)
+    PFD_FOUND_ATTR_ROW(npy_reader_attrs, field, type, default_value, 0, 0, choices, doc)
 
 static const pfd_attr attr_table[] = {
     ROW(dtype, PFD_ATTR_DTYPE, NULL, NULL, "The dtype of the arrays; every file must have it."),
     ROW(shape, PFD_ATTR_SHAPE, NULL, NULL,
         "Shape of one row, which is that of the arrays without their first axis; every file must "
         "have it."),
-    ROW(byte_order, PFD_ATTR_CHOICE, "little", "little|big",
+    ROW(byte_order, PFD_ATTR_CHOICE, NULL, "little|big",
         "Which byte of a number is stored first; every file must have it so."),
 };
 
@@ -146,9 +161,9 @@ const pfd_op pfd_op_npy_reader = {
     .name = "NpyReader",
     .doc = "Reads .npy files of NumPy along their first axis: a record is array[i]. "
            "The arrays are of numbers or bools, in C order, of one dtype and row shape, and may "
-           "have different lengths. Each file's header is checked against the attrs when the "
-           "loader opens. Access is by arithmetic: there is no index. Compressed files are "
-           "decompressed into memory as a whole.",
+           "have different lengths. What is left out of the attrs the first file's header says; "
+           "each header is checked against them when the loader opens. Access is by arithmetic: "
+           "there is no index. Compressed files are decompressed into memory as a whole.",
     .attrs = attr_table,
     .num_attrs = PFD_COUNT(attr_table),
     .attrs_struct_size = sizeof(npy_reader_attrs),
@@ -157,4 +172,5 @@ const pfd_op pfd_op_npy_reader = {
     .infer = infer,
     .open = open_source,
     .compute = compute,
+    .propose = propose,
 };

@@ -42,7 +42,9 @@ def _print_table(ops: list[Op]) -> None:
 def _attr_as_dict(attr: Attr) -> dict[str, object]:
     about: dict[str, object] = {"name": attr.name, "type": attr.type.word}
     about["required"] = attr.required
-    if not attr.required:
+    if attr.is_found:
+        about["found"] = "in the files if left out"
+    elif not attr.required:
         about["default"] = attr.default
     if attr.minimum is not None:
         about["minimum"] = attr.minimum

@@ -10,8 +10,9 @@
 from .detect import FORMATS, Detected, Format, detect
 from .fields import Field
 from .hashes import check_mds_hashes
+from .opening import open_source
 from .scan import Damage, Scan, scan_ofrecord, scan_tfrecord
-from .source import Source, open_source
+from .source import Source
 
 __all__ = [
     "FORMATS",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 from collections.abc import Callable
@@ -282,12 +281,3 @@ def _format_of(path: Path, head: bytes, size: int | None) -> str:
             file=str(path),
         )
     return chosen
-
-
-def mds_index(path: str) -> dict[str, object]:
-    """The JSON of an index.json."""
-    try:
-        found = json.loads(Path(path).read_bytes())
-    except ValueError as failure:
-        raise InvalidArgumentError(f"it is no JSON: {failure}", file=path) from None
-    return found if isinstance(found, dict) else {}

@@ -6,14 +6,13 @@ import csv
 import dataclasses
 import io
 import re
-import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptDataError, InvalidArgumentError
+from ..errors import CorruptDataError
 from ..registry import HOST_OUTPUTS
 from .csv_types import Column, dtype_of
 from .wire import Feature
@@ -233,48 +232,7 @@ def _run(names: list[str], place: int) -> int:
     return count
 
 
-# ---- Headers ------------------------------------------------------------------------------------
-
-
-def _npy_header(head: bytes) -> tuple[tuple[int, ...], bool, Any]:
-    """Shape, whether it is in Fortran order, and dtype."""
-    file = io.BytesIO(head)
-    read: Any = np.lib.format
-    try:
-        version = read.read_magic(file)
-        found: tuple[tuple[int, ...], bool, Any] = (
-            read.read_array_header_1_0(file)
-            if version == (1, 0)
-            else read.read_array_header_2_0(file)
-        )
-    except (ValueError, OSError) as failure:
-        raise CorruptDataError(f"the header of the .npy file is damaged: {failure}") from None
-    return found
-
-
-def npy_field(head: bytes) -> tuple[Field, bool, int]:
-    """The rows of a .npy file, whether they are big-endian, and how many there are.
-
-    Raises:
-        CorruptDataError: The header is none.
-        InvalidArgumentError: The array has no rows of numbers.
-    """
-    shape, fortran, dtype = _npy_header(head)
-    if not shape or fortran or dtype.kind not in "biuf":
-        order = "Fortran order" if fortran else "C order"
-        raise InvalidArgumentError(
-            f"the array is of {dtype} and shape {shape} in {order}; rows are along the first axis "
-            "of an array of numbers in C order"
-        )
-    is_big = not dtype.newbyteorder("<").isnative or dtype.str[0] == ">"
-    return Field("out", dtype.newbyteorder("=").name, tuple(shape[1:])), is_big, shape[0]
-
-
-def idx_field(head: bytes) -> tuple[Field, int]:
-    """The rows of an IDX file, and how many there are."""
-    names = {8: "uint8", 9: "int8", 11: "int16", 12: "int32", 13: "float32", 14: "float64"}
-    sizes = struct.unpack_from(f">{head[3]}I", head, 4)
-    return Field("out", names[head[2]], tuple(sizes[1:])), sizes[0]
+# ---- Members of a tar file ----------------------------------------------------------------------
 
 
 def tar_fields(members: Iterable[tuple[str, bytes]], are_all: bool) -> list[Field]:
@@ -328,6 +286,22 @@ def _class_field(name: str, contents: Iterable[bytes]) -> Field | None:
         if not -(2**63) <= int(content) < 2**63:
             return None
     return Field(name, "int64")
+
+
+def _npy_header(head: bytes) -> tuple[tuple[int, ...], bool, Any]:
+    """Shape, whether it is in Fortran order, and dtype."""
+    file = io.BytesIO(head)
+    read: Any = np.lib.format
+    try:
+        version = read.read_magic(file)
+        found: tuple[tuple[int, ...], bool, Any] = (
+            read.read_array_header_1_0(file)
+            if version == (1, 0)
+            else read.read_array_header_2_0(file)
+        )
+    except (ValueError, OSError) as failure:
+        raise CorruptDataError(f"the header of the .npy file is damaged: {failure}") from None
+    return found
 
 
 def _array_field(name: str, contents: Iterable[bytes]) -> Field | None:

@@ -66,6 +66,12 @@ static pfd_status group(const pfd_group_args *args, int64_t *out, pfd_error *err
     return PFD_OK;
 }
 
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    (void)args, (void)err;
+    return PFD_OK;
+}
+
 enum { COUNT, FLAG, RATIO, KIND, DTYPE, SHAPE, WEIGHTS, NAMES, NUM_ATTRS };
 
 /* A descriptor that tests may break, with its tables. */
@@ -166,6 +172,9 @@ static void test_faults_of_attrs(void)
     FAULT(s.attrs[FLAG].name = "name", "attr 'name': name is that of every node's own");
     FAULT(s.attrs[FLAG].type = 99, "attr 'flag': type is none of PFD_ATTR_*");
     FAULT(s.attrs[FLAG].doc = "", "attr 'flag': doc must be a sentence");
+    FAULT(s.attrs[FLAG].flags = 2, "flags has unknown bits");
+    FAULT(s.attrs[FLAG].flags = PFD_ATTR_FOUND, "propose is NULL, and an attr has PFD_ATTR_FOUND");
+    FAULT(s.op.propose = propose, "propose is for ops with PFD_READS_FILES");
     FAULT(s.attrs[FLAG].default_value = "yes", "default_value \"yes\" is not true or false");
     FAULT(s.attrs[RATIO].offset = 4, "attr 'ratio': offset is not aligned");
     FAULT(s.attrs[RATIO].offset = 4096, "attr 'ratio': offset lies outside");

@@ -112,6 +112,11 @@ void pfd_node_release(pfd_node *node);
 /* The op with the inputs and outputs that this node has of it; lives as long as the node. */
 const pfd_op *pfd_node_op(const pfd_node *node);
 
+/* The attrs that were left out and looked for in the files, *n of them, with what was found, or
+ * else their defaults: a node with these values given is the same.  They live as long as the
+ * node. */
+const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
+
 /* The type of one row of a blob (a dimension of -1 varies), and the logical (global) batch size of
  * the reader behind it. */
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,

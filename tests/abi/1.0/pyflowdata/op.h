@@ -8,6 +8,7 @@
  *               compute() -> the reader's parser: records to rows of the output tensors
  *   any other   compute() -> rows of the inputs to rows of the outputs
  *   every op    infer()   -> dtype and shape of one output row, checked before anything is opened
+ *   optional    propose() -> attrs that the user left out and the files say, such as a dtype
  *
  * Out of tree, a shared library with one or more ops is a plugin: it links to nothing, and
  * PFD_PLUGIN(...) at the end of one of its files exports the entry that the host looks for.
@@ -15,9 +16,10 @@
  * OWNERSHIP    Descriptors are static and const.  What an argument struct points to is borrowed
  *              until the call returns, except where a field says otherwise.  A record's bytes live
  *              as long as the scratch given to the call that made it, or as long as the source.
- * THREADS      infer() and open() run on the caller's thread.  compute(), frame() and a source's
- *              at() run on many threads at once, compute() never twice on the same row: keep no
- *              state between calls.  A source's next(), seek() and close() run on one at a time.
+ * THREADS      infer(), propose() and open() run on the caller's thread.  compute(), frame() and a
+ *              source's at() run on many threads at once, compute() never twice on the same row:
+ *              keep no state between calls.  A source's next(), seek() and close() run on one at a
+ *              time.
  * ERRORS       A function returns PFD_OK or the status that host->fail() returned; next() also
  *              PFD_END.  The message says what was found and what was expected; the host adds op,
  *              file, line and byte.
@@ -140,6 +142,10 @@ typedef struct pfd_tensor {
 #define PFD_ATTR_CHOICE 12      /* int32_t: which one of `choices` it is, from 0 */
                                 /* 13: for the language of the program alone, see pyflowdata.h */
 
+/* pfd_attr.flags: the op's propose() finds the value in the files where the user leaves it out.
+ * default_value is then what it is where propose() says nothing; NULL: that is an error. */
+#define PFD_ATTR_FOUND 1u
+
 typedef struct pfd_list_int64 {
     const int64_t *data;
     int64_t size;
@@ -165,6 +171,8 @@ typedef struct pfd_attr {
                                   As doubles they hold integers up to 2^53 exactly. */
     const char *choices;       /* of strings, dtypes, choices: "short|drop|pad|wrap"; NULL: any */
     const char *doc;           /* one sentence, ends with a period */
+    uint32_t flags;            /* PFD_ATTR_FOUND */
+    uint32_t reserved;         /* 0 */
 } pfd_attr;
 
 /* ---- Records -------------------------------------------------------------------------------- */
@@ -305,6 +313,32 @@ typedef struct pfd_companion_args {
     /* Reads another file in place of paths[i], such as the one whose name it abbreviates. */
     pfd_status (*replace)(void *list, int64_t i, const char *path, pfd_error *err);
 } pfd_companion_args;
+
+/* What the files say of attrs that the user left out. */
+typedef struct pfd_propose_args {
+    uint32_t struct_size;
+    int32_t reserved;
+    const pfd_host *host;
+    const void *attrs; /* one that was left out has its default, or is 0 or empty without one */
+    const char *const *paths; /* of all files, companions behind the others */
+    int64_t num_paths;
+    pfd_scratch *scratch; /* until propose() returns */
+
+    void *found; /* for the functions below */
+    /* Opens paths[i] for host->read(), until propose() returns.  A compressed file has its
+     * decompressed bytes, and a size of INT64_MAX where these are more than 64 KB. */
+    pfd_status (*open)(void *found, int64_t i, const pfd_file **file, pfd_error *err);
+
+    /* Give an attr of the op with PFD_ATTR_FOUND its value, which is copied, and checked as a
+     * user's is.  One that the user gave keeps his.  An int is also a bool, a dtype (PFD_INT8 ...)
+     * and which one of the choices it is; ints are a shape as well. */
+    pfd_status (*set_int)(void *found, const char *attr, int64_t value, pfd_error *err);
+    pfd_status (*set_string)(void *found, const char *attr, const char *value, pfd_error *err);
+    pfd_status (*set_ints)(void *found, const char *attr, const int64_t *values, int64_t n,
+                           pfd_error *err);
+    pfd_status (*set_strings)(void *found, const char *attr, const char *const *values, int64_t n,
+                              pfd_error *err);
+} pfd_propose_args;
 
 /* In which order records will be asked for, mostly. */
 #define PFD_ACCESS_RANDOM 0
@@ -450,14 +484,20 @@ typedef struct pfd_op {
 
     /* Optional: the name of an own attr that is a list of strings.  A node then has one output for
      * each element, in place of the only declared one, whose doc describes them all; an output's
-     * name is the element up to its first '=' or ':'.  It does not decide where records are: nodes
-     * that differ in it share an index. */
+     * name is the element up to its first '=', and of that what stands before the last ':' if it
+     * has one ("a" of "a", "a=b:int64" and "a:int64=1"; "a:b" of "a:b:int64").  It does not decide
+     * where records are: nodes that differ in it share an index. */
     const char *outputs_attr;
 
     /* With PFD_READS_FILES, optional: adds files that belong to those the user named, such as an
      * index beside its data; all are then opened, and watched.  Of the paths that are not there it
      * need not speak: those that it has not replaced the host reports. */
     pfd_status (*companions)(const pfd_companion_args *args, pfd_error *err);
+
+    /* With PFD_READS_FILES, needed where an attr has PFD_ATTR_FOUND: sets such attrs.  Called when
+     * a node is made and one of them was left out, behind companions() and before infer().  A
+     * header of one file is enough: that the others agree with it is for open() to see. */
+    pfd_status (*propose)(const pfd_propose_args *args, pfd_error *err);
 } pfd_op;
 
 /* ---- Plugins -------------------------------------------------------------------------------- */
@@ -474,6 +514,13 @@ typedef struct pfd_plugin {
 
 /* One row of an attr table, name and offset taken from the struct member. */
 #define PFD_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)                    \
+    PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, 0)
+
+/* The same of an attr that propose() finds where it is left out. */
+#define PFD_FOUND_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)              \
+    PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, PFD_ATTR_FOUND)
+
+#define PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, flags)        \
     {#field,                                                                                       \
      type,                                                                                         \
      (uint32_t)offsetof(owner, field),                                                             \
@@ -482,7 +529,9 @@ typedef struct pfd_plugin {
      min,                                                                                          \
      max,                                                                                          \
      choices,                                                                                      \
-     doc}
+     doc,                                                                                          \
+     flags,                                                                                        \
+     0}
 
 /* The first members of every descriptor, and of the structs that have a struct_size. */
 #define PFD_OP_SIZES sizeof(pfd_op), sizeof(pfd_attr), sizeof(pfd_port)
