@@ -35,7 +35,7 @@ int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *im
     return 1;
 }
 
-/* ---- Sums of strides -------------------------------------------------------------------------- */
+/* ---- Sums of strides ------------------------------------------------------------------------ */
 
 /* The sum of n bytes, n <= PFD_GROUP_STRIDE_BYTES. */
 static inline int64_t sum_bytes(const uint8_t *bytes, int64_t n)
