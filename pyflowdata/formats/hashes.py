@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import mmap
 import os
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from .._native import ffi, lib
-from ..errors import FileError
-from .detect import mds_index
+from ..errors import FileError, InvalidArgumentError
 from .scan import Damage, Scan
 
 _PIECE = 1 << 20
@@ -61,6 +62,14 @@ def _digest(kind: str) -> Callable[[str], str] | None:
     return compute
 
 
+def _read_index(path: str) -> dict[str, Any]:
+    try:
+        found = json.loads(Path(path).read_bytes())
+    except ValueError as failure:
+        raise InvalidArgumentError(f"it is no JSON: {failure}", file=path) from None
+    return found if isinstance(found, dict) else {}
+
+
 def _file_of(index: str, shard: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The file of a shard that readers take, and its hashes: decompressed if that is there."""
     for part in ("raw_data", "zip_data"):
@@ -86,7 +95,7 @@ def check_mds_hashes(index: str, scan: Scan) -> Iterator[Damage]:
     Raises:
         FileError: A shard cannot be read.
     """
-    shards = mds_index(index).get("shards")
+    shards = _read_index(index).get("shards")
     unknown: dict[str, int] = {}
     for shard in shards if isinstance(shards, list) else []:
         path, hashes = _file_of(index, shard) if isinstance(shard, dict) else ("", {})
