@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -19,6 +20,10 @@ LAUNCHERS = "HOROVOD_ JSM_ MPI_LOCAL MV2_ OMPI_ PMI_ PMIX_ PRTE_ SLURM_ TORCHELA
 for variable in [*os.environ]:
     if variable in ("RANK", "WORLD_SIZE") or variable.startswith(tuple(LAUNCHERS)):
         del os.environ[variable]
+
+# A shell that starts the tests in the background has interrupts ignored, and tests wait for them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The cache of the user who runs the tests is not theirs; what tests it says where.
 os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")
