@@ -130,13 +130,15 @@ static pfd_status locate_all(const range *at, pfd_error *err)
     return PFD_OK;
 }
 
-/* The outputs that the host fills itself: mask, then id. */
+/* The outputs that the host fills itself, mask and then id, where somebody uses them. */
 static void fill_reader_ports(const range *at, const pfd_plan_op *op)
 {
-    const pfd_tensor *mask =
-        &at->worker->tensors[op->first_output + (int32_t)op->node->op->op->num_outputs];
-    pfd_reader_ports_fill(range_records(at, op->reader), at->end - at->begin, mask[0].data,
-                          (int64_t *)(void *)mask[1].data);
+    int32_t mask = op->first_output + (int32_t)op->node->op->op->num_outputs, id = mask + 1;
+    const pfd_tensor *tensors = at->worker->tensors;
+    const pfd_record *records = range_records(at, op->reader);
+    int64_t n = at->end - at->begin;
+    pfd_reader_ports_fill(records, n, at->plan->tensors[mask].is_used ? tensors[mask].data : NULL,
+                          at->plan->tensors[id].is_used ? (void *)tensors[id].data : NULL);
 }
 
 /* Of seed, epoch and name; ops of one kind without a name differ by their number. */

@@ -87,6 +87,7 @@ static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
     for (uint32_t i = 0; i < num_inputs; i++) {
         const pfd_plan_op *from = &ops[find_op(plan, node->inputs[i].node)];
         inputs[i] = from->first_output + node->inputs[i].output;
+        tensors[inputs[i]].is_used = 1;
         if (from->reader < reader) reader = from->reader;
     }
     if (num_inputs > plan->most_inputs) plan->most_inputs = num_inputs;
@@ -121,7 +122,7 @@ static pfd_status collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blo
         plan->wanted[i] = op->first_output + output;
         pfd_plan_tensor *tensor = &plan->tensors[plan->wanted[i]];
         plan->num_ragged += tensor->is_ragged && !tensor->is_wanted;
-        tensor->in_slot = tensor->is_wanted = 1;
+        tensor->in_slot = tensor->is_wanted = tensor->is_used = 1;
     }
     plan->num_wanted = num_blobs;
     return PFD_OK;

@@ -22,6 +22,7 @@ typedef struct pfd_plan_tensor {
     int64_t offset;    /* of row 0, in the slot's or in the worker's memory */
     int32_t in_slot;   /* 1: wanted, or needed by a later stage */
     int32_t is_wanted;
+    int32_t is_used; /* wanted, or an input of an op */
     int32_t is_ragged;
     int32_t has_shapes;   /* ragged: delivered with the shape of each row */
     int64_t unit;         /* ragged: elements that one in row_splits stands for */

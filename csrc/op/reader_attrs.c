@@ -170,8 +170,8 @@ int32_t pfd_reader_attrs_access(const pfd_reader_attrs *attrs)
 
 void pfd_reader_ports_fill(const pfd_record *records, int64_t n, uint8_t *mask, int64_t *ids)
 {
-    for (int64_t i = 0; i < n; i++) {
-        mask[i] = !records[i].filler;
+    for (int64_t i = 0; mask && i < n; i++) mask[i] = !records[i].filler;
+    for (int64_t i = 0; ids && i < n; i++) {
         ids[2 * i] = records[i].file;
         ids[2 * i + 1] = records[i].ordinal;
     }

@@ -52,6 +52,6 @@ int32_t pfd_reader_attrs_access(const pfd_reader_attrs *attrs);
  * file index and ordinal). */
 extern const pfd_port pfd_reader_ports[2];
 
-/* Fills them for n records. */
+/* Fills them for n records; NULL: one that is not asked for. */
 void pfd_reader_ports_fill(const pfd_record *records, int64_t n, uint8_t *mask, int64_t *ids);
 #endif
