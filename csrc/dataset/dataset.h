@@ -66,8 +66,8 @@ struct pfd_dataset {
 #define PFD_LAST_BATCH_WRAP 3
 
 /* source.c.  The source that an op opened as a dataset, which owns it: also after a failure it is
- * closed.  `bounds` are borrowed, for is_cancelled().  PFD_INTERNAL names the method that is missing
- * or faulty. */
+ * closed.  `bounds` are borrowed, for is_cancelled().  PFD_INTERNAL names the method that is
+ * missing or faulty. */
 pfd_status pfd_source_to_dataset(const pfd_source *source, const pfd_bounds *bounds,
                                  pfd_dataset **out, pfd_error *err);
 
