@@ -5,6 +5,8 @@
  */
 #ifndef PFD_CORE_BYTES16_H
 #define PFD_CORE_BYTES16_H
+#include "core/simd.h"
+
 #include <stdint.h>
 
 #if defined(__SSE2__) || defined(__AARCH64EL__)
@@ -15,18 +17,16 @@
 #include <arm_neon.h>
 #endif
 
-#define PFD_INLINE16 static inline __attribute__((always_inline))
-
 typedef uint8_t pfd_bytes16 __attribute__((vector_size(16)));
 typedef uint8_t pfd_any16 __attribute__((vector_size(16), aligned(1), may_alias));
 
-PFD_INLINE16 pfd_bytes16 pfd_load16(const uint8_t *bytes)
+PFD_INLINE pfd_bytes16 pfd_load16(const uint8_t *bytes)
 {
     return *(const pfd_any16 *)bytes;
 }
 
 /* A bit for each of 64 bytes that are 0 or 255. */
-PFD_INLINE16 uint64_t pfd_bits64(const pfd_bytes16 found[4])
+PFD_INLINE uint64_t pfd_bits64(const pfd_bytes16 found[4])
 {
 #if defined(__SSE2__)
     uint64_t bits = 0;
@@ -44,7 +44,7 @@ PFD_INLINE16 uint64_t pfd_bits64(const pfd_bytes16 found[4])
 }
 
 /* The first byte that is 255, where all others are 0; 16: all are. */
-PFD_INLINE16 int pfd_first16(pfd_bytes16 found)
+PFD_INLINE int pfd_first16(pfd_bytes16 found)
 {
 #if defined(__SSE2__)
     return __builtin_ctz((uint32_t)_mm_movemask_epi8((__m128i)found) | UINT32_C(1) << 16);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define REFLECTED_POLYNOMIAL UINT32_C(0x82f63b78)
-#define INLINE static inline __attribute__((always_inline))
 
 /* ---- The reference --------------------------------------------------------------------------- */
 enum { slices = 8 };
@@ -59,12 +58,12 @@ static int cpu_has_instruction(void)
     return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
 }
 
-TARGET INLINE uint64_t step64(uint64_t state, uint64_t word)
+TARGET PFD_INLINE uint64_t step64(uint64_t state, uint64_t word)
 {
     return _mm_crc32_u64(state, word);
 }
 
-TARGET INLINE uint64_t step8(uint64_t state, uint8_t byte)
+TARGET PFD_INLINE uint64_t step8(uint64_t state, uint8_t byte)
 {
     return _mm_crc32_u8((uint32_t)state, byte);
 }
@@ -80,14 +79,14 @@ static int cpu_has_instruction(void)
 }
 
 /* Not every compiler has names for these where its flags do not say that all processors do. */
-INLINE uint64_t step64(uint64_t state, uint64_t word)
+PFD_INLINE uint64_t step64(uint64_t state, uint64_t word)
 {
     uint32_t next;
     __asm__(".arch_extension crc\n\tcrc32cx %w0, %w1, %2" : "=r"(next) : "r"(state), "r"(word));
     return next;
 }
 
-INLINE uint64_t step8(uint64_t state, uint8_t byte)
+PFD_INLINE uint64_t step8(uint64_t state, uint8_t byte)
 {
     uint32_t next;
     __asm__(".arch_extension crc\n\tcrc32cb %w0, %w1, %w2" : "=r"(next) : "r"(state), "r"(byte));
@@ -109,7 +108,7 @@ static const part_powers long_powers = {0x82f89c77, 0x54a86326};
 static const part_powers short_powers = {0xdd7e3b0c, 0x170076fa};
 
 /* The product has 64 bits, and is brought to 32 by the instruction itself. */
-TARGET INLINE uint64_t shifted(uint64_t state, uint32_t power)
+TARGET PFD_INLINE uint64_t shifted(uint64_t state, uint32_t power)
 {
     __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)state),
                                            _mm_cvtsi32_si128((int32_t)power), 0);
@@ -119,7 +118,7 @@ TARGET INLINE uint64_t shifted(uint64_t state, uint32_t power)
 static const part_powers long_powers = {0x35d73a62, 0x28461564};
 static const part_powers short_powers = {0x74c360a4, 0xe4172b16};
 
-INLINE uint64_t shifted(uint64_t state, uint32_t power)
+PFD_INLINE uint64_t shifted(uint64_t state, uint32_t power)
 {
     uint32_t factor = (uint32_t)state, product = 0;
     for (uint32_t bit = UINT32_C(1) << 31; bit; bit >>= 1) {
@@ -130,8 +129,8 @@ INLINE uint64_t shifted(uint64_t state, uint32_t power)
 }
 #endif
 
-TARGET INLINE uint64_t three_parts(uint64_t state, const uint8_t *data, int64_t part,
-                                   part_powers powers)
+TARGET PFD_INLINE uint64_t three_parts(uint64_t state, const uint8_t *data, int64_t part,
+                                       part_powers powers)
 {
     uint64_t second = 0, third = 0;
     for (int64_t i = 0; i < part; i += 8) {

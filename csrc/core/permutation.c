@@ -26,8 +26,6 @@
 #include <arm_neon.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-
 enum { least_width = 16, least_bits = 4 };
 
 void pfd_permutation_init(pfd_permutation *permutation, uint64_t key, int64_t n)
@@ -83,9 +81,9 @@ typedef int (*pass_fn)(const pfd_permutation *permutation, const int64_t *in, in
 typedef void (*permute_fn)(const pfd_permutation *permutation, const int64_t *in, int64_t count,
                            int64_t *out);
 
-INLINE void permute_by(pass_fn pass_some, int64_t at_once, permute_fn permute_rest,
-                       const pfd_permutation *permutation, const int64_t *in, int64_t count,
-                       int64_t *out)
+PFD_INLINE void permute_by(pass_fn pass_some, int64_t at_once, permute_fn permute_rest,
+                           const pfd_permutation *permutation, const int64_t *in, int64_t count,
+                           int64_t *out)
 {
     const pfd_permutation constants = *permutation; /* which `out` cannot be part of */
     int64_t i = 0;
@@ -103,21 +101,21 @@ typedef struct products_neon {
     uint32x4_t low, high; /* halves of each */
 } products_neon;
 
-INLINE products_neon multiply_neon(uint32x4_t a, uint32x4_t b)
+PFD_INLINE products_neon multiply_neon(uint32x4_t a, uint32x4_t b)
 {
     uint32x4_t first = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
     uint32x4_t second = vreinterpretq_u32_u64(vmull_high_u32(a, b));
     return (products_neon){vuzp1q_u32(first, second), vuzp2q_u32(first, second)};
 }
 
-INLINE uint32x4_t hash_neon(uint32x4_t digit, uint64_t key)
+PFD_INLINE uint32x4_t hash_neon(uint32x4_t digit, uint64_t key)
 {
     uint32x4_t summand = vdupq_n_u32((uint32_t)key);
     products_neon product = multiply_neon(digit ^ summand, vdupq_n_u32((uint32_t)(key >> 32) | 1));
     return product.low ^ product.high;
 }
 
-INLINE int pass_neon(const pfd_permutation *permutation, const int64_t *in, int64_t *out)
+PFD_INLINE int pass_neon(const pfd_permutation *permutation, const int64_t *in, int64_t *out)
 {
     const int32_t bits = (int32_t)permutation->right_bits;
     const uint32x4_t left = vdupq_n_u32(permutation->left);
@@ -150,10 +148,9 @@ static void permute_neon(const pfd_permutation *permutation, const int64_t *in, 
 }
 
 #elif defined(__x86_64__)
-#define TARGET_AVX2 __attribute__((target("avx2")))
 
 /* In the lower half of each lane; the upper half is left as it comes. */
-TARGET_AVX2 INLINE __m256i hash_avx2(__m256i digit, uint64_t key)
+PFD_TARGET_AVX2 PFD_INLINE __m256i hash_avx2(__m256i digit, uint64_t key)
 {
     __m256i summand = _mm256_set1_epi64x((int64_t)(key & UINT32_MAX));
     __m256i factor = _mm256_set1_epi64x((int64_t)(key >> 32 | 1));
@@ -161,8 +158,8 @@ TARGET_AVX2 INLINE __m256i hash_avx2(__m256i digit, uint64_t key)
     return _mm256_xor_si256(product, _mm256_srli_epi64(product, 32));
 }
 
-TARGET_AVX2 INLINE int pass_avx2(const pfd_permutation *permutation, const int64_t *in,
-                                 int64_t *out)
+PFD_TARGET_AVX2 PFD_INLINE int pass_avx2(const pfd_permutation *permutation, const int64_t *in,
+                                         int64_t *out)
 {
     const uint32_t bits = permutation->right_bits;
     const __m128i shift = _mm_cvtsi32_si128((int)bits);
@@ -185,16 +182,14 @@ TARGET_AVX2 INLINE int pass_avx2(const pfd_permutation *permutation, const int64
     return _mm256_movemask_epi8(_mm256_cmpgt_epi64(places, last));
 }
 
-TARGET_AVX2 static void permute_avx2(const pfd_permutation *permutation, const int64_t *in,
-                                     int64_t count, int64_t *out)
+PFD_TARGET_AVX2 static void permute_avx2(const pfd_permutation *permutation, const int64_t *in,
+                                         int64_t count, int64_t *out)
 {
     permute_by(pass_avx2, 4, permute_plain, permutation, in, count, out);
 }
 
-#define TARGET_AVX512 __attribute__((target("avx2,avx512f")))
-
 /* The same with eight lanes. */
-TARGET_AVX512 INLINE __m512i hash_avx512(__m512i digit, uint64_t key)
+PFD_TARGET_AVX512 PFD_INLINE __m512i hash_avx512(__m512i digit, uint64_t key)
 {
     __m512i summand = _mm512_set1_epi64((int64_t)(key & UINT32_MAX));
     __m512i factor = _mm512_set1_epi64((int64_t)(key >> 32 | 1));
@@ -202,8 +197,8 @@ TARGET_AVX512 INLINE __m512i hash_avx512(__m512i digit, uint64_t key)
     return _mm512_xor_si512(product, _mm512_srli_epi64(product, 32));
 }
 
-TARGET_AVX512 INLINE int pass_avx512(const pfd_permutation *permutation, const int64_t *in,
-                                     int64_t *out)
+PFD_TARGET_AVX512 PFD_INLINE int pass_avx512(const pfd_permutation *permutation, const int64_t *in,
+                                             int64_t *out)
 {
     const uint32_t bits = permutation->right_bits;
     const __m128i shift = _mm_cvtsi32_si128((int)bits);
@@ -226,8 +221,8 @@ TARGET_AVX512 INLINE int pass_avx512(const pfd_permutation *permutation, const i
     return _mm512_cmpgt_epi64_mask(places, last);
 }
 
-TARGET_AVX512 static void permute_avx512(const pfd_permutation *permutation, const int64_t *in,
-                                         int64_t count, int64_t *out)
+PFD_TARGET_AVX512 static void permute_avx512(const pfd_permutation *permutation, const int64_t *in,
+                                             int64_t count, int64_t *out)
 {
     permute_by(pass_avx512, 8, permute_avx2, permutation, in, count, out);
 }

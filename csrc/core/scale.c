@@ -42,11 +42,11 @@ scale_plain(const uint8_t *restrict in, float *restrict out, int64_t n, const do
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define INLINE static inline __attribute__((always_inline))
-#define AVX2 __attribute__((target("avx2")))
-#define AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
+/* Less than the level has: without FMA no compiler makes one instruction of two. */
+#define ONLY_AVX2 __attribute__((target("avx2")))
 
-AVX2 INLINE __m128 scaled_avx2(__m128i four, const double *scale, const double *shift, int step)
+ONLY_AVX2 PFD_INLINE __m128 scaled_avx2(__m128i four, const double *scale, const double *shift,
+                                        int step)
 {
     __m256d s = step ? _mm256_loadu_pd(scale) : _mm256_set1_pd(*scale);
     __m256d t = step ? _mm256_loadu_pd(shift) : _mm256_set1_pd(*shift);
@@ -54,8 +54,8 @@ AVX2 INLINE __m128 scaled_avx2(__m128i four, const double *scale, const double *
     return _mm256_cvtpd_ps(_mm256_add_pd(product, t));
 }
 
-AVX2 INLINE int64_t scale_avx2(const uint8_t *in, float *out, int64_t n, const double *scale,
-                               const double *shift, int step)
+ONLY_AVX2 PFD_INLINE int64_t scale_avx2(const uint8_t *in, float *out, int64_t n,
+                                        const double *scale, const double *shift, int step)
 {
     int64_t i = 0;
     for (; i + 8 <= n; i += 8) {
@@ -70,20 +70,21 @@ AVX2 INLINE int64_t scale_avx2(const uint8_t *in, float *out, int64_t n, const d
     return i;
 }
 
-AVX2 static int64_t one_avx2(const uint8_t *in, float *out, int64_t n, const double *scale,
-                             const double *shift)
+ONLY_AVX2 static int64_t one_avx2(const uint8_t *in, float *out, int64_t n, const double *scale,
+                                  const double *shift)
 {
     return scale_avx2(in, out, n, scale, shift, 0);
 }
 
-AVX2 static int64_t each_avx2(const uint8_t *in, float *out, int64_t n, const double *scale,
-                              const double *shift)
+ONLY_AVX2 static int64_t each_avx2(const uint8_t *in, float *out, int64_t n, const double *scale,
+                                   const double *shift)
 {
     return scale_avx2(in, out, n, scale, shift, 1);
 }
 
-AVX512 INLINE int64_t scale_avx512(const uint8_t *in, float *out, int64_t n, const double *scale,
-                                   const double *shift, int step)
+PFD_TARGET_AVX512 PFD_INLINE int64_t scale_avx512(const uint8_t *in, float *out, int64_t n,
+                                                  const double *scale, const double *shift,
+                                                  int step)
 {
     int64_t i = 0;
     for (; i + 8 <= n; i += 8) {
@@ -98,14 +99,14 @@ AVX512 INLINE int64_t scale_avx512(const uint8_t *in, float *out, int64_t n, con
     return i;
 }
 
-AVX512 static int64_t one_avx512(const uint8_t *in, float *out, int64_t n, const double *scale,
-                                 const double *shift)
+PFD_TARGET_AVX512 static int64_t one_avx512(const uint8_t *in, float *out, int64_t n,
+                                            const double *scale, const double *shift)
 {
     return scale_avx512(in, out, n, scale, shift, 0);
 }
 
-AVX512 static int64_t each_avx512(const uint8_t *in, float *out, int64_t n, const double *scale,
-                                  const double *shift)
+PFD_TARGET_AVX512 static int64_t each_avx512(const uint8_t *in, float *out, int64_t n,
+                                             const double *scale, const double *shift)
 {
     return scale_avx512(in, out, n, scale, shift, 1);
 }
@@ -132,8 +133,8 @@ enum { all_bytes = 256, worth_trying = 8 * all_bytes };
     }
 
 #if defined(__x86_64__)
-SHORT(avx2, __attribute__((target("avx2,fma"))))
-SHORT(avx512, AVX512)
+SHORT(avx2, PFD_TARGET_AVX2)
+SHORT(avx512, PFD_TARGET_AVX512)
 #else
 SHORT(neon, )
 #endif

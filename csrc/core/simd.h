@@ -8,12 +8,20 @@
 #define PFD_SIMD_AVX2 1   /* AVX2, FMA, BMI1, BMI2: x86-64-v3 */
 #define PFD_SIMD_AVX512 2 /* those, and AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2 */
 #define PFD_SIMD_MOST PFD_SIMD_AVX512
+/* Of a function for such a level. */
+#define PFD_TARGET_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,popcnt")))
+#define PFD_TARGET_AVX512                                                                          \
+    __attribute__((target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,"    \
+                          "avx2,fma,bmi,bmi2,popcnt")))
 #elif defined(__AARCH64EL__)
 #define PFD_SIMD_NEON 1 /* every aarch64 has it; where it is of big-endian order, all is plain */
 #define PFD_SIMD_MOST PFD_SIMD_NEON
 #else
 #define PFD_SIMD_MOST PFD_SIMD_PLAIN
 #endif
+
+/* For what is made for a target only inside of a function that is. */
+#define PFD_INLINE static inline __attribute__((always_inline))
 
 /* The best that the processor has. */
 int32_t pfd_simd_of_cpu(void);

@@ -41,10 +41,8 @@ COPY(8)
 FOR_EVERY_PAIR(PLAIN)
 
 #if defined(__x86_64__)
-#define AVX2(from_type, to_type)                                                                   \
-    WIDEN(avx2, __attribute__((target("avx2"))), from_type, to_type)
-#define AVX512(from_type, to_type)                                                                 \
-    WIDEN(avx512, __attribute__((target("avx512f,avx512bw"))), from_type, to_type)
+#define AVX2(from_type, to_type) WIDEN(avx2, PFD_TARGET_AVX2, from_type, to_type)
+#define AVX512(from_type, to_type) WIDEN(avx512, PFD_TARGET_AVX512, from_type, to_type)
 FOR_EVERY_PAIR(AVX2)
 FOR_EVERY_PAIR(AVX512)
 #define WAYS(pair) {pair##_plain, pair##_avx2, pair##_avx512}

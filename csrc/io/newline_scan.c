@@ -8,11 +8,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
-#define TARGET_AVX512 __attribute__((target("avx512bw,avx512vbmi2,bmi,bmi2,popcnt")))
 #endif
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum { block_size = 64 };
 
@@ -97,7 +93,7 @@ static int64_t split_plain(const uint8_t *text, int64_t size, int64_t most, uint
 /* ---- The same on masks ----------------------------------------------------------------------- */
 
 /* What is left at the end of a text, made a whole block by blanks. */
-INLINE const uint8_t *last_block(uint8_t buffer[block_size], const uint8_t *text, int64_t size)
+PFD_INLINE const uint8_t *last_block(uint8_t buffer[block_size], const uint8_t *text, int64_t size)
 {
     memset(buffer, ' ', block_size);
     memcpy(buffer, text, (size_t)size);
@@ -106,7 +102,7 @@ INLINE const uint8_t *last_block(uint8_t buffer[block_size], const uint8_t *text
 
 /* The newlines that end a record.  In the sum, each content byte makes a carry that runs through
  * the rest of its line (where all bits are 1) and sets the bit of the newline (where none is). */
-INLINE uint64_t record_ends(block_masks masks, uint64_t *carry)
+PFD_INLINE uint64_t record_ends(block_masks masks, uint64_t *carry)
 {
     uint64_t line = ~masks.newlines;
     uint64_t sum, total;
@@ -116,8 +112,8 @@ INLINE uint64_t record_ends(block_masks masks, uint64_t *carry)
     return total & masks.newlines;
 }
 
-INLINE int64_t skip_by_masks(masks_fn masks_of, nth_fn nth, const uint8_t *text, int64_t size,
-                             int64_t *records)
+PFD_INLINE int64_t skip_by_masks(masks_fn masks_of, nth_fn nth, const uint8_t *text, int64_t size,
+                                 int64_t *records)
 {
     uint8_t buffer[block_size];
     int64_t left = *records;
@@ -138,7 +134,7 @@ INLINE int64_t skip_by_masks(masks_fn masks_of, nth_fn nth, const uint8_t *text,
     return size;
 }
 
-INLINE int64_t count_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size)
+PFD_INLINE int64_t count_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size)
 {
     uint8_t buffer[block_size];
     int64_t n = 0;
@@ -150,8 +146,8 @@ INLINE int64_t count_by_masks(masks_fn masks_of, const uint8_t *text, int64_t si
     return n;
 }
 
-INLINE int64_t count_records_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size,
-                                      uint64_t *content)
+PFD_INLINE int64_t count_records_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size,
+                                          uint64_t *content)
 {
     uint8_t buffer[block_size];
     uint64_t carry = *content;
@@ -165,8 +161,8 @@ INLINE int64_t count_records_by_masks(masks_fn masks_of, const uint8_t *text, in
     return n;
 }
 
-INLINE int64_t mark_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size,
-                             pfd_line_marker *marker, uint32_t *marks)
+PFD_INLINE int64_t mark_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size,
+                                 pfd_line_marker *marker, uint32_t *marks)
 {
     uint8_t buffer[block_size];
     int64_t blank_lines = marker->blank_lines, n = 0;
@@ -184,8 +180,8 @@ INLINE int64_t mark_by_masks(masks_fn masks_of, const uint8_t *text, int64_t siz
     return n;
 }
 
-INLINE int64_t split_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size, int64_t most,
-                              uint32_t *newlines)
+PFD_INLINE int64_t split_by_masks(masks_fn masks_of, const uint8_t *text, int64_t size,
+                                  int64_t most, uint32_t *newlines)
 {
     uint8_t buffer[block_size];
     int64_t n = 0;
@@ -226,7 +222,7 @@ INLINE int64_t split_by_masks(masks_fn masks_of, const uint8_t *text, int64_t si
         return split_by_masks(masks_of, text, size, most, newlines);                               \
     }
 
-INLINE int64_t nth_bit(uint64_t bits, int64_t n)
+PFD_INLINE int64_t nth_bit(uint64_t bits, int64_t n)
 {
     while (n-- > 0) bits &= bits - 1;
     return __builtin_ctzll(bits);
@@ -235,7 +231,7 @@ INLINE int64_t nth_bit(uint64_t bits, int64_t n)
 /* ---- Any machine: eight bytes of a word at a time -------------------------------------------- */
 
 /* Bit 7 of each byte that equals `byte`, exactly. */
-INLINE uint64_t equal_bytes(uint64_t word, uint8_t byte)
+PFD_INLINE uint64_t equal_bytes(uint64_t word, uint8_t byte)
 {
     const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
     uint64_t differs = word ^ (UINT64_C(0x0101010101010101) * byte);
@@ -243,12 +239,12 @@ INLINE uint64_t equal_bytes(uint64_t word, uint8_t byte)
 }
 
 /* Bit 7 of each byte, gathered into 8 bits. */
-INLINE uint64_t gather(uint64_t tops)
+PFD_INLINE uint64_t gather(uint64_t tops)
 {
     return ((tops >> 7) * UINT64_C(0x0102040810204080)) >> 56;
 }
 
-INLINE block_masks masks_words(const uint8_t *block)
+PFD_INLINE block_masks masks_words(const uint8_t *block)
 {
     block_masks masks = {0, 0, 0};
     for (int i = 0; i < 8; i++) {
@@ -271,7 +267,7 @@ LIST_VARIANT(words, , masks_words)
 
 #if defined(PFD_HAS_BYTES16)
 /* ---- SSE2, NEON: every x86-64, every aarch64 ------------------------------------------------- */
-INLINE block_masks masks_bytes16(const uint8_t *block)
+PFD_INLINE block_masks masks_bytes16(const uint8_t *block)
 {
     pfd_bytes16 newlines[4], returns[4], content[4];
 #pragma GCC unroll 4
@@ -297,7 +293,7 @@ LIST_VARIANT(bytes16, , masks_bytes16)
 #define OTHER_BYTES ' ', 0, 0, 0, 0, 0, 0, 0, 0, '\t', '\n', 0, 0, '\r', 0, 0
 
 /* ---- AVX2 ------------------------------------------------------------------------------------ */
-TARGET_AVX2 INLINE block_masks masks_avx2(const uint8_t *block)
+PFD_TARGET_AVX2 PFD_INLINE block_masks masks_avx2(const uint8_t *block)
 {
     const __m256i table = _mm256_setr_epi8(OTHER_BYTES, OTHER_BYTES);
     block_masks masks = {0, 0, 0};
@@ -314,20 +310,20 @@ TARGET_AVX2 INLINE block_masks masks_avx2(const uint8_t *block)
     return masks;
 }
 
-TARGET_AVX2 INLINE int64_t nth_bit_bmi2(uint64_t bits, int64_t n)
+PFD_TARGET_AVX2 PFD_INLINE int64_t nth_bit_bmi2(uint64_t bits, int64_t n)
 {
     return (int64_t)_tzcnt_u64(_pdep_u64(UINT64_C(1) << n, bits));
 }
 
-COUNT_VARIANT(avx2, TARGET_AVX2, masks_avx2, nth_bit_bmi2)
-LIST_VARIANT(avx2, TARGET_AVX2, masks_avx2)
+COUNT_VARIANT(avx2, PFD_TARGET_AVX2, masks_avx2, nth_bit_bmi2)
+LIST_VARIANT(avx2, PFD_TARGET_AVX2, masks_avx2)
 
 #define PLACES(n)                                                                                  \
     n + 15, n + 14, n + 13, n + 12, n + 11, n + 10, n + 9, n + 8, n + 7, n + 6, n + 5, n + 4,      \
         n + 3, n + 2, n + 1, n
 
 /* ---- AVX-512 --------------------------------------------------------------------------------- */
-TARGET_AVX512 INLINE block_masks masks_avx512(const uint8_t *block)
+PFD_TARGET_AVX512 PFD_INLINE block_masks masks_avx512(const uint8_t *block)
 {
     const __m512i table = _mm512_broadcast_i32x4(_mm_setr_epi8(OTHER_BYTES));
     __m512i bytes = _mm512_loadu_si512(block);
@@ -339,11 +335,11 @@ TARGET_AVX512 INLINE block_masks masks_avx512(const uint8_t *block)
     return masks;
 }
 
-COUNT_VARIANT(avx512, TARGET_AVX512, masks_avx512, nth_bit_bmi2)
+COUNT_VARIANT(avx512, PFD_TARGET_AVX512, masks_avx512, nth_bit_bmi2)
 
 /* Writes base + the place of each set bit, sixteen at a time: how many there are seldom decides a
  * branch.  Up to 64 are written, whatever the number. */
-TARGET_AVX512 INLINE void write_places(uint64_t bits, int64_t base, uint32_t *out)
+PFD_TARGET_AVX512 PFD_INLINE void write_places(uint64_t bits, int64_t base, uint32_t *out)
 {
     const __m512i places = _mm512_set_epi8(PLACES(48), PLACES(32), PLACES(16), PLACES(0));
     __m512i found = _mm512_maskz_compress_epi8(bits, places);
@@ -357,8 +353,8 @@ TARGET_AVX512 INLINE void write_places(uint64_t bits, int64_t base, uint32_t *ou
     } while (n > 0);
 }
 
-TARGET_AVX512 static int64_t mark_avx512(const uint8_t *text, int64_t size,
-                                         pfd_line_marker *marker, uint32_t *marks)
+PFD_TARGET_AVX512 static int64_t mark_avx512(const uint8_t *text, int64_t size,
+                                             pfd_line_marker *marker, uint32_t *marks)
 {
     uint8_t buffer[block_size];
     int64_t n = 0;
@@ -375,8 +371,8 @@ TARGET_AVX512 static int64_t mark_avx512(const uint8_t *text, int64_t size,
     return n;
 }
 
-TARGET_AVX512 static int64_t split_avx512(const uint8_t *text, int64_t size, int64_t most,
-                                          uint32_t *newlines)
+PFD_TARGET_AVX512 static int64_t split_avx512(const uint8_t *text, int64_t size, int64_t most,
+                                              uint32_t *newlines)
 {
     int64_t n = 0;
     for (int64_t at = 0; at < size && n < most; at += block_size) {

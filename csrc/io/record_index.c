@@ -11,9 +11,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define TARGET_AVX512 __attribute__((target("avx512bw,avx512vl,avx512dq,bmi,bmi2")))
 #endif
-#define INLINE static inline __attribute__((always_inline))
 
 int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *image,
                               const uint8_t *const *texts)
@@ -80,7 +78,7 @@ static int64_t sum_plain(const pfd_index_group *group, int width, int64_t n)
 #if defined(__x86_64__)
 /* One load, of the group's cache line and no other: one that goes on into the next line waits for
  * it, also where the mask leaves it out. */
-TARGET_AVX512 INLINE int64_t sum_avx512(const pfd_index_group *group, int width, int64_t n)
+PFD_TARGET_AVX512 PFD_INLINE int64_t sum_avx512(const pfd_index_group *group, int width, int64_t n)
 {
     uint64_t wanted = _bzhi_u64(UINT64_MAX, (unsigned)(n << width)) << sizeof group->head;
     __m512i strides = _mm512_maskz_loadu_epi8(_cvtu64_mask64(wanted), group), sums;
@@ -136,7 +134,7 @@ static inline int64_t file_of(const pfd_record_index *index, const pfd_index_gro
     return file_from(index->files, index->num_files, position, low < index->num_files ? low : 0);
 }
 
-INLINE pfd_record_start find(const pfd_record_index *index, int64_t position, sum_fn sum)
+PFD_INLINE pfd_record_start find(const pfd_record_index *index, int64_t position, sum_fn sum)
 {
     int64_t stride, i = group_of(index, position, &stride);
     const pfd_index_group *group = &index->groups[i];
@@ -190,8 +188,8 @@ static inline void fetch(const uint8_t *text, int64_t bytes)
     for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(text + i, 0, 2);
 }
 
-INLINE void find_all(const pfd_record_index *index, const int64_t *positions, int64_t n,
-                     int64_t most_fetched, pfd_record_start *out, sum_fn sum)
+PFD_INLINE void find_all(const pfd_record_index *index, const int64_t *positions, int64_t n,
+                         int64_t most_fetched, pfd_record_start *out, sum_fn sum)
 {
     for (int64_t i = 0; i < n; i++) fetch_group(index, positions[i]);
     for (int64_t i = 0; i < n; i++) {
@@ -204,8 +202,8 @@ INLINE void find_all(const pfd_record_index *index, const int64_t *positions, in
     }
 }
 
-INLINE int64_t look_up(const pfd_record_index *index, const int64_t *positions, int64_t n,
-                       pfd_record *out, sum_fn sum)
+PFD_INLINE int64_t look_up(const pfd_record_index *index, const int64_t *positions, int64_t n,
+                           pfd_record *out, sum_fn sum)
 {
     int64_t num_unknown = 0;
     /* Until the records are made, data is that of the group, and size the number of the stride. */
@@ -243,14 +241,15 @@ INLINE int64_t look_up(const pfd_record_index *index, const int64_t *positions, 
 }
 
 #if defined(__x86_64__)
-TARGET_AVX512 static void find_all_avx512(const pfd_record_index *index, const int64_t *positions,
-                                          int64_t n, int64_t most_fetched, pfd_record_start *out)
+PFD_TARGET_AVX512 static void find_all_avx512(const pfd_record_index *index,
+                                              const int64_t *positions, int64_t n,
+                                              int64_t most_fetched, pfd_record_start *out)
 {
     find_all(index, positions, n, most_fetched, out, sum_avx512);
 }
 
-TARGET_AVX512 static int64_t look_up_avx512(const pfd_record_index *index,
-                                            const int64_t *positions, int64_t n, pfd_record *out)
+PFD_TARGET_AVX512 static int64_t
+look_up_avx512(const pfd_record_index *index, const int64_t *positions, int64_t n, pfd_record *out)
 {
     return look_up(index, positions, n, out, sum_avx512);
 }

@@ -29,32 +29,31 @@ static int64_t doubles_plain(const uint8_t *text, int64_t size, int64_t begin, c
 }
 
 #if defined(__x86_64__) || defined(__AARCH64EL__)
-#define INLINE PFD_INLINE
 
 /* ---- What is not the same on all processors -------------------------------------------------- */
 #if defined(__x86_64__)
-#define TARGET __attribute__((target("avx2,fma,bmi,bmi2")))
+#define TARGET PFD_TARGET_AVX2
 
 /* The bytes at these places; 0 where the place is 128. */
-TARGET INLINE pfd_bytes16 bytes_at(pfd_bytes16 bytes, pfd_bytes16 places)
+TARGET PFD_INLINE pfd_bytes16 bytes_at(pfd_bytes16 bytes, pfd_bytes16 places)
 {
     return (pfd_bytes16)_mm_shuffle_epi8((__m128i)bytes, (__m128i)places);
 }
 
 /* All bytes of `low` one place further, the last one of `high` before them. */
-TARGET INLINE pfd_bytes16 move_on(pfd_bytes16 high, pfd_bytes16 low)
+TARGET PFD_INLINE pfd_bytes16 move_on(pfd_bytes16 high, pfd_bytes16 low)
 {
     return (pfd_bytes16)_mm_alignr_epi8((__m128i)low, (__m128i)high, 15);
 }
 
 /* One where the mask is set, the other elsewhere. */
-TARGET INLINE pfd_bytes16 choose(pfd_bytes16 mask, pfd_bytes16 one, pfd_bytes16 other)
+TARGET PFD_INLINE pfd_bytes16 choose(pfd_bytes16 mask, pfd_bytes16 one, pfd_bytes16 other)
 {
     return (pfd_bytes16)_mm_blendv_epi8((__m128i)other, (__m128i)one, (__m128i)mask);
 }
 
 /* Sixteen digits, each a byte, to their number. */
-TARGET INLINE uint64_t join_digits(pfd_bytes16 digits)
+TARGET PFD_INLINE uint64_t join_digits(pfd_bytes16 digits)
 {
     __m128i pairs = _mm_maddubs_epi16((__m128i)digits, _mm_set1_epi16(0x010a));
     __m128i fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x00010064));
@@ -66,22 +65,22 @@ TARGET INLINE uint64_t join_digits(pfd_bytes16 digits)
 #else
 #define TARGET
 
-INLINE pfd_bytes16 bytes_at(pfd_bytes16 bytes, pfd_bytes16 places)
+PFD_INLINE pfd_bytes16 bytes_at(pfd_bytes16 bytes, pfd_bytes16 places)
 {
     return vqtbl1q_u8(bytes, places);
 }
 
-INLINE pfd_bytes16 move_on(pfd_bytes16 high, pfd_bytes16 low)
+PFD_INLINE pfd_bytes16 move_on(pfd_bytes16 high, pfd_bytes16 low)
 {
     return vextq_u8(high, low, 15);
 }
 
-INLINE pfd_bytes16 choose(pfd_bytes16 mask, pfd_bytes16 one, pfd_bytes16 other)
+PFD_INLINE pfd_bytes16 choose(pfd_bytes16 mask, pfd_bytes16 one, pfd_bytes16 other)
 {
     return vbslq_u8(mask, one, other);
 }
 
-INLINE uint64_t join_digits(pfd_bytes16 digits)
+PFD_INLINE uint64_t join_digits(pfd_bytes16 digits)
 {
     uint64x2_t eights = pfd_join_eights(digits);
     return vgetq_lane_u64(eights, 0) * 100000000 + vgetq_lane_u64(eights, 1);
@@ -91,21 +90,22 @@ INLINE uint64_t join_digits(pfd_bytes16 digits)
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
 /* The places of a vector from the one behind `before` on, which may be -1. */
-TARGET INLINE pfd_bytes16 behind(int before)
+TARGET PFD_INLINE pfd_bytes16 behind(int before)
 {
     typedef int8_t places16 __attribute__((vector_size(16)));
     const places16 places = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     return (pfd_bytes16)(places > (int8_t)before);
 }
 
-TARGET INLINE int are_digits(pfd_bytes16 values)
+TARGET PFD_INLINE int are_digits(pfd_bytes16 values)
 {
     return pfd_first16((pfd_bytes16)(values > 9)) == 16;
 }
 
 /* The bytes [begin, end), 1 to 16 of them, at the end of a vector; what lies before is undefined.
  * Nothing outside the text is touched. */
-TARGET INLINE pfd_bytes16 load_to_end(const uint8_t *text, int64_t size, int64_t begin, int64_t end)
+TARGET PFD_INLINE pfd_bytes16 load_to_end(const uint8_t *text, int64_t size, int64_t begin,
+                                          int64_t end)
 {
     static const uint8_t moves[32] = {128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
                                       128, 128, 128, 128, 128, 0,   1,   2,   3,   4,   5,
@@ -119,8 +119,8 @@ TARGET INLINE pfd_bytes16 load_to_end(const uint8_t *text, int64_t size, int64_t
 }
 
 /* Digits with at most one point, 1 to 16 bytes; 0 where it is anything else. */
-TARGET INLINE int parse_short(const uint8_t *text, int64_t size, int64_t begin, int64_t end,
-                              double *out)
+TARGET PFD_INLINE int parse_short(const uint8_t *text, int64_t size, int64_t begin, int64_t end,
+                                  double *out)
 {
     int before = (int)(15 - (end - begin)); /* last place that is not of the number */
     pfd_bytes16 bytes = load_to_end(text, size, begin, end);
@@ -136,8 +136,8 @@ TARGET INLINE int parse_short(const uint8_t *text, int64_t size, int64_t begin, 
 }
 
 /* mantissa / 10^scale, mantissa < 2^63; 0 where it is not certain to be rounded right.  The steps,
- * and why they are exact, are those of divide() in number_pairs.c. */
-TARGET INLINE int divide(uint64_t mantissa, int scale, double *out)
+ * and why they are exact, are those of divide() in number_pairs_avx512.c. */
+TARGET PFD_INLINE int divide(uint64_t mantissa, int scale, double *out)
 {
     double power = pfd_powers[scale], reciprocal = pfd_reciprocals[scale];
     double high = (double)(int64_t)mantissa;
@@ -150,7 +150,7 @@ TARGET INLINE int divide(uint64_t mantissa, int scale, double *out)
 }
 
 /* 17 to 32 bytes with at most one point, and up to 18 digits that count. */
-TARGET INLINE int parse_long(const uint8_t *text, int64_t begin, int64_t end, double *out)
+TARGET PFD_INLINE int parse_long(const uint8_t *text, int64_t begin, int64_t end, double *out)
 {
     int before = (int)(31 - (end - begin)); /* last place that is not of the number, below 15 */
     uint8_t copy[32] = {0};

@@ -9,8 +9,6 @@
 #include <immintrin.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-
 enum { block_bytes = 64 };
 
 typedef struct masks {
@@ -18,7 +16,7 @@ typedef struct masks {
 } masks;
 
 /* Writes the places of a mask's bits; without a branch that depends on them but how many. */
-INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
+PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
 {
     int64_t n = 0;
     while (mask) {
@@ -58,14 +56,14 @@ INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 /* A bit for each byte of a word that is zero: exact, without a carry from byte to byte. */
-INLINE uint64_t zeros_of(uint64_t word)
+PFD_INLINE uint64_t zeros_of(uint64_t word)
 {
     const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
     uint64_t zeros = ~(((word & low) + low) | word | low) >> 7;
     return zeros * UINT64_C(0x0102040810204080) >> 56;
 }
 
-INLINE masks look_plain(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+PFD_INLINE masks look_plain(const uint8_t *text, uint8_t delimiter, uint8_t quote)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     masks m = {0};
@@ -78,7 +76,7 @@ INLINE masks look_plain(const uint8_t *text, uint8_t delimiter, uint8_t quote)
     return m;
 }
 #else
-INLINE masks look_plain(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+PFD_INLINE masks look_plain(const uint8_t *text, uint8_t delimiter, uint8_t quote)
 {
     masks m = {0};
     for (int i = 0; i < block_bytes; i++) {
@@ -96,7 +94,7 @@ static int64_t split_plain(const uint8_t *text, int64_t size, uint8_t delimiter,
 }
 
 #if defined(__AARCH64EL__)
-INLINE masks look_neon(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+PFD_INLINE masks look_neon(const uint8_t *text, uint8_t delimiter, uint8_t quote)
 {
     pfd_bytes16 delimiters[4], quotes[4];
 #pragma GCC unroll 4
@@ -114,10 +112,8 @@ static int64_t split_neon(const uint8_t *text, int64_t size, uint8_t delimiter, 
     SPLIT(look_neon)
 }
 #elif defined(__x86_64__)
-#define TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2")))
-#define TARGET_AVX512 __attribute__((target("avx512bw,avx512vl,bmi,bmi2")))
 
-TARGET_AVX2 INLINE masks look_avx2(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+PFD_TARGET_AVX2 PFD_INLINE masks look_avx2(const uint8_t *text, uint8_t delimiter, uint8_t quote)
 {
     __m256i low = _mm256_loadu_si256((const void *)text);
     __m256i high = _mm256_loadu_si256((const void *)(text + 32));
@@ -129,23 +125,24 @@ TARGET_AVX2 INLINE masks look_avx2(const uint8_t *text, uint8_t delimiter, uint8
     return (masks){d0 | (uint64_t)d1 << 32, q0 | (uint64_t)q1 << 32};
 }
 
-TARGET_AVX2 static int64_t split_avx2(const uint8_t *text, int64_t size, uint8_t delimiter,
-                                      uint8_t quote, int64_t most, uint32_t *ends,
-                                      int32_t *has_quote)
+PFD_TARGET_AVX2 static int64_t split_avx2(const uint8_t *text, int64_t size, uint8_t delimiter,
+                                          uint8_t quote, int64_t most, uint32_t *ends,
+                                          int32_t *has_quote)
 {
     SPLIT(look_avx2)
 }
 
-TARGET_AVX512 INLINE masks look_avx512(const uint8_t *text, uint8_t delimiter, uint8_t quote)
+PFD_TARGET_AVX512 PFD_INLINE masks look_avx512(const uint8_t *text, uint8_t delimiter,
+                                                uint8_t quote)
 {
     __m512i bytes = _mm512_loadu_si512((const void *)text);
     return (masks){_mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)delimiter)),
                    _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8((char)quote))};
 }
 
-TARGET_AVX512 static int64_t split_avx512(const uint8_t *text, int64_t size, uint8_t delimiter,
-                                          uint8_t quote, int64_t most, uint32_t *ends,
-                                          int32_t *has_quote)
+PFD_TARGET_AVX512 static int64_t split_avx512(const uint8_t *text, int64_t size, uint8_t delimiter,
+                                              uint8_t quote, int64_t most, uint32_t *ends,
+                                              int32_t *has_quote)
 {
     SPLIT(look_avx512)
 }

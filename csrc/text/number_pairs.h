@@ -17,6 +17,7 @@ pfd_pairs_fn pfd_pairs_best(void);
 /* The way for a level of core/simd.h. */
 pfd_pairs_fn pfd_pairs_at(int32_t simd_level);
 
-uint64_t pfd_pairs_avx2(const pfd_record *records, int64_t n, double *rows); /* x86-64 */
-uint64_t pfd_pairs_neon(const pfd_record *records, int64_t n, double *rows); /* aarch64 */
+uint64_t pfd_pairs_avx512(const pfd_record *records, int64_t n, double *rows); /* x86-64 */
+uint64_t pfd_pairs_avx2(const pfd_record *records, int64_t n, double *rows);   /* x86-64 */
+uint64_t pfd_pairs_neon(const pfd_record *records, int64_t n, double *rows);   /* aarch64 */
 #endif

@@ -1,15 +1,14 @@
-/* Pairs of decimal numbers with AVX2: as number_pairs.c does it, with other ways to align digits
- * and to make doubles of integers. */
+/* Pairs of decimal numbers with AVX2: as number_pairs_avx512.c does it, with other ways to align
+ * digits and to make doubles of integers. */
 #include "text/pair_notes.h"
 
 #if defined(__x86_64__)
 #include <stddef.h>
 #include <string.h>
 
-#define TARGET __attribute__((target("avx2,fma,bmi,bmi2,popcnt"), no_sanitize("address", "thread")))
-#define INLINE PFD_INLINE
+#define TARGET PFD_TARGET_AVX2 __attribute__((no_sanitize("address", "thread")))
 
-TARGET INLINE uint64_t equal_bytes(const __m256i text[2], char byte)
+TARGET PFD_INLINE uint64_t equal_bytes(const __m256i text[2], char byte)
 {
     __m256i bytes = _mm256_set1_epi8(byte);
     uint32_t low = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(text[0], bytes));
@@ -17,7 +16,7 @@ TARGET INLINE uint64_t equal_bytes(const __m256i text[2], char byte)
     return low | (uint64_t)high << 32;
 }
 
-TARGET INLINE uint64_t digit_bytes(const __m256i text[2])
+TARGET PFD_INLINE uint64_t digit_bytes(const __m256i text[2])
 {
     uint32_t found[2];
     for (int i = 0; i < 2; i++) {
@@ -29,7 +28,7 @@ TARGET INLINE uint64_t digit_bytes(const __m256i text[2])
 }
 
 /* The last n bytes of 32 set, n <= 64. */
-TARGET INLINE __m256i last_bytes(uint64_t n)
+TARGET PFD_INLINE __m256i last_bytes(uint64_t n)
 {
     const __m256i places =
         _mm256_setr_epi8(31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13,
@@ -39,8 +38,8 @@ TARGET INLINE __m256i last_bytes(uint64_t n)
 
 /* The digits of a number that ends at `end`, aligned to the end of the vector, zeros before them:
  * those behind the point as they stand, those before it moved by one. */
-TARGET INLINE __m256i align_digits(const uint8_t *end, uint64_t digits, uint64_t scale,
-                                   uint64_t has_point)
+TARGET PFD_INLINE __m256i align_digits(const uint8_t *end, uint64_t digits, uint64_t scale,
+                                       uint64_t has_point)
 {
     __m256i behind = _mm256_loadu_si256((const void *)(end - 32));
     __m256i before = _mm256_loadu_si256((const void *)(end - 33));
@@ -49,14 +48,14 @@ TARGET INLINE __m256i align_digits(const uint8_t *end, uint64_t digits, uint64_t
 }
 
 /* Neighbouring digits to pairs, pairs to fours. */
-TARGET INLINE __m256i join_digits(__m256i digits)
+TARGET PFD_INLINE __m256i join_digits(__m256i digits)
 {
     __m256i pairs = _mm256_maddubs_epi16(digits, _mm256_set1_epi16(0x010a));
     return _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00010064));
 }
 
 /* The upper sixteen digits of both numbers of a record, then the lower ones. */
-TARGET INLINE __m256i join_numbers(__m256i one, __m256i other)
+TARGET PFD_INLINE __m256i join_numbers(__m256i one, __m256i other)
 {
     __m256i eights =
         _mm256_madd_epi16(_mm256_packus_epi32(one, other), _mm256_set1_epi32(0x00012710));
@@ -64,8 +63,8 @@ TARGET INLINE __m256i join_numbers(__m256i one, __m256i other)
                             _mm256_srli_epi64(eights, 32));
 }
 
-TARGET INLINE void look_at(const pfd_record *record, pfd_pair_text *out, pfd_pair_notes *notes,
-                           int64_t i)
+TARGET PFD_INLINE void look_at(const pfd_record *record, pfd_pair_text *out, pfd_pair_notes *notes,
+                               int64_t i)
 {
     pfd_pair_block block = pfd_block_of_pair(record);
     const __m256i text[2] = {_mm256_loadu_si256((const void *)block.data),
@@ -81,7 +80,7 @@ TARGET INLINE void look_at(const pfd_record *record, pfd_pair_text *out, pfd_pai
     pfd_note_text(&masks, &block, out, notes, i);
 }
 
-TARGET INLINE __m256i parse_digits(const pfd_pair_text *text)
+TARGET PFD_INLINE __m256i parse_digits(const pfd_pair_text *text)
 {
     __m256i numbers[2];
     for (int i = 0; i < 2; i++) {
@@ -94,7 +93,8 @@ TARGET INLINE __m256i parse_digits(const pfd_pair_text *text)
 
 /* As divide() in number_pairs.c, whose comment says why; the mantissa is
  * upper * 10^16 + lower. */
-TARGET INLINE __m256d divide(__m256i upper, __m256i lower, const uint8_t scales[4], int *doubtful)
+TARGET PFD_INLINE __m256d divide(__m256i upper, __m256i lower, const uint8_t scales[4],
+                                 int *doubtful)
 {
     const __m256i half = _mm256_set1_epi64x(10000000000000000 & UINT32_MAX);
     const __m256i other_half = _mm256_set1_epi64x(10000000000000000 >> 32);
@@ -131,8 +131,8 @@ TARGET INLINE __m256d divide(__m256i upper, __m256i lower, const uint8_t scales[
 }
 
 /* The values of two records; returns those that are to be left, as bits. */
-TARGET INLINE uint64_t convert(const __m256i joined[2], const pfd_pair_notes *notes, int64_t i,
-                               int64_t n, double *rows)
+TARGET PFD_INLINE uint64_t convert(const __m256i joined[2], const pfd_pair_notes *notes, int64_t i,
+                                   int64_t n, double *rows)
 {
     __m256i upper = _mm256_permute2x128_si256(joined[0], joined[1], 0x20);
     __m256i lower = _mm256_permute2x128_si256(joined[0], joined[1], 0x31);

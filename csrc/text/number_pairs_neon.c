@@ -7,10 +7,9 @@
 #include <stddef.h>
 
 #define TARGET __attribute__((no_sanitize("address", "thread")))
-#define INLINE PFD_INLINE
 
-TARGET INLINE void look_at(const pfd_record *record, pfd_pair_text *out, pfd_pair_notes *notes,
-                           int64_t i)
+TARGET PFD_INLINE void look_at(const pfd_record *record, pfd_pair_text *out, pfd_pair_notes *notes,
+                               int64_t i)
 {
     pfd_pair_block block = pfd_block_of_pair(record);
     pfd_bytes16 digits[4], commas[4], points[4], minus[4];
@@ -35,7 +34,7 @@ TARGET INLINE void look_at(const pfd_record *record, pfd_pair_text *out, pfd_pai
 /* Sixteen of the digits of a number that ends at `end`, as two numbers of eight digits: the last
  * ones, or the ones before.  The digits behind the point are taken as they stand, those before it
  * moved by one; what is not of the number is 0. */
-INLINE uint64x2_t eights_of(const uint8_t *end, uint64_t digits, uint64_t scale, int before)
+PFD_INLINE uint64x2_t eights_of(const uint8_t *end, uint64_t digits, uint64_t scale, int before)
 {
     const pfd_bytes16 ordinals = {15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
     const uint8_t passed = before ? 16 : 0, *from = end - 16 - passed;
@@ -46,15 +45,15 @@ INLINE uint64x2_t eights_of(const uint8_t *end, uint64_t digits, uint64_t scale,
 }
 
 /* Eights of two numbers to the sixteen digits of each. */
-INLINE uint64x2_t join_sixteens(uint64x2_t one, uint64x2_t other)
+PFD_INLINE uint64x2_t join_sixteens(uint64x2_t one, uint64x2_t other)
 {
     uint32x2_t upper = vmovn_u64(vtrn1q_u64(one, other));
     return vmlal_u32(vtrn2q_u64(one, other), upper, vdup_n_u32(100000000));
 }
 
 /* As divide() in number_pairs.c, whose comment says why; the mantissa is upper * 10^16 + lower. */
-INLINE float64x2_t divide(uint64x2_t upper, uint64x2_t lower, const uint64_t scale[2],
-                          uint64x2_t *doubtful)
+PFD_INLINE float64x2_t divide(uint64x2_t upper, uint64x2_t lower, const uint64_t scale[2],
+                              uint64x2_t *doubtful)
 {
     const uint64_t unit = 10000000000000000;
     uint32x2_t few = vmovn_u64(upper);
@@ -76,8 +75,8 @@ INLINE float64x2_t divide(uint64x2_t upper, uint64x2_t lower, const uint64_t sca
 }
 
 /* The values of a record; returns whether it is to be left. */
-INLINE uint64_t convert(const pfd_pair_text *text, const pfd_pair_notes *notes, int64_t i,
-                        double *row)
+PFD_INLINE uint64_t convert(const pfd_pair_text *text, const pfd_pair_notes *notes, int64_t i,
+                            double *row)
 {
     uint64x2_t uppers[2], lowers[2], doubtful;
 #pragma GCC unroll 2

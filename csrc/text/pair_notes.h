@@ -2,6 +2,7 @@
  * bytes to where its numbers are, by bit operations alone. */
 #ifndef PFD_TEXT_PAIR_NOTES_H
 #define PFD_TEXT_PAIR_NOTES_H
+#include "core/simd.h"
 #include "text/number_pairs.h"
 
 #if defined(__x86_64__) || defined(__AARCH64EL__)
@@ -12,8 +13,6 @@
 #include <arm_neon.h>
 #define PFD_TARGET_BMI
 #endif
-
-#define PFD_INLINE static inline __attribute__((always_inline))
 
 enum { PFD_MOST_SCALE = 22, PFD_SCALES = 64 };
 
