@@ -146,7 +146,7 @@ check: all objects .venv/test
 	    $(MAKE) --no-print-directory CC=$$cc CFLAGS="$$flags" FLAVOUR=check-$$cc objects \
 	        >/dev/null || exit 1; done
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
-	    $$(find csrc pyflowdata tests examples -name '*.[ch]' -o -name '*.py') || \
+	    $$(find csrc pyflowdata tests examples bench tools -name '*.[ch]' -o -name '*.py') || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) -m mypy --strict pyflowdata
@@ -196,12 +196,14 @@ help:
 	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'
 	@echo 'make test-arm the C tests for aarch64 under qemu'
 	@echo 'make soak     kills and resumes 200 times, with 1, 4, 2 and 3 processes'
-	@echo 'make test-jax the tests with jax, which it adds to .venv; make test-ray those with Ray,'
-	@echo '              make test-numba those with numba'
+	@echo 'make test-jax the tests with jax, which it adds to .venv'
+	@echo 'make test-ray the tests with Ray, which it adds to .venv'
+	@echo 'make test-numba  the tests with numba, which it adds to .venv'
 	@echo 'make check    warnings of every compiler here, types, stubs, layers, exported symbols'
 	@echo 'make asan     the tests under AddressSanitizer and UBSan'
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
 	@echo 'make bench    measures beside the peers, see bench/README.md'
+	@echo 'make bench-smoke  runs every workload with tiny data: are the sums right?'
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
 	@echo 'make fixtures makes the files in tests/fixtures anew with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs anew'

@@ -557,11 +557,11 @@ def MDSReader(
 ) -> Blob | tuple[Blob, ...]:
     """Reads the shards of Mosaic's streaming datasets (MDS).
 
-    Name its folder, or index.json in `files`, and the shards that this lists are read, or name
-    shards without one. Numbers (int, int8 ... float64, str_int, str_float) and ndarrays need their
-    type in the field; bytes, str, json, jpeg, png and all others are ragged uint8, as they lie in
-    the shard. Pickles are not loaded. A plain shard is read at random; where one is compressed
-    (zstd, gz), the dataset is a stream that decompresses shard after shard.
+    Give the dataset's folder, its index.json, or single shards. Numbers (int, int8 ... float64,
+    str_int, str_float) and ndarrays need their type in the field; bytes, str, json, jpeg, png and
+    all others are ragged uint8, as they lie in the shard. Pickles are not loaded. A plain shard is
+    read at random; where one is compressed (zstd, gz), the dataset is a stream that decompresses
+    shard after shard.
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
@@ -2362,7 +2362,7 @@ def NpyReader(
     """Reads .npy files of NumPy along their first axis: a record is array[i].
 
     The arrays are of numbers or bools, in C order, of one dtype and row shape, and may have
-    different lengths. What is left out of the attrs the first file's header says; each header is
+    different lengths. Attrs left out are taken from the header of the first file; each header is
     checked against them when the loader opens. Access is by arithmetic: there is no index.
     Compressed files are decompressed into memory as a whole.
 
@@ -2920,10 +2920,10 @@ def IDXReader(
     """Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape.
 
     With labels each record has an array and its label, which the files of a pair hold at the same
-    place. What is left out of dtypes and shapes the first files' headers say. Headers are checked
-    against the attrs, and the numbers of images and labels against each other, when the loader
-    opens. Compressed files are decompressed into memory as a whole. EMNIST's images are stored
-    transposed, and come as they are.
+    place. Dtypes and shapes left out are taken from the headers of the first files. Headers are
+    checked against the attrs, and the numbers of images and labels against each other, when the
+    loader opens. Compressed files are decompressed into memory as a whole. EMNIST's images are
+    stored transposed, and come as they are.
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import struct
 from pathlib import Path
@@ -20,7 +21,7 @@ def shard_bytes(columns: Columns, samples: list[list[bytes]], **changes: Any) ->
         bodies.append(head + b"".join(sample))
     config = json.dumps(describe(columns) | changes).encode()
     at = 4 + 4 * (len(bodies) + 1) + len(config)
-    offsets = [at + sum(map(len, bodies[:i])) for i in range(len(bodies) + 1)]
+    offsets = list(itertools.accumulate(map(len, bodies), initial=at))
     words = struct.pack(f"<{len(offsets) + 1}I", len(bodies), *offsets)
     return words + config + b"".join(bodies)
 

@@ -151,6 +151,14 @@ def test_shards_without_an_index():
             :struct.unpack("<I", files[1].read_bytes()[:4])[0]]
 
 
+def test_a_number_of_samples_like_the_magic_of_gzip(tmp_path):
+    n = 0x8B1F
+    path = tmp_path / "shard.00000.mds"
+    path.write_bytes(mds_files.shard_bytes({"x": ("int8", 1)}, [[b"\7"]] * n))
+    with flow.DataLoader(flow.MDSReader(files=path, columns="x:int8", batch_size=n)) as loader:
+        assert next(iter(loader)).tolist() == [7] * n
+
+
 def test_a_pattern_that_finds_index_and_shards():
     rows = read(str(FIXTURES / "plain" / "*"), "a_int:int64")
     assert [int(v) for v in rows] == column("plain", "a_int")

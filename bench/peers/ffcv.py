@@ -1,5 +1,5 @@
-"""FFCV: its own file format, written beforehand, and its threads.  It needs the headers of OpenCV and
-libturbojpeg to be installed."""
+"""FFCV: its own file format, written beforehand, and its threads.  It needs the headers of OpenCV
+and libturbojpeg to be installed."""
 
 from __future__ import annotations
 

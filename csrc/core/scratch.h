@@ -16,9 +16,10 @@ typedef struct pfd_bounds {
     int64_t most_bytes;        /* of a scratch, or of a window of a stream; 0: any number */
 } pfd_bounds;
 
-pfd_scratch *pfd_scratch_create(void);                        /* NULL: out of memory */
-void pfd_scratch_free(pfd_scratch *scratch);                  /* accepts NULL */
-void *pfd_scratch_alloc(pfd_scratch *scratch, int64_t bytes); /* 64-byte aligned; NULL: no memory */
+pfd_scratch *pfd_scratch_create(void);       /* NULL: out of memory */
+void pfd_scratch_free(pfd_scratch *scratch); /* accepts NULL */
+/* 64-byte aligned.  NULL: no memory, or beyond its bounds. */
+void *pfd_scratch_alloc(pfd_scratch *scratch, int64_t bytes);
 void pfd_scratch_reset(pfd_scratch *scratch); /* what was handed out is invalid from here on; blocks
                                                  are merged so that the next load fits in one */
 

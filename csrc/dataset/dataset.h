@@ -66,15 +66,15 @@ struct pfd_dataset {
 #define PFD_LAST_BATCH_WRAP 3
 
 /* source.c.  The source that an op opened as a dataset, which owns it: also after a failure it is
- * closed.  `cancel` is borrowed, for is_cancelled().  PFD_INTERNAL names the method that is missing
- * or faulty. */
+ * closed.  `bounds` are borrowed, for is_cancelled().  PFD_INTERNAL names the method that is
+ * missing or faulty. */
 pfd_status pfd_source_to_dataset(const pfd_source *source, const pfd_bounds *bounds,
                                  pfd_dataset **out, pfd_error *err);
 
-/* Of such a dataset: what its source's places() says.  0: the source has none. */
-/* The op's own part of a dataset that pfd_source_to_dataset() made. */
+/* The op's own part of such a dataset. */
 const void *pfd_source_self(const pfd_dataset *ds);
 
+/* Of such a dataset: what its source's places() says.  0: the source has none. */
 int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
                           pfd_place *out);
 

@@ -13,7 +13,7 @@
 
 enum {
     piece_bytes = 256 * 1024, /* of a file, read at a time */
-    step_bytes = 4 << 20,     /* at most, of a whole file, between two looks at `cancel` */
+    step_bytes = 4 << 20,     /* at most, of a whole file, between two looks at `bounds` */
     trial_bytes = 16 * 1024   /* that are enough to tell zlib from what begins like it */
 };
 
@@ -226,7 +226,7 @@ static pfd_status read_on(pfd_inflater *self, uint8_t *out, int64_t room, int64_
     return step(self, out, room, size, err);
 }
 
-pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *cancel, uint8_t *out,
+pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *bounds, uint8_t *out,
                              int64_t room, int64_t *size, pfd_error *err)
 {
     pfd_status status = PFD_OK;
@@ -236,7 +236,7 @@ pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *cancel, 
         return err->status;
     }
     while (status == PFD_OK && *size == 0) {
-        if (cancel && pfd_scratch_is_cancelled(cancel))
+        if (bounds && pfd_scratch_is_cancelled(bounds))
             return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
         status = read_on(inflater, out, room, size, err);
     }
@@ -249,12 +249,12 @@ pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *cancel, 
 
 /* ---- Whole files ----------------------------------------------------------------------------- */
 /* Whether bytes of the file come behind those that it may have. */
-static pfd_status check_end(pfd_inflater *from, int64_t most, const pfd_scratch *cancel,
+static pfd_status check_end(pfd_inflater *from, int64_t most, const pfd_scratch *bounds,
                             pfd_error *err)
 {
     uint8_t byte;
     int64_t got;
-    PFD_TRY(pfd_inflater_read(from, cancel, &byte, 1, &got, err));
+    PFD_TRY(pfd_inflater_read(from, bounds, &byte, 1, &got, err));
     if (got == 0) return PFD_OK;
     return pfd_fail_at(err, from->file, from->at - from->in_size, PFD_CORRUPT_DATA,
                        "the decompressed file has more than %" PRId64
@@ -263,7 +263,7 @@ static pfd_status check_end(pfd_inflater *from, int64_t most, const pfd_scratch 
 }
 
 /* Memory grows by bytes that are there, not by how many there may be. */
-static pfd_status inflate_all(pfd_inflater *from, int64_t most, const pfd_scratch *cancel,
+static pfd_status inflate_all(pfd_inflater *from, int64_t most, const pfd_scratch *bounds,
                               pfd_inflated *out, pfd_error *err)
 {
     for (int64_t got = 1; got > 0 && out->size < most; out->size += got) {
@@ -277,20 +277,20 @@ static pfd_status inflate_all(pfd_inflater *from, int64_t most, const pfd_scratc
         }
         int64_t room = out->capacity - out->size;
         if (room > step_bytes) room = step_bytes;
-        PFD_TRY(pfd_inflater_read(from, cancel, out->data + out->size, room, &got, err));
+        PFD_TRY(pfd_inflater_read(from, bounds, out->data + out->size, room, &got, err));
     }
-    return out->size < most ? PFD_OK : check_end(from, most, cancel, err);
+    return out->size < most ? PFD_OK : check_end(from, most, bounds, err);
 }
 
 pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most,
-                            const pfd_scratch *cancel, pfd_inflated *out, pfd_error *err)
+                            const pfd_scratch *bounds, pfd_inflated *out, pfd_error *err)
 {
     pfd_inflater *from;
     out->size = 0;
     if (!out->data) out->data = malloc(1); /* never NULL, also of an empty file */
     if (!out->data) return pfd_fail_memory(err, 1, "a decompressed file");
     PFD_TRY(pfd_inflater_open(file, compression, &from, err));
-    pfd_status status = inflate_all(from, most, cancel, out, err);
+    pfd_status status = inflate_all(from, most, bounds, out, err);
     pfd_inflater_close(from);
     return status;
 }

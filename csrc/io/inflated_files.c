@@ -18,13 +18,13 @@ struct pfd_inflated_files {
 
 /* A file in memory: all that is asked of it is its size and its bytes. */
 static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compression, int64_t most,
-                          const pfd_scratch *cancel, pfd_error *err)
+                          const pfd_scratch *bounds, pfd_error *err)
 {
     const pfd_file *file = self->files[i];
     pfd_input_file *copy = &self->copies[i];
     pfd_inflated inflated = {0};
     copy->file = *file;
-    pfd_status status = pfd_inflate_file(file, compression, most, cancel, &inflated, err);
+    pfd_status status = pfd_inflate_file(file, compression, most, bounds, &inflated, err);
     copy->data = inflated.data;
     copy->file.size = inflated.size;
     if (status != PFD_OK) return status;
@@ -36,7 +36,7 @@ static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compressi
 }
 
 pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
-                                   const pfd_scratch *cancel, pfd_inflated_files **out,
+                                   const pfd_scratch *bounds, pfd_inflated_files **out,
                                    pfd_error *err)
 {
     pfd_inflated_files *self = calloc(1, sizeof *self);
@@ -52,7 +52,7 @@ pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
         int32_t compression = pfd_file_compression(files[i]);
         self->files[i] = files[i];
         if (compression <= PFD_COMPRESSION_NONE) continue;
-        status = inflate(self, i, compression, most, cancel, err);
+        status = inflate(self, i, compression, most, bounds, err);
         most -= self->copies[i].file.size;
     }
     if (status == PFD_OK)

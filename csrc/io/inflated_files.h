@@ -12,9 +12,9 @@
 
 typedef struct pfd_inflated_files pfd_inflated_files;
 
-/* `cancel` is asked while files are decompressed whether the loader is closing. */
+/* `bounds` is asked while files are decompressed whether the loader is closing. */
 pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
-                                   const pfd_scratch *cancel, pfd_inflated_files **out,
+                                   const pfd_scratch *bounds, pfd_inflated_files **out,
                                    pfd_error *err);
 void pfd_inflated_files_close(pfd_inflated_files *inflated); /* accepts NULL */
 

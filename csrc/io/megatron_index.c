@@ -37,7 +37,7 @@ static pfd_status bytes_at(const pfd_megatron_index *index, int64_t offset, int6
 /* ---- Checking -------------------------------------------------------------------------------- */
 typedef struct checker {
     pfd_megatron_index *index;
-    const pfd_scratch *cancel;
+    const pfd_scratch *bounds;
     pfd_scratch *scratch; /* of some entries */
     int64_t bytes;        /* of the sequences so far, as they would lie back to back */
     int32_t gaps;
@@ -159,7 +159,7 @@ static pfd_status check_each(checker *c, check_some check, int64_t num, int64_t 
 {
     for (int64_t first = 0; first < num; first += entries_at_once) {
         int64_t n = num - first < entries_at_once ? num - first : entries_at_once;
-        if (pfd_scratch_is_cancelled(c->cancel))
+        if (pfd_scratch_is_cancelled(c->bounds))
             return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
         PFD_TRY(check(c, first, n, last, err));
         pfd_scratch_reset(c->scratch);
@@ -198,11 +198,11 @@ static pfd_status check_all(checker *c, pfd_error *err)
 }
 
 pfd_status pfd_megatron_index_open(const pfd_file *idx, const pfd_file *bin, int32_t gaps,
-                                   const pfd_scratch *cancel, pfd_megatron_index *out,
+                                   const pfd_scratch *bounds, pfd_megatron_index *out,
                                    pfd_error *err)
 {
     *out = (pfd_megatron_index){.file = idx, .bin = bin, .data = pfd_file_data(idx)};
-    checker c = {.index = out, .cancel = cancel, .scratch = pfd_scratch_create(), .gaps = gaps};
+    checker c = {.index = out, .bounds = bounds, .scratch = pfd_scratch_create(), .gaps = gaps};
     pfd_status status =
         c.scratch ? check_all(&c, err) : pfd_fail_memory(err, 0, "a scratch");
     pfd_scratch_free(c.scratch);

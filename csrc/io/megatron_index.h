@@ -36,7 +36,7 @@ typedef struct pfd_token_range {
 
 /* `gaps`: the sequences may lie anywhere in the .bin, also twice, and leave bytes of it out. */
 pfd_status pfd_megatron_index_open(const pfd_file *idx, const pfd_file *bin, int32_t gaps,
-                                   const pfd_scratch *cancel, pfd_megatron_index *out,
+                                   const pfd_scratch *bounds, pfd_megatron_index *out,
                                    pfd_error *err);
 void pfd_megatron_index_close(pfd_megatron_index *index); /* accepts a zeroed one */
 

@@ -18,7 +18,7 @@ static const int64_t MOST_INDEX_BYTES = INT64_C(1) << 40;
 typedef struct plan {
     const pfd_token_files *files;
     const pfd_megatron_request *request;
-    const pfd_scratch *cancel;
+    const pfd_scratch *bounds;
     pfd_scratch *scratch;
     int64_t begin, end;      /* of the sequences of the part */
     int64_t epoch_tokens, num_epochs;
@@ -28,7 +28,7 @@ typedef struct plan {
 
 static pfd_status check_cancelled(const plan *p, int64_t step, pfd_error *err)
 {
-    if (step % cancel_every != 0 || !pfd_scratch_is_cancelled(p->cancel)) return PFD_OK;
+    if (step % cancel_every != 0 || !pfd_scratch_is_cancelled(p->bounds)) return PFD_OK;
     return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
 }
 
@@ -225,11 +225,11 @@ static pfd_status make_all(plan *p, pfd_megatron_order *out, pfd_error *err)
 }
 
 pfd_status pfd_megatron_order_open(const pfd_token_files *files,
-                                   const pfd_megatron_request *request, const pfd_scratch *cancel,
+                                   const pfd_megatron_request *request, const pfd_scratch *bounds,
                                    pfd_megatron_order *out, pfd_error *err)
 {
     *out = (pfd_megatron_order){0};
-    plan p = {.files = files, .request = request, .cancel = cancel};
+    plan p = {.files = files, .request = request, .bounds = bounds};
     p.scratch = pfd_scratch_create();
     pfd_status status = p.scratch ? make_all(&p, out, err) : pfd_fail_memory(err, 0, "a scratch");
     pfd_scratch_free(p.scratch);

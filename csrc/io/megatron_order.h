@@ -31,7 +31,7 @@ typedef struct pfd_megatron_order {
 } pfd_megatron_order;
 
 pfd_status pfd_megatron_order_open(const pfd_token_files *files,
-                                   const pfd_megatron_request *request, const pfd_scratch *cancel,
+                                   const pfd_megatron_request *request, const pfd_scratch *bounds,
                                    pfd_megatron_order *out, pfd_error *err);
 void pfd_megatron_order_close(pfd_megatron_order *order); /* accepts a zeroed one */
 #endif

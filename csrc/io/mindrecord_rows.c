@@ -19,7 +19,7 @@ enum {
 /* The rows of a page, one after the other. */
 typedef struct walk {
     const pfd_file *file;
-    const pfd_scratch *cancel;
+    const pfd_scratch *bounds;
     pfd_scratch *scratch;
     const uint8_t *window;
     int64_t begin, end; /* of the window, in the file */
@@ -44,7 +44,7 @@ static pfd_status walk_rows(walk *w, int64_t begin, int64_t end, int64_t n, uint
     int64_t at = begin;
     w->begin = w->end = 0;
     for (int64_t i = 0; i < n; i++) {
-        if (i % ROWS_PER_LOOK == 0 && pfd_scratch_is_cancelled(w->cancel))
+        if (i % ROWS_PER_LOOK == 0 && pfd_scratch_is_cancelled(w->bounds))
             return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
         if (end - at < LENGTH)
             return pfd_fail_at(err, w->file, at, PFD_CORRUPT_DATA,
@@ -159,7 +159,7 @@ pfd_status pfd_mindrecord_rows_find(const pfd_file *file, const pfd_mindrecord_h
     if (!out->spans || !out->raw || !out->blobs)
         return pfd_fail_memory(err, out->num_rows * 8, "the places of rows");
     PFD_TRY(find_groups(file, header, out, err));
-    walk w = {.file = file, .cancel = scratch, .scratch = pfd_scratch_create()};
+    walk w = {.file = file, .bounds = scratch, .scratch = pfd_scratch_create()};
     if (!w.scratch) return pfd_fail_memory(err, WINDOW, "a window of a file");
     pfd_status status = walk_spans(&w, header, out, err);
     pfd_scratch_free(w.scratch);

@@ -9,7 +9,6 @@
 #include "io/record_index.h"
 #include "core/simd.h"
 
-#include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define TARGET_AVX512 __attribute__((target("avx512bw,avx512vl,avx512dq,bmi,bmi2")))
@@ -62,15 +61,6 @@ static inline int64_t sum_bytes(const uint8_t *bytes, int64_t n)
 #endif
 }
 
-static inline int64_t get_stride(const pfd_index_group *group, int width, int64_t i)
-{
-    uint16_t two;
-    uint32_t four;
-    if (width == 0) return group->strides[i];
-    if (width == 1) return memcpy(&two, group->strides + 2 * i, sizeof two), two;
-    return memcpy(&four, group->strides + 4 * i, sizeof four), four;
-}
-
 /* The sum of a group's first n strides, of 2^width bytes each. */
 typedef int64_t (*sum_fn)(const pfd_index_group *group, int width, int64_t n);
 
@@ -82,8 +72,8 @@ static int64_t sum_plain(const pfd_index_group *group, int width, int64_t n)
     int64_t fours = 0;
     if (width == 0) return sum_bytes(group->strides, n);
     for (int64_t i = 0; width == 1 && i < most_pairs; i++)
-        pairs += i < n ? (int32_t)get_stride(group, 1, i) : 0;
-    for (int64_t i = 0; width == 2 && i < n; i++) fours += get_stride(group, 2, i);
+        pairs += i < n ? (int32_t)pfd_get_stride(group->strides, 1, i) : 0;
+    for (int64_t i = 0; width == 2 && i < n; i++) fours += pfd_get_stride(group->strides, 2, i);
     return width == 1 ? pairs : fours;
 }
 
@@ -206,11 +196,11 @@ INLINE void find_all(const pfd_record_index *index, const int64_t *positions, in
     for (int64_t i = 0; i < n; i++) fetch_group(index, positions[i]);
     for (int64_t i = 0; i < n; i++) {
         out[i] = find(index, positions[i], sum);
-        const uint8_t *text = index->texts[out[i].file];
-        if (!text) continue;
+        if (!index->texts[out[i].file]) continue;
         int64_t stride, group = group_of(index, positions[i], &stride);
-        int64_t bytes = get_stride(&index->groups[group], index->width, stride);
-        fetch(text + out[i].offset, bytes < most_fetched ? bytes : most_fetched);
+        int64_t bytes = pfd_get_stride(index->groups[group].strides, index->width, stride);
+        fetch(text_at(index, out[i].file, out[i].offset),
+              bytes < most_fetched ? bytes : most_fetched);
     }
 }
 
@@ -218,6 +208,7 @@ INLINE int64_t look_up(const pfd_record_index *index, const int64_t *positions, 
                        pfd_record *out, sum_fn sum)
 {
     int64_t num_unknown = 0;
+    /* Until the records are made, data is that of the group, and size the number of the stride. */
     for (int64_t i = 0; i < n; i++) {
         int64_t group = group_of(index, positions[i], &out[i].size);
         out[i].data = (const uint8_t *)&index->groups[group];
@@ -227,7 +218,7 @@ INLINE int64_t look_up(const pfd_record_index *index, const int64_t *positions, 
         const pfd_index_group *group = (const void *)out[i].data;
         int64_t stride = out[i].size, file = file_of(index, group, positions[i]);
         const pfd_index_file *place = &index->files[file];
-        int64_t size = get_stride(group, index->width, stride) - 1;
+        int64_t size = pfd_get_stride(group->strides, index->width, stride) - 1;
         int64_t offset = (int64_t)(group->head >> 18) - place->first_place +
                          sum(group, index->width, stride);
         int32_t is_odd = (group->head & (PFD_GROUP_IS_LOOSE | PFD_GROUP_HAS_RETURNS)) != 0;

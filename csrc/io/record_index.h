@@ -10,6 +10,8 @@
 #define PFD_IO_RECORD_INDEX_H
 #include "io/index_image.h"
 
+#include <string.h>
+
 enum { PFD_GROUP_STRIDE_BYTES = 56 };
 
 /* A group is loose when places cannot be summed up in it: its records are found by walking from its
@@ -46,9 +48,6 @@ int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *im
 /* Positions are in [0, num_records). */
 pfd_record_start pfd_record_index_find(const pfd_record_index *index, int64_t position);
 
-/* The last of the files that begins at or before a record: empty ones begin where the next does. */
-int64_t pfd_index_file_of(const pfd_index_file *files, int64_t num_files, int64_t position);
-
 /* The same for n positions; what lies there, up to most_fetched bytes of each record, is fetched
  * into the cache meanwhile. */
 void pfd_record_index_find_all(const pfd_record_index *index, const int64_t *positions, int64_t n,
@@ -59,4 +58,17 @@ void pfd_record_index_find_all(const pfd_record_index *index, const int64_t *pos
  * know; their size is -1. */
 int64_t pfd_record_index_look_up(const pfd_record_index *index, const int64_t *positions, int64_t n,
                                  pfd_record *out);
+
+/* The last of the files that begins at or before a record: empty ones begin where the next does. */
+int64_t pfd_index_file_of(const pfd_index_file *files, int64_t num_files, int64_t position);
+
+/* Number i of strides that are stored in 2^width bytes each. */
+static inline int64_t pfd_get_stride(const uint8_t *strides, int width, int64_t i)
+{
+    uint16_t two;
+    uint32_t four;
+    if (width == 0) return strides[i];
+    if (width == 1) return memcpy(&two, strides + 2 * i, sizeof two), two;
+    return memcpy(&four, strides + 4 * i, sizeof four), four;
+}
 #endif

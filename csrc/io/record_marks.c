@@ -64,15 +64,6 @@ static inline void put_number(uint8_t *numbers, int width, int64_t i, int64_t va
         memcpy(numbers + 4 * i, &four, sizeof four);
 }
 
-static inline int64_t get_number(const uint8_t *numbers, int width, int64_t i)
-{
-    uint16_t two;
-    uint32_t four;
-    if (width == 0) return numbers[i];
-    if (width == 1) return memcpy(&two, numbers + 2 * i, sizeof two), two;
-    return memcpy(&four, numbers + 4 * i, sizeof four), four;
-}
-
 static pfd_status add_stride(pfd_mark_list *list, int64_t stride, pfd_error *err)
 {
     int64_t most = largest_of(list->width);
@@ -194,7 +185,7 @@ static stride_cursor strides_of(const pfd_mark_piece *piece, const pfd_mark_list
 
 static inline int64_t next_stride(stride_cursor *cursor)
 {
-    int64_t stride = get_number(cursor->list->strides, cursor->list->width, cursor->at++);
+    int64_t stride = pfd_get_stride(cursor->list->strides, cursor->list->width, cursor->at++);
     if (stride < largest_of(cursor->list->width)) return stride;
     return cursor->list->large[cursor->large++];
 }
@@ -222,7 +213,7 @@ static int64_t place_of(const pfd_record_marks *marks, const pfd_mark_piece *pie
     int64_t place = piece->last_mark, large = piece->large + piece->num_large;
     int64_t stride = piece->stride + piece->num_marks - 1;
     for (int64_t number = piece->number + piece->num_marks - 1; number > wanted; number--) {
-        int64_t last = get_number(list->strides, list->width, --stride);
+        int64_t last = pfd_get_stride(list->strides, list->width, --stride);
         place -= last < largest_of(list->width) ? last : list->large[--large];
     }
     return place;

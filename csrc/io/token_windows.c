@@ -197,14 +197,14 @@ static pfd_status fail_too_short(const windows *self, pfd_error *err)
 
 /* Megatron's order is one of documents, which a flat file has not. */
 static pfd_status open_order(windows *self, const pfd_megatron_request *request,
-                             const pfd_scratch *cancel, pfd_error *err)
+                             const pfd_scratch *bounds, pfd_error *err)
 {
     for (int64_t i = 0; i < self->files.num_files; i++)
         if (!self->files.files[i].index.file)
             return pfd_fail_at(err, self->files.files[i].bin, -1, PFD_INVALID_ARGUMENT,
                                "attr 'order' = 'megatron' shuffles documents, and the file has no "
                                ".idx to tell them; use order='own'");
-    PFD_TRY(pfd_megatron_order_open(&self->files, request, cancel, &self->order, err));
+    PFD_TRY(pfd_megatron_order_open(&self->files, request, bounds, &self->order, err));
     self->num_windows = self->order.num_samples;
     return PFD_OK;
 }

@@ -5,7 +5,9 @@
 
 #include <stdatomic.h>
 
-enum { blocks_at_once = 64, looked_at = 16 };
+enum { blocks_at_once = 64 };
+/* Of a window, to see whether it is in memory: each asks the kernel once. */
+enum { blocks_looked_at = 16 };
 
 /* From the place where a block begins to that of its last record, and some bytes for that one. */
 static void need_range(const pfd_data_reader *reader, const pfd_place *first, const pfd_place *last)
@@ -37,7 +39,7 @@ static void need_blocks(const pfd_data_reader *reader, const pfd_record_range *b
 static int32_t is_in_memory(const pfd_data_reader *reader, const pfd_window_order *order,
                             int64_t position)
 {
-    int64_t num_files, step = (int64_t)reader->attrs->shuffle_window / looked_at + 1;
+    int64_t num_files, step = (int64_t)reader->attrs->shuffle_window / blocks_looked_at + 1;
     const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
     for (int64_t first = 0;; first += step) {
         pfd_record_range span, block;

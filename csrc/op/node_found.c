@@ -1,4 +1,4 @@
-/* Attrs that a user left out and the files say. */
+/* Fills in attrs that the user left out from the headers of the files. */
 #include "op/node_found.h"
 
 #include "core/dtype.h"

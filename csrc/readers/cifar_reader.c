@@ -1,8 +1,10 @@
 /* CIFARReader: the binary version of CIFAR-10 and CIFAR-100. */
 #include "core/error.h"
 #include "pyflowdata/op.h"
+#include "text/looks_like.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { channels = 3, side = 32, plane = side * side, image_bytes = channels * plane };
@@ -54,18 +56,23 @@ static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pf
 {
     const cifar_reader_attrs *attrs = args->attrs;
     int64_t record = label_bytes(attrs) + image_bytes, other = 2 * image_bytes + 3 - record;
+    int64_t most = file->size < 4 ? file->size : 4;
     const uint8_t *data;
     if (file->size % record == 0) return PFD_OK;
-    PFD_TRY(args->host->read(file, 0, file->size < 3 ? file->size : 3, args->scratch, &data, err));
+    PFD_TRY(args->host->read(file, 0, most, args->scratch, &data, err));
     const char *hint = "was the file cut short, or is it no CIFAR file?";
-    if (file->size % other == 0)
+    const char *seems = pfd_looks_compressed(data, most);
+    char packed[64];
+    if (file->size % other == 0) {
         hint = attrs->version == 10 ? "it fits CIFAR-100: use version=100"
                                     : "it fits CIFAR-10: use version=10";
-    else if (file->size > 2 && data[0] == 0x80 && data[1] <= 5)
+    } else if (file->size > 2 && data[0] == 0x80 && data[1] <= 5) {
         hint = "it looks like the Python version, which is pickled and can run code when it is "
                "loaded: take the binary version";
-    else if (file->size > 2 && data[0] == 0x1f && data[1] == 0x8b)
-        hint = "it looks like gzip: unpack it";
+    } else if (seems) {
+        (void)snprintf(packed, sizeof packed, "it looks like %s: unpack it", seems);
+        hint = packed;
+    }
     return pfd_fail_at(err, file, file->size - file->size % record, PFD_CORRUPT_DATA,
                        "the file's %" PRId64 " bytes are no whole number of records of %" PRId64
                        ": %s",

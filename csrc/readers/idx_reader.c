@@ -225,8 +225,8 @@ const pfd_op pfd_op_idx_reader = {
     .aliases = "MNISTReader",
     .doc = "Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape. "
            "With labels each record has an array and its label, which the files of a pair hold at "
-           "the same place. What is left out of dtypes and shapes the first files' headers say. "
-           "Headers are checked against the attrs, and the numbers of images and "
+           "the same place. Dtypes and shapes left out are taken from the headers of the first "
+           "files. Headers are checked against the attrs, and the numbers of images and "
            "labels against each other, when the loader opens. Compressed files are "
            "decompressed into memory as a whole. EMNIST's images are stored transposed, and come "
            "as they are.",

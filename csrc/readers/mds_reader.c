@@ -402,9 +402,8 @@ const pfd_op pfd_op_mds_reader = {
     PFD_OP_SIZES,
     .flags = PFD_READS_FILES,
     .name = "MDSReader",
-    .doc = "Reads the shards of Mosaic's streaming datasets (MDS). Name its folder, or "
-           "index.json in `files`, and the shards that this lists are read, or name shards without "
-           "one. "
+    .doc = "Reads the shards of Mosaic's streaming datasets (MDS). Give the dataset's folder, "
+           "its index.json, or single shards. "
            "Numbers (int, int8 ... float64, str_int, str_float) and ndarrays need their type in "
            "the field; bytes, str, json, jpeg, png and all others are ragged uint8, as they lie in "
            "the shard. Pickles are not loaded. A plain shard is read at random; where one is "

@@ -9,7 +9,7 @@
 #include "io/mindrecord_rows.h"
 #include "io/shard_table.h"
 #include "proto/field_record.h"
-#include "proto/found_fields.h"
+#include "text/found_fields.h"
 #include "proto/mindrecord_row.h"
 #include "pyflowdata/op.h"
 #include "text/looks_like.h"

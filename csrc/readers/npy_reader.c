@@ -161,9 +161,10 @@ const pfd_op pfd_op_npy_reader = {
     .name = "NpyReader",
     .doc = "Reads .npy files of NumPy along their first axis: a record is array[i]. "
            "The arrays are of numbers or bools, in C order, of one dtype and row shape, and may "
-           "have different lengths. What is left out of the attrs the first file's header says; "
-           "each header is checked against them when the loader opens. Access is by arithmetic: "
-           "there is no index. Compressed files are decompressed into memory as a whole.",
+           "have different lengths. Attrs left out are taken from the header of the first "
+           "file; each header is checked against them when the loader opens. Access is by "
+           "arithmetic: there is no index. Compressed files are decompressed into memory as a "
+           "whole.",
     .attrs = attr_table,
     .num_attrs = PFD_COUNT(attr_table),
     .attrs_struct_size = sizeof(npy_reader_attrs),

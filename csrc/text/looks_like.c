@@ -14,7 +14,7 @@ typedef struct signature {
 } signature;
 
 static const signature signatures[] = {
-    {"gzip", 0, 2, "\x1f\x8b"},
+    {"gzip", 0, 3, "\x1f\x8b\x08"}, /* two bytes alone begin numbers as well */
     {"zstd", 0, 4, "\x28\xb5\x2f\xfd"},
     {"bzip2", 0, 3, "BZh"},
     {"xz", 0, 6, "\xfd\x37zXZ\0"},
@@ -82,6 +82,12 @@ const char *pfd_looks_like(const uint8_t *data, int64_t size, const char *own)
 {
     const char *name = name_of(data, size);
     return name && own && !strncmp(name, own, strlen(own)) ? NULL : name;
+}
+
+const char *pfd_looks_compressed(const uint8_t *data, int64_t size)
+{
+    const char *name = name_of(data, size);
+    return name && (!strcmp(name, "gzip") || !strcmp(name, "zstd")) ? name : NULL;
 }
 
 /* How long the file is, is not known of one that is decompressed. */

@@ -12,7 +12,11 @@ const char *pfd_looks_like(const uint8_t *data, int64_t size, const char *own);
 const char *pfd_file_looks_like(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
                                 const char *own);
 
-/* The same as the end of a message: "; it looks like gzip", or what there is to say otherwise. */
+/* "gzip" or "zstd", of which 4 bytes are enough; NULL: neither. */
+const char *pfd_looks_compressed(const uint8_t *data, int64_t size);
+
+/* What those say as the end of a message, "; it looks like gzip", or what there is to say
+ * otherwise. */
 const char *pfd_looks_like_hint(const char *seems, const char *otherwise, char *out,
                                 size_t capacity);
 #endif

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 
-MISSING = frozenset((b"", b"NA", b"N/A", b"NaN", b"nan", b"null", b"NULL"))  # as CSVReader has it
+from ..registry import find_op
+
 _INTEGERS = re.compile(rb"(?:(?:0|-?[1-9][0-9]{0,14})\n)*")  # exact in a float64, too
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]*")
 _FLOAT = re.compile(
@@ -13,6 +15,15 @@ _FLOAT = re.compile(
     rb"|inf|infinity)|-0", re.IGNORECASE
 )  # fmt: skip
 _MOST_DIGITS = 4000  # Python takes no longer integers
+
+
+@cache
+def _missing() -> frozenset[bytes]:
+    """The cells that CSVReader takes for no value, unless told otherwise."""
+    attr = find_op("CSVReader").attr("missing")
+    default = attr.default if attr else None
+    assert isinstance(default, tuple)
+    return frozenset((b"", *(str(text).encode() for text in default)))
 
 
 class Column:
@@ -43,7 +54,7 @@ class Column:
             self._add(cell.strip(b" \t"))
 
     def _add(self, cell: bytes) -> None:
-        if cell in MISSING:
+        if cell in _missing():
             self._has_missing = True
         elif _INTEGER.fullmatch(cell) and len(cell) <= _MOST_DIGITS:
             value = int(cell)

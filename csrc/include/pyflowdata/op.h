@@ -330,8 +330,8 @@ typedef struct pfd_propose_args {
     pfd_status (*open)(void *found, int64_t i, const pfd_file **file, pfd_error *err);
 
     /* Give an attr of the op with PFD_ATTR_FOUND its value, which is copied, and checked as a
-     * user's is.  One that the user gave keeps his.  An int is also a bool, a dtype (PFD_INT8 ...)
-     * and which one of the choices it is; ints are a shape as well. */
+     * user's is.  A value that the user gave is kept.  An int is also a bool, a dtype
+     * (PFD_INT8 ...) and which one of the choices it is; ints are a shape as well. */
     pfd_status (*set_int)(void *found, const char *attr, int64_t value, pfd_error *err);
     pfd_status (*set_string)(void *found, const char *attr, const char *value, pfd_error *err);
     pfd_status (*set_ints)(void *found, const char *attr, const int64_t *values, int64_t n,
@@ -520,6 +520,7 @@ typedef struct pfd_plugin {
 #define PFD_FOUND_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)              \
     PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, PFD_ATTR_FOUND)
 
+/* Used by the two above. */
 #define PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, flags)        \
     {#field,                                                                                       \
      type,                                                                                         \

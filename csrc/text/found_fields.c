@@ -1,5 +1,5 @@
 /* Fields of a file as the elements of a list of fields. */
-#include "proto/found_fields.h"
+#include "text/found_fields.h"
 
 #include "core/error.h"
 #include "text/quote.h"
@@ -8,10 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "id" and "mask", and what is made of them. */
+/* Whether every reader has an output of this name. */
+static int32_t is_of_readers(const char *name)
+{
+    return !strcmp(name, "id") || !strcmp(name, "mask");
+}
+
+/* The names of readers' outputs, and what is made of them. */
 static int32_t is_taken(const char *name, const pfd_found_field *fields, int64_t n)
 {
-    int32_t taken = !strcmp(name, "id") || !strcmp(name, "mask");
+    int32_t taken = is_of_readers(name);
     for (int64_t i = 0; i < n && !taken; i++) taken = !strcmp(name, fields[i].key);
     return taken;
 }
@@ -34,7 +40,7 @@ static pfd_status write_element(const pfd_propose_args *args, const pfd_found_fi
                                 int64_t n, int64_t i, const char **out, pfd_error *err)
 {
     const pfd_found_field *field = &fields[i];
-    int32_t is_renamed = !strcmp(field->key, "id") || !strcmp(field->key, "mask");
+    int32_t is_renamed = is_of_readers(field->key);
     size_t key = (size_t)field->key_size, capacity = 2 * key + (size_t)n + sizeof field->type + 8;
     char *text = args->host->alloc(args->scratch, (int64_t)capacity);
     if (!text) return pfd_fail_memory(err, (int64_t)capacity, "a field");
