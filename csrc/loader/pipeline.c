@@ -12,6 +12,8 @@
 #include <string.h>
 #include <time.h>
 
+#define CHECK_EVERY_NS INT64_C(1000000000) /* whether files are what they were */
+
 /* ---- Making batches
  * ------------------------------------------------------------------------------- */
 
@@ -100,10 +102,14 @@ static int32_t help(pfd_loader *l)
     return 0;
 }
 
+/* Looks at all files; notes when to do so again, so that it takes a hundredth of the time at most. */
 static pfd_status check_disk(pfd_loader *l, pfd_error *err)
 {
+    int64_t since = pfd_clock_ns();
     for (int32_t r = 0; r < l->plan.num_readers; r++)
         PFD_TRY(pfd_data_reader_check_disk(&l->plan.readers[r], err));
+    int64_t now = pfd_clock_ns(), pause = 100 * (now - since);
+    l->next_check_ns = now + (pause > CHECK_EVERY_NS ? pause : CHECK_EVERY_NS);
     return PFD_OK;
 }
 
@@ -160,7 +166,8 @@ static pfd_status report_bad_rows(pfd_loader *l, const pfd_slot *slot, pfd_error
 static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
     pfd_status status = slot->loop.status;
-    if (status == PFD_CORRUPT_DATA || slot->num_bad_rows || slot->step == 0)
+    if (status == PFD_CORRUPT_DATA || slot->num_bad_rows || slot->step == 0 ||
+        pfd_clock_ns() >= l->next_check_ns)
         PFD_TRY(check_disk(l, err));
     PFD_TRY(check_guard(l, err));
     if (status != PFD_OK) {

@@ -35,6 +35,7 @@ struct pfd_loader {
     int64_t epoch, step;      /* of the next batch to deliver */
     int64_t errors_in_epoch;
     int32_t restart; /* what is in flight is not what comes next */
+    int64_t next_check_ns; /* when to look at the files again */
 
     pthread_mutex_t lock;                   /* guards: */
     pthread_cond_t changed;                 /* a slot is ready, or filling has ended */

@@ -53,16 +53,48 @@ static void drop_values(pfd_loader *l, pfd_slot *slot)
     count_values(l, slot, 0);
 }
 
-/* Counts beforehand what the slot will need; 0: it is too much, and to be waited for. One batch is
- * always made, and so is one beside one that is held. */
+static void free_arenas(pfd_loader *l, pfd_arenas *arenas)
+{
+    if (arenas) l->ragged_bytes -= arenas->bytes;
+    pfd_arenas_free(arenas);
+}
+
+static void free_slot(pfd_loader *l, pfd_slot *slot)
+{
+    l->num_slots--;
+    l->stream_bytes -= slot->scratch_bytes;
+    count_values(l, slot, 0);
+    free_arenas(l, slot->arenas);
+    slot->arenas = NULL;
+    pfd_slot_free(slot);
+}
+
+/* Frees what is kept for later batches until there is room for `more` bytes, or no more to free. */
+static void make_room(pfd_loader *l, pfd_slot *first_free, int64_t more)
+{
+    for (pfd_slot *other = first_free->next_free; other && !fits(l, more); other = other->next_free)
+        drop_values(l, other);
+    while (!fits(l, more) && l->free_arenas) {
+        pfd_arenas *arenas = l->free_arenas;
+        l->free_arenas = arenas->next_free;
+        free_arenas(l, arenas);
+    }
+    while (!fits(l, more) && first_free->next_free) {
+        pfd_slot *other = first_free->next_free;
+        first_free->next_free = other->next_free;
+        free_slot(l, other);
+    }
+}
+
+/* Counts beforehand what the slot, the first free one, will need; 0: it is too much, and to be
+ * waited for. One batch is always made, and so is one beside one that is held. */
 static int32_t expect_values(pfd_loader *l, pfd_slot *slot)
 {
     int64_t in_flight = l->end_in_flight - l->first_in_flight;
     if (l->most_values < 0) return in_flight < 2; /* until it is known how large batches are */
     int64_t more = l->most_values - slot->values_counted;
     if (more <= 0) return 1;
-    for (pfd_slot *other = slot->next_free; other && !fits(l, more); other = other->next_free)
-        drop_values(l, other);
+    make_room(l, slot, more);
     if (!fits(l, more) && (in_flight > 0 || l->num_held > 1)) return 0;
     count_values(l, slot, l->most_values);
     return 1;
@@ -73,12 +105,6 @@ int32_t pfd_slot_pool_take_arenas(pfd_loader *l, pfd_slot *slot)
     slot->arenas = l->free_arenas ? l->free_arenas : pfd_arenas_create(&l->plan);
     if (l->free_arenas) l->free_arenas = l->free_arenas->next_free;
     return slot->arenas != NULL;
-}
-
-static void free_arenas(pfd_loader *l, pfd_arenas *arenas)
-{
-    if (arenas) l->ragged_bytes -= arenas->bytes;
-    pfd_arenas_free(arenas);
 }
 
 void pfd_slot_pool_put_arenas(pfd_loader *l, pfd_slot *slot)
@@ -130,12 +156,7 @@ void pfd_slot_pool_count_scratch(pfd_loader *l, pfd_slot *slot)
 void pfd_slot_pool_put(pfd_loader *l, pfd_slot *slot)
 {
     if (l->closed || l->num_slots - l->num_held > l->prefetch + 2) {
-        l->num_slots--;
-        l->stream_bytes -= slot->scratch_bytes;
-        count_values(l, slot, 0);
-        free_arenas(l, slot->arenas);
-        slot->arenas = NULL;
-        pfd_slot_free(slot);
+        free_slot(l, slot);
         return;
     }
     if (slot->num_bad_rows) pfd_slot_clear_bad_rows(slot);

@@ -61,8 +61,7 @@ AT(pfd_attr, min, 32, 8);
 AT(pfd_attr, max, 40, 8);
 AT(pfd_attr, choices, 48, 8);
 AT(pfd_attr, doc, 56, 8);
-AT(pfd_attr, flags, 64, 4);
-AT(pfd_attr, reserved, 68, 4);
+AT(pfd_attr, flags, 64, 8);
 
 SIZE(pfd_file, 24);
 AT(pfd_file, struct_size, 0, 4);

@@ -107,7 +107,11 @@ static pfd_status set(finder *self, const pfd_attr *row, pfd_attr_value value, p
     int64_t i = 0;
     while (i < node->num_found && strcmp(node->found[i].name, row->name) != 0) i++;
     value.name = row->name;
-    PFD_TRY(pfd_attrs_set(node->attrs, row, &value, &node->found[i], err));
+    pfd_status status = pfd_attrs_set(node->attrs, row, &value, &node->found[i], err);
+    if (status != PFD_OK) { /* the user did not write it */
+        pfd_error_set_file(err, self->paths.size > 0 ? self->paths.paths[0] : "");
+        return status;
+    }
     if (i == node->num_found) node->num_found++;
     return PFD_OK;
 }

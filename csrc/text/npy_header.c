@@ -28,6 +28,9 @@ static pfd_status fail_expected(cursor *c, const char *expected)
                                  : "its end");
 }
 
+/* NumPy itself reads 10,000 unless it is told otherwise. */
+enum { most_header_bytes = 1024 * 1024 };
+
 /* ---- Magic, version, length ------------------------------------------------------------------ */
 static pfd_status fail_short(int64_t size, int64_t expected, pfd_error *err)
 {
@@ -67,6 +70,10 @@ pfd_status pfd_npy_header_size(const uint8_t *data, int64_t size, int64_t *bytes
     int64_t prefix = data[6] == 1 ? 10 : 12;
     if (size < prefix) return fail_short(size, prefix, err);
     int64_t length = data[6] == 1 ? pfd_load_le16(data + 8) : pfd_load_le32(data + 8);
+    if (length > most_header_bytes)
+        return pfd_fail_row(err, -1, 8, PFD_CORRUPT_DATA,
+                            "the header is said to have %" PRId64 " bytes; expected at most %d",
+                            length, most_header_bytes);
     *bytes = prefix + length;
     return PFD_OK;
 }

@@ -42,10 +42,11 @@ def expand(paths: Sequence[str]) -> list[str]:
     """Files, with those that patterns and folders stand for, sorted.
 
     Raises:
-        UsageError: Nothing is there.
+        UsageError: One of them is not there, or stands for no file.
     """
     found: list[str] = []
     for path in paths:
+        before = len(found)
         if os.path.exists(path):
             is_folder = os.path.isdir(path) and not os.path.isfile(os.path.join(path, "index.json"))
             inside = sorted(os.path.join(path, name) for name in os.listdir(path)) if is_folder \
@@ -53,8 +54,8 @@ def expand(paths: Sequence[str]) -> list[str]:
             found += [one for one in inside if not is_folder or _is_data(one)]
         else:
             found += sorted(glob.glob(path))
-    if not found:
-        raise UsageError(f"no files: {' '.join(paths)}")
+        if len(found) == before:
+            raise UsageError(f"no files: {path}")
     return found
 
 

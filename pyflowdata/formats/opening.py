@@ -18,7 +18,7 @@ from ..loader import DataLoader
 from ..registry import find_op
 from .detect import FORMATS, HEAD, Detected, detect, first_bytes
 from .fields import SEEN_OF_MEMBER, Field, features_fields, tar_fields
-from .source import RECORD, SCANNED, Source, make_node, table_source
+from .source import RECORD, SCANNED, Source, array_fields, make_node, table_source
 from .wire import decode_example, decode_ofrecord
 
 _LOOKED_AT = 256  # records, to find the fields
@@ -148,8 +148,7 @@ def _is_without_records(node: Node) -> bool:
 
 def _array(source: Source, found: Detected) -> Source:
     source, node = _by_header(source, found)
-    blob = node.outputs[0]
-    return dataclasses.replace(source, fields=(Field("out", blob.dtype.name, blob.shape[1:]),))
+    return dataclasses.replace(source, fields=array_fields(node.outputs))
 
 
 def _tokens(source: Source, found: Detected) -> Source:

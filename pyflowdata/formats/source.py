@@ -98,8 +98,10 @@ class Source:
             return self._with_dialect(values)
         if self.format.name == "raw":  # only the attrs know what its rows are
             fields = (Field("out", str(values.get("dtype", "uint8")), values.get("shape", ())),)
-        attrs = (*self.attrs, *values.items())
-        return dataclasses.replace(self, fields=fields, attrs=attrs)
+        source = dataclasses.replace(self, fields=fields, attrs=(*self.attrs, *values.items()))
+        if self.format.name == "idx":  # with labels there is one more
+            source = dataclasses.replace(source, fields=array_fields(source.reader().outputs))
+        return source
 
     def _with_dialect(self, values: Mapping[str, Any]) -> Source:
         """A CSV source whose columns are found once more, as attrs say where they are."""
@@ -200,6 +202,14 @@ class Source:
         blobs = self.blobs(**attrs)
         names = [field.name for field in self.fields] if wanted is None else list(wanted)
         return DataLoader({name: blobs[name] for name in names or [RECORD]})
+
+
+def array_fields(blobs: Sequence[Blob]) -> tuple[Field, ...]:
+    """A field for each output of a reader of arrays; a single one is called out."""
+    names = ["out"] if len(blobs) == 1 else [blob.name.rpartition("/")[2] for blob in blobs]
+    return tuple(
+        Field(name, blob.dtype.name, blob.shape[1:]) for name, blob in zip(names, blobs, strict=True)
+    )
 
 
 def _parsed(op: Op, name: str, text: str) -> Any:

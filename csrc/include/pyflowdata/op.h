@@ -172,8 +172,7 @@ typedef struct pfd_attr {
                                   As doubles they hold integers up to 2^53 exactly. */
     const char *choices;       /* of strings, dtypes, choices: "short|drop|pad|wrap"; NULL: any */
     const char *doc;           /* one sentence, ends with a period */
-    uint32_t flags;            /* PFD_ATTR_FOUND */
-    uint32_t reserved;         /* 0 */
+    uint64_t flags;            /* PFD_ATTR_FOUND */
 } pfd_attr;
 
 /* ---- Records -------------------------------------------------------------------------------- */
@@ -532,8 +531,7 @@ typedef struct pfd_plugin {
      max,                                                                                          \
      choices,                                                                                      \
      doc,                                                                                          \
-     flags,                                                                                        \
-     0}
+     flags}
 
 /* The first members of every descriptor, and of the structs that have a struct_size. */
 #define PFD_OP_SIZES sizeof(pfd_op), sizeof(pfd_attr), sizeof(pfd_port)

@@ -135,7 +135,8 @@ typedef struct pfd_tensor {
 #define PFD_ATTR_FLOAT64 5      /* double */
 #define PFD_ATTR_STRING 6       /* const char *, UTF-8, never NULL */
 #define PFD_ATTR_DTYPE 7        /* int32_t, PFD_BOOL ... */
-#define PFD_ATTR_SHAPE 8        /* pfd_list_int64, dimensions >= 0 */
+#define PFD_ATTR_SHAPE 8        /* pfd_list_int64, dimensions >= 0; -1, one that varies,
+                                   where min < 0 */
 #define PFD_ATTR_LIST_INT64 9   /* pfd_list_int64 */
 #define PFD_ATTR_LIST_FLOAT64 10 /* pfd_list_float64 */
 #define PFD_ATTR_LIST_STRING 11 /* pfd_list_string */
@@ -171,8 +172,7 @@ typedef struct pfd_attr {
                                   As doubles they hold integers up to 2^53 exactly. */
     const char *choices;       /* of strings, dtypes, choices: "short|drop|pad|wrap"; NULL: any */
     const char *doc;           /* one sentence, ends with a period */
-    uint32_t flags;            /* PFD_ATTR_FOUND */
-    uint32_t reserved;         /* 0 */
+    uint64_t flags;            /* PFD_ATTR_FOUND */
 } pfd_attr;
 
 /* ---- Records -------------------------------------------------------------------------------- */
@@ -368,7 +368,7 @@ typedef struct pfd_compute_args {
     const pfd_tensor *const *inputs; /* one per input; row 0 is the range's first */
     pfd_tensor *const *outputs;      /* one per output */
     pfd_scratch *scratch;            /* valid until the ops behind this one have run as well */
-    uint64_t random_key; /* of seed, epoch and op: with a record's ordinal for random_bits() */
+    uint64_t random_key; /* of seed, epoch and name of the node: for random_bits() */
     int64_t num_inputs, num_outputs; /* as in pfd_infer_args */
     const void *source; /* of a reader: `self` of the source that its open() made, to be read only;
                            of any other op NULL */
@@ -530,8 +530,7 @@ typedef struct pfd_plugin {
      max,                                                                                          \
      choices,                                                                                      \
      doc,                                                                                          \
-     flags,                                                                                        \
-     0}
+     flags}
 
 /* The first members of every descriptor, and of the structs that have a struct_size. */
 #define PFD_OP_SIZES sizeof(pfd_op), sizeof(pfd_attr), sizeof(pfd_port)
