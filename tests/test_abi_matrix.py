@@ -246,7 +246,8 @@ def test_a_plugin_of_an_older_header_loads_and_works(tmp_path):
                   include=include)  # fmt: skip
     plugin = flow.load_library(scale)
     assert (plugin.name, plugin.version) == ("scaling", "")
-    assert "factor (float, default 2.0, in [-100, 100]): What is multiplied by." in flow.OldScale.__doc__
+    factor = "factor (float, default 2.0, in [-100, 100]): What is multiplied by."
+    assert factor in flow.OldScale.__doc__
     numbers = flow.load_library(count).OldCount(
         size=100, batch_size=7, random_shuffle=True, seed=1
     )

@@ -102,7 +102,7 @@ static int32_t help(pfd_loader *l)
     return 0;
 }
 
-/* Looks at all files; notes when to do so again, so that it takes a hundredth of the time at most. */
+/* Looks at all files, and notes when to do so again: that takes a hundredth of the time. */
 static pfd_status check_disk(pfd_loader *l, pfd_error *err)
 {
     int64_t since = pfd_clock_ns();

@@ -207,9 +207,8 @@ class Source:
 def array_fields(blobs: Sequence[Blob]) -> tuple[Field, ...]:
     """A field for each output of a reader of arrays; a single one is called out."""
     names = ["out"] if len(blobs) == 1 else [blob.name.rpartition("/")[2] for blob in blobs]
-    return tuple(
-        Field(name, blob.dtype.name, blob.shape[1:]) for name, blob in zip(names, blobs, strict=True)
-    )
+    named = zip(names, blobs, strict=True)
+    return tuple(Field(name, blob.dtype.name, blob.shape[1:]) for name, blob in named)
 
 
 def _parsed(op: Op, name: str, text: str) -> Any:
