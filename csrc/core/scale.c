@@ -29,9 +29,8 @@ void pfd_scale_each_float64(const double *in, double *out, int64_t n, const doub
 /* ---- Bytes to float32 ------------------------------------------------------------------------ */
 
 /* `step` 0: one scale and shift for all, 1: one for each. */
-static inline __attribute__((always_inline)) void
-scale_plain(const uint8_t *restrict in, float *restrict out, int64_t n, const double *scale,
-            const double *shift, int64_t step)
+PFD_INLINE void scale_plain(const uint8_t *restrict in, float *restrict out, int64_t n,
+                            const double *scale, const double *shift, int64_t step)
 {
     for (int64_t i = 0; i < n; i++) {
         double product = (double)in[i] * scale[i * step];

@@ -5,7 +5,7 @@
 
 #define PFD_SIMD_PLAIN 0 /* C only; with SSE2 on x86-64, all of which have it */
 #if defined(__x86_64__)
-#define PFD_SIMD_AVX2 1   /* AVX2, FMA, BMI1, BMI2: x86-64-v3 */
+#define PFD_SIMD_AVX2 1   /* AVX2, FMA, BMI1, BMI2, POPCNT: x86-64-v3 */
 #define PFD_SIMD_AVX512 2 /* those, and AVX-512 F, BW, CD, DQ, VL, VBMI and VBMI2 */
 #define PFD_SIMD_MOST PFD_SIMD_AVX512
 /* Of a function for such a level. */
