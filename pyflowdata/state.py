@@ -74,9 +74,17 @@ class Reader:
     world_size: int
     index: Index
 
+    @property
+    def shuffle(self) -> str:
+        """What the attr of this name comes to: none, global, window or buffer."""
+        if self.spec.get("random_shuffle") == "false":
+            return "none"
+        return self.spec.get("shuffle", "global" if self.records >= 0 else "buffer")
+
     def __str__(self) -> str:
         return (
-            f"{self.name}: seed={self.seed}, files={self.files}, batch_size={self.batch_size}"
+            f"{self.name}: seed={self.seed}, shuffle={self.shuffle}, files={self.files}"
+            f", batch_size={self.batch_size}"
             + (f", records={self.records}" if self.records >= 0 else "")
             + (f", index={self.index.path}" if self.index.path else "")
         )

@@ -63,11 +63,13 @@ static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t
                                        "%s: %s is out of the range of %s, the type of '%s'",
                                        name_of(r, field, name, sizeof name), shown, dtype,
                                        column->spec);
-    const char *hint = "; if the first line of the file is a header, set header='yes'";
+    const char *hint = r->layout->has_header
+                           ? "; of a column of text the type is bytes, as in 'name:bytes'"
+                           : "; if the first line of the file is a header, set header='yes'";
     return r->args->host->fail_row(
         err, r->number, at->begin, PFD_CORRUPT_DATA, "%s: expected %s for '%s' (%s), found %s%s",
         name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
-        dtype, shown, r->layout->has_header ? "" : hint);
+        dtype, shown, hint);
 }
 
 static pfd_status fail_width(const row *r, int64_t found, int64_t byte, pfd_error *err)
