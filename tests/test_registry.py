@@ -222,8 +222,7 @@ def test_the_version_is_stated_once():
     assert stated == text(lib.pfd_version()) == flow.__version__
 
 
-THOUSANDS = """
-import time
+HUNDREDS = """
 import pyflowdata as flow
 from pyflowdata.registry import find_op
 
@@ -233,22 +232,18 @@ def same(x):
 def add(number, output, **options):
     flow.register_decoder(same, name=f"Op{number}", outputs={output: ("float64", ())}, **options)
 
-times = []
-for number in range(2000):
-    if number % 500 == 0:
-        times.append(time.process_time())
+for number in range(300):
     add(number, "out")
-times.append(time.process_time())
-print((times[-1] - times[-2]) / (times[1] - times[0]))
 add(7, "other", replace=True)
-print(find_op("op7").outputs[0].name, find_op("Op1999").origin.split()[0])
+for number in range(300):
+    assert find_op(f"op{number}").name == f"Op{number}"
+print(find_op("op7").outputs[0].name, find_op("Op299").origin.split()[0])
 """
 
 
-def test_thousands_of_ops_are_added_and_found():
+def test_hundreds_of_ops_are_added_and_found():
     """In a process of their own: they stay as long as it does."""
     out = subprocess.run(
-        [sys.executable, "-c", THOUSANDS], check=True, capture_output=True, text=True, timeout=100
+        [sys.executable, "-c", HUNDREDS], check=True, capture_output=True, text=True, timeout=100
     ).stdout.split()
-    assert float(out[0]) < 3  # the last ones cost about what the first ones do
-    assert out[1:] == ["other", "python"]
+    assert out == ["other", "python"]
