@@ -48,6 +48,7 @@ MARKERS = {
             "test_cli_new",
             "test_compile",
             "test_example_custom_reader",
+            "test_install",
             "test_plugins",
             "test_port_pages",
             "test_op_bench",
@@ -73,6 +74,9 @@ MARKERS = {
         {
             "test_accelerate",
             "test_cli_convert",
+            "test_cli_csv",
+            "test_cli_head",
+            "test_cli_verify",
             "test_examples",
             "test_lightning",
             "test_numba_ops",
@@ -83,6 +87,7 @@ MARKERS = {
     "python": (
         "is about Python or the tree; left out of the sanitizer runs",
         {
+            "test_bench_smoke",
             "test_io_files",
             "test_io_formats",
             "test_io_interop",
