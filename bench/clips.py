@@ -21,7 +21,6 @@ EXAMPLE = programs.ROOT / "examples" / "custom_reader" / "clip_reader.c"
 HEADERS = programs.ROOT / "csrc" / "include"
 BUILD = programs.BUILD / "clip_reader"
 PLUGIN = BUILD / "clip_reader.so"
-COMPILED = programs.ROOT / "build" / "release"
 LIBRARY = BUILD / "tree" / "build" / "release" / "libpyflowdata.so"
 SAMPLES = 32  # of a clip
 CLIP_BYTES = 12 + 4 * SAMPLES
@@ -53,7 +52,7 @@ class Clips(Data):
 
 def build() -> None:
     """Compiles the example as a plugin, and a library that has it built in, with one compiler and
-    the same optimisation.  What is compiled of the library already is taken over."""
+    the same optimisation. """
     source = EXAMPLE.read_text()
     shutil.rmtree(BUILD, ignore_errors=True)
     BUILD.mkdir(parents=True)
@@ -61,7 +60,5 @@ def build() -> None:
     subprocess.run([*command, "-I", HEADERS, "-o", PLUGIN, EXAMPLE], check=True)
     built_in = re.sub(r"static const pfd_op op =", "const pfd_op pfd_op_clip_reader =", source)
     (BUILD / "clip_reader.c").write_text(re.sub(r"^PFD_PLUGIN.*\n", "", built_in, flags=re.M))
-    if COMPILED.is_dir():
-        shutil.copytree(COMPILED, BUILD / "tree" / "build" / "release")
     found = build_scratch_tree(BUILD / "tree", [BUILD / "clip_reader.c"])
     assert found == LIBRARY, found
