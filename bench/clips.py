@@ -52,7 +52,7 @@ class Clips(Data):
 
 def build() -> None:
     """Compiles the example as a plugin, and a library that has it built in, with one compiler and
-    the same optimisation. """
+    the same optimisation."""
     source = EXAMPLE.read_text()
     shutil.rmtree(BUILD, ignore_errors=True)
     BUILD.mkdir(parents=True)
