@@ -5,6 +5,7 @@ A data set is a subclass of Data that generates the blocks of its files; here is
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import hashlib
 import importlib
@@ -62,7 +63,7 @@ class Truth:
 
 
 @dataclasses.dataclass(frozen=True)
-class Data:
+class Data(abc.ABC):
     """Files of one kind, of so many bytes together."""
 
     megabytes: float
@@ -75,9 +76,9 @@ class Data:
     ROWS: ClassVar[int] = 1  # of the truth, for a record
     DIGESTS: ClassVar[dict[str, str]] = {}  # what they have to be, by name, where that is known
 
+    @abc.abstractmethod
     def blocks(self, part: int) -> Iterator[tuple[bytes, Truth]]:
         """The bytes of a file, piece by piece, and what is true of the rows in them."""
-        raise NotImplementedError
 
     @property
     def name(self) -> str:
