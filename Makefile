@@ -15,7 +15,7 @@ endif
 BUILD    := build/$(FLAVOUR)
 LIBRARY  := $(BUILD)/libpyflowdata.so
 MAP      := csrc/pyflowdata.map
-SOURCES  := $(sort $(wildcard csrc/*/*.c))
+SOURCES  := $(sort $(wildcard csrc/*/*.c csrc/formats/*/*.c))
 OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o)
 C_TESTS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/c/test_*.c)))
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)

@@ -14,9 +14,9 @@ BUILT = Path("build", "wheel", "libpyflowdata.so")
 
 
 def version() -> str:
-    text = (ROOT / "csrc" / "op" / "version.h").read_text(encoding="utf-8")
+    text = (ROOT / "csrc" / "registry" / "version.h").read_text(encoding="utf-8")
     found = re.search(r'^#define PFD_VERSION "(.+)"$', text, re.MULTILINE)
-    assert found, "csrc/op/version.h defines no PFD_VERSION"
+    assert found, "csrc/registry/version.h defines no PFD_VERSION"
     return found[1]
 
 

@@ -29,18 +29,18 @@ def take_objects(tree: Path, build: str = "build/release", without: str = "") ->
 def build_scratch_tree(tmp_dir: Path, op_files: Iterable[Path]) -> Path:
     """Makes `tmp_dir` a copy of the C sources with these op files in it; returns the library built.
 
-    An op file `name.c` defines `pfd_op_name`: it goes into csrc/readers, and a line with its name
+    An op file `name.c` defines `pfd_op_name`: it goes into csrc/ops, and a line with its name
     into the list of built-in ops.  Nothing outside `tmp_dir` is written.
     """
     tmp_dir.mkdir(parents=True, exist_ok=True)
     shutil.copytree(ROOT / "csrc", tmp_dir / "csrc")
     take_objects(tmp_dir)
     shutil.copy(ROOT / "Makefile", tmp_dir)
-    builtin_ops = tmp_dir / "csrc" / "op" / "builtin_ops.c"
+    builtin_ops = tmp_dir / "csrc" / "registry" / "builtin_ops.c"
     lines = builtin_ops.read_text().splitlines(keepends=True)
     (head,) = (i for i, line in enumerate(lines) if line.startswith(LIST_HEAD))
     for op_file in map(Path, op_files):
-        shutil.copy(op_file, tmp_dir / "csrc" / "readers")
+        shutil.copy(op_file, tmp_dir / "csrc" / "ops")
         lines.insert(head + 1, f"    X({op_file.stem})".ljust(99) + "\\\n")
     builtin_ops.write_text("".join(lines))
 

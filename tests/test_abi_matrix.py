@@ -59,7 +59,7 @@ def test_the_pinned_files_are_current():
 
 def test_asserts_and_file_say_the_same():
     assert tool.parse_layout(tool.format_layout(LAYOUT)) == LAYOUT
-    asserts = (ROOT / "csrc/op/abi_layout.c").read_text()
+    asserts = (ROOT / "csrc/registry/abi_layout.c").read_text()
     assert asserts.count("\nSIZE(") == 1 + len(LAYOUT.structs)
     assert asserts.count("\nAT(") == sum(len(one.fields) for one in LAYOUT.structs.values())
 
@@ -69,7 +69,7 @@ def test_layout_is_that_of_the_compiler(language, compiler, tmp_path):
     """cffi computes it, and asserts are no use if they assert nothing."""
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not here")
-    asserts = (ROOT / "csrc/op/abi_layout.c").read_text()
+    asserts = (ROOT / "csrc/registry/abi_layout.c").read_text()
     if language == "c++":
         asserts = "#define _Static_assert static_assert\n" + asserts
     command = [compiler, "-x", language, f"-std={language}11", "-fsyntax-only", "-I"]
@@ -92,8 +92,8 @@ def tree(tmp_path):
     """What the tool looks at, as a tree that can be changed."""
     for path in ("csrc/include", "tests/abi"):
         shutil.copytree(ROOT / path, tmp_path / path)
-    (tmp_path / "csrc/op").mkdir()
-    shutil.copy(ROOT / "csrc/op/abi_layout.c", tmp_path / "csrc/op")
+    (tmp_path / "csrc/registry").mkdir()
+    shutil.copy(ROOT / "csrc/registry/abi_layout.c", tmp_path / "csrc/registry")
 
     def check(text, *, write=False):
         (tmp_path / "csrc/include/pyflowdata/op.h").write_text(text)

@@ -93,7 +93,7 @@ def test_one_file_and_one_line_were_added(tree):
     (added,) = set(after) - set(before)
     assert added.endswith("/difference.c")
     changed = [path for path in before if before[path] != after[path]]
-    assert changed == ["csrc/op/builtin_ops.c"]
+    assert changed == ["csrc/registry/builtin_ops.c"]
     lines = list(difflib.ndiff(before[changed[0]], after[changed[0]]))
     assert [line.split()[1] for line in lines if line[0] == "+"] == ["X(difference)"]
     assert [line for line in lines if line[0] == "-"] == []

@@ -13,20 +13,10 @@ from pyflowdata import cli
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Folder of csrc/ -> the folders whose headers its files may include.
-C_LAYERS = {
-    "include": {"include"},
-    "core": {"core", "include"},
-    "text": {"text", "core", "include"},
-    "proto": {"proto", "text", "core", "include"},
-    "io": {"io", "proto", "text", "core", "include"},
-    "dataset": {"dataset", "io", "core", "include"},
-    "op": {"op", "dataset", "io", "text", "core", "include"},
-    "loader": {"loader", "op", "dataset", "io", "core", "include"},
-    "kit": {"kit", "loader", "op", "dataset", "io", "core", "include"},
-    "readers": {"io", "text", "proto", "core", "include"},
-    "decoders": {"io", "text", "proto", "core", "include"},
-}
+# The folders of csrc/ from the lowest up: a file may include its own and those before it.
+C_LAYERS = "include core parse files index sources dataset registry loader kit".split()
+# Beside each other on top of sources/: a format's folder never sees another's, nor that of the ops.
+C_OPS = ("formats", "ops")
 
 # A module may import those before it.
 PYTHON_ORDER = """
@@ -40,7 +30,7 @@ PYTHON_ORDER = """
 """.split()
 
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
-OPS = sorted(p.stem for kind in ("readers", "decoders") for p in (ROOT / "csrc" / kind).glob("*.c"))
+DECLARES_OP = re.compile(r"^const pfd_op pfd_op_(\w+) = ", re.MULTILINE)
 
 
 @functools.cache
@@ -48,12 +38,41 @@ def code(path: Path) -> str:
     return re.sub(r"/\*.*?\*/|//[^\n]*", " ", path.read_text(), flags=re.S)
 
 
-@pytest.mark.parametrize("path", C_FILES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_c_includes_point_down(path):
-    layer = path.relative_to(ROOT / "csrc").parts[0]
-    for included in re.findall(r'#\s*include\s*"([^"]+)"', path.read_text()):
-        folder = included.split("/")[0].replace("pyflowdata", "include")
-        assert folder in C_LAYERS[layer], f"{layer}/ may not include {included}"
+def folder_of(path: Path | str) -> str:
+    """Of a file or an include: "core", "ops", or "formats/csv"."""
+    parts = Path(str(path).replace("pyflowdata/", "include/")).parts
+    return "/".join(parts[:2] if parts[0] == "formats" else parts[:1])
+
+
+def may_use(user: str, used: str) -> bool:
+    if user == used:
+        return True
+    if used not in C_LAYERS:
+        return False
+    top = "sources" if user.split("/")[0] in C_OPS else user
+    return C_LAYERS.index(used) <= C_LAYERS.index(top)
+
+
+@functools.cache
+def ops_in(path: Path) -> list[str]:
+    return DECLARES_OP.findall(code(path))
+
+
+OPS = {op: path for path in C_FILES for op in ops_in(path)}
+
+
+def upward_includes(csrc: Path) -> list[str]:
+    """The includes of a tree that do not point down."""
+    return [
+        f"{path.relative_to(csrc)} may not include {included}"
+        for path in sorted(csrc.rglob("*.[ch]"))
+        for included in re.findall(r'#\s*include\s*"([^"]+)"', path.read_text())
+        if not may_use(folder_of(path.relative_to(csrc)), folder_of(included))
+    ]
+
+
+def test_c_includes_point_down():
+    assert not upward_includes(ROOT / "csrc")
 
 
 def symbols(files: list[Path]) -> list[tuple[Path, str, bool]]:
@@ -76,22 +95,25 @@ def test_c_calls_point_down():
     if not (ROOT / "build/release").is_dir():
         pytest.skip("only `make` compiles the objects that are looked into")
     found = symbols([path for path in C_FILES if path.suffix == ".c"])
-    home = {name: path.parent.name for path, name, is_defined in found if is_defined}
+    home = {name: path for path, name, is_defined in found if is_defined}
     used = [(path, name) for path, name, is_defined in found if not is_defined]
     assert len(used) > 500
     for path, name in used:
         if path.name != "builtin_ops.c":
-            assert home[name] in C_LAYERS[path.parent.name], f"{path} may not use {name}"
+            csrc = ROOT / "csrc"
+            user, owner = (folder_of(one.relative_to(csrc)) for one in (path, home[name]))
+            assert may_use(user, owner), f"{path} may not use {name}"
 
 
 def test_one_file_names_the_ops():
-    for op in OPS:
-        camel = op.title().replace("_", "")
-        snake = rf'|"{op}"' if "_" in op else ""  # a word like "pad" has other uses
-        names = re.compile(rf'\bpfd_op_{op}\b|"{camel}"{snake}')
-        found = {p.stem for p in C_FILES if names.search(code(p))}
+    listed = re.findall(r"\bX\((\w+)\)", code(ROOT / "csrc/registry/builtin_ops.c"))
+    assert sorted(listed) == sorted(OPS)
+    for op, home in OPS.items():
+        assert home.stem == op, f"{home} declares {op}"
+        (name,) = re.findall(r'\.name = "(\w+)"', code(home))
+        names = re.compile(rf'\bpfd_op_{op}\b|"{name}"')
+        found = {path.stem for path in C_FILES if names.search(code(path))}
         assert found <= {op}, f"{op} is named in {found}"
-        assert re.search(rf"\bX\({op}\)", code(ROOT / "csrc/op/builtin_ops.c"))
 
 
 # ---- Python -------------------------------------------------------------------------------------
@@ -179,7 +201,7 @@ def strings(tree: ast.Module) -> set[str]:
 
 def test_only_formats_names_ops():
     """Only formats/ names ops: it chooses the reader of a file."""
-    camel = {op.title().replace("_", "") for op in OPS}
+    camel = {re.findall(r'\.name = "(\w+)"', code(home))[0] for home in OPS.values()}
     names = camel | {op for op in OPS if "_" in op}  # a word like "pad" has other uses
     for path in sorted(PACKAGE.rglob("*.py")):
         if PACKAGE / "formats" not in path.parents:

@@ -26,7 +26,7 @@ def test_module():
     assert set(flow.ops.__all__) <= set(flow.__all__)
     for name in flow.__all__:
         assert hasattr(flow, name)
-    version = (ROOT / "csrc/op/version.h").read_text()
+    version = (ROOT / "csrc/registry/version.h").read_text()
     assert f'PFD_VERSION "{flow.__version__}"' in version
     assert (Path(flow.include_dir()) / "pyflowdata" / "op.h").is_file()
 

@@ -66,10 +66,17 @@ def test_there_are_ops():
 
 @every_op
 def test_an_op_is_one_file_and_one_test(name):
-    sources = [path.relative_to(ROOT) for path in (ROOT / "csrc").rglob(f"{snake_case(name)}.c")]
-    assert len(sources) == 1 and sources[0].parts[1] in ("readers", "decoders"), sources
-    test = ROOT / "tests" / f"test_{snake_case(name)}.py"
-    assert test.is_file(), f"{name} has no test: write tests/{test.name}"
+    def files(folder, pattern, prefix=""):
+        return [
+            path.relative_to(ROOT)
+            for path in (ROOT / folder).rglob(pattern)
+            if path.stem.removeprefix(prefix).replace("_", "") == name.lower()
+        ]
+
+    sources = files("csrc", "*.c")
+    assert len(sources) == 1 and sources[0].parts[1] in ("formats", "ops"), sources
+    tests = files("tests", "test_*.py", "test_")
+    assert len(tests) == 1, f"{name} has no test: write test_{sources[0].stem}.py"
 
 
 @every_op
@@ -217,7 +224,7 @@ def test_dtypes_are_those_of_numpy():
 
 
 def test_the_version_is_stated_once():
-    header = (ROOT / "csrc" / "op" / "version.h").read_text()
+    header = (ROOT / "csrc" / "registry" / "version.h").read_text()
     stated = re.search(r'#define PFD_VERSION "(.*)"', header)[1]
     assert stated == text(lib.pfd_version()) == flow.__version__
 

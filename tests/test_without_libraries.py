@@ -36,10 +36,10 @@ def library(tmp_path_factory):
     flags = ["-std=c11", "-D_GNU_SOURCE", "-fPIC", f"-I{ROOT / 'csrc'}",
              f"-I{ROOT / 'csrc' / 'include'}"]  # fmt: skip
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    source = ROOT / "csrc" / "io" / "codecs.c"
+    source = ROOT / "csrc" / "files" / "codecs.c"
     subprocess.run(["cc", *flags, *strict, "-c", source, "-o", codecs], check=True)
-    sources = [path for path in (ROOT / "csrc").glob("*/*.c") if path.name != "codecs.c"]
-    objects = [OBJECTS / path.parent.name / f"{path.stem}.o" for path in sources]
+    sources = [path for path in (ROOT / "csrc").rglob("*.c") if path.name != "codecs.c"]
+    objects = [OBJECTS / path.relative_to(ROOT / "csrc").with_suffix(".o") for path in sources]
     link = ["cc", "-shared", "-pthread", f"-Wl,--version-script={ROOT / 'csrc/pyflowdata.map'}"]
     subprocess.run([*link, "-o", library, codecs, *objects, "-lm", "-ldl"], check=True)
     return library

@@ -5,7 +5,7 @@
 
 For version M.N of csrc/include/pyflowdata/op.h the files are
     csrc/include/abi/op-M.N.txt    every constant, struct and field, with offset, size and type
-    csrc/op/abi_layout.c           the same as static asserts, which every compiler checks
+    csrc/registry/abi_layout.c           the same as static asserts, which every compiler checks
     tests/abi/M.N/pyflowdata/op.h  a copy that plugins of that version are tested with
 Versions that were released keep theirs; each is compared with the header of today.  Layouts are
 those of 64-bit machines (LP64), on which they do not depend on the processor.
@@ -224,7 +224,7 @@ def check(root: Path, write: bool) -> list[str]:
         return found
     files = {
         folder / f"op-{layout.version}.txt": format_layout(layout),
-        root / "csrc/op/abi_layout.c": format_asserts(layout),
+        root / "csrc/registry/abi_layout.c": format_asserts(layout),
         root / "tests/abi" / layout.version / "pyflowdata/op.h": header,
     }
     for path, text in files.items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes csrc/text/power_of_five.h, the table behind csrc/text/parse_double.c.
+"""Writes csrc/parse/power_of_five.h, the table behind csrc/parse/parse_double.c.
 
     python3 tools/make_power_of_five.py            write the file
     python3 tools/make_power_of_five.py --check    exit with 1 when the file is out of date
@@ -17,7 +17,7 @@ HEADER = pathlib.Path(__file__).resolve().parent.parent / "csrc" / "text" / "pow
 LEAST, MOST = -342, 308
 
 INTRODUCTION = """\
-/* text/power_of_five.h -- the first 128 bits of powers of five.  Written by
+/* parse/power_of_five.h -- the first 128 bits of powers of five.  Written by
  * tools/make_power_of_five.py; do not edit.
  *
  * Row q - PFD_LEAST_POWER holds the high and the low word of 5^q, scaled by a power of two into

@@ -11,7 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* SIGBUS is that of files which shrink, and stays with io/sigbus_guard.c. */
+/* SIGBUS is that of files which shrink, and stays with files/sigbus_guard.c. */
 static const int signals[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGPROF};
 enum { num_signals = sizeof signals / sizeof *signals };
 

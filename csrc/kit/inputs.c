@@ -1,5 +1,5 @@
 /* Computes what lies upstream of the op under check, plainly. */
-#include "op/reader_attrs.h"
+#include "registry/reader_attrs.h"
 #include "core/error.h"
 #include "core/scratch.h"
 #include "kit/kit.h"

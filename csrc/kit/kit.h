@@ -5,8 +5,8 @@
  */
 #ifndef PFD_KIT_KIT_H
 #define PFD_KIT_KIT_H
-#include "io/input_files.h"
-#include "op/node.h"
+#include "files/input_files.h"
+#include "registry/node.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* The ops behind some blobs in order, with memory for their outputs, and calling them. */
 #include "kit/op_chain.h"
-#include "op/reader_attrs.h"
+#include "registry/reader_attrs.h"
 #include "core/error.h"
 #include "core/random.h"
 

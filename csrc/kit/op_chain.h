@@ -5,7 +5,7 @@
  */
 #ifndef PFD_KIT_OP_CHAIN_H
 #define PFD_KIT_OP_CHAIN_H
-#include "op/node.h"
+#include "registry/node.h"
 
 typedef struct pfd_chain_op {
     const pfd_node *node;

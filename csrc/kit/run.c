@@ -4,7 +4,7 @@
 #include "dataset/dataset.h"
 #include "kit/guard.h"
 #include "kit/visit.h"
-#include "op/node_files.h"
+#include "registry/node_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>

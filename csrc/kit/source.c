@@ -3,12 +3,12 @@
 #include "core/hash.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
-#include "io/compression.h"
-#include "io/input_files.h"
+#include "files/compression.h"
+#include "files/input_files.h"
 #include "kit/guard.h"
 #include "kit/kit.h"
-#include "op/reader_attrs.h"
-#include "op/node_files.h"
+#include "registry/reader_attrs.h"
+#include "registry/node_files.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 #include "core/random.h"
 #include "core/hash.h"
 #include "dataset/dataset.h"
-#include "io/index_cache.h"
-#include "op/node_files.h"
-#include "op/version.h"
+#include "index/index_cache.h"
+#include "registry/node_files.h"
+#include "registry/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>

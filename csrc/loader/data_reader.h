@@ -9,8 +9,8 @@
 #define PFD_LOADER_DATA_READER_H
 #include "core/scratch.h"
 #include "dataset/dataset.h"
-#include "io/input_files.h"
-#include "op/node.h"
+#include "files/input_files.h"
+#include "registry/node.h"
 
 typedef struct pfd_data_reader {
     const pfd_node *node; /* borrowed */

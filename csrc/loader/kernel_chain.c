@@ -1,6 +1,6 @@
 /* Locates the records of rows and runs the ops of a stage over them, one after the other. */
 #include "loader/kernel_chain.h"
-#include "op/reader_attrs.h"
+#include "registry/reader_attrs.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "dataset/dataset.h"

@@ -1,4 +1,4 @@
-/* Tests of csrc/core and csrc/text: prints "N passed, N failed". */
+/* Tests of csrc/core and csrc/parse: prints "N passed, N failed". */
 #include "core/cgroup.h"
 #include "core/cpu.h"
 #include "core/error.h"
@@ -7,8 +7,8 @@
 #include "core/permutation.h"
 #include "core/random.h"
 #include "core/scratch.h"
-#include "text/parse_double.h"
-#include "text/quote.h"
+#include "parse/parse_double.h"
+#include "parse/quote.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,10 +1,10 @@
 /* The fast ways through rows of CSV files, on every level that this processor has, against plain
  * ones; texts end where memory does. */
 #include "core/simd.h"
-#include "text/csv_doubles.h"
-#include "text/csv_scan.h"
-#include "text/csv_split.h"
-#include "text/parse_double.h"
+#include "formats/csv/csv_doubles.h"
+#include "formats/csv/csv_scan.h"
+#include "formats/csv/csv_split.h"
+#include "parse/parse_double.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* The io layer: scans against the reference, lines against a naive reader, files that shrink. */
 #include "core/error.h"
-#include "io/compression.h"
-#include "io/input_files.h"
-#include "io/lines.h"
-#include "io/newline_scan.h"
-#include "io/part_files.h"
+#include "files/compression.h"
+#include "files/input_files.h"
+#include "sources/lines.h"
+#include "index/newline_scan.h"
+#include "files/part_files.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

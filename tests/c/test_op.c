@@ -1,10 +1,10 @@
-/* What Python cannot reach of csrc/op: faulty descriptors, misused calls, attrs as text, and the
+/* What Python cannot reach of csrc/registry: faulty descriptors, misused calls, attrs as text, and the
  * end of long graphs. */
 #include "core/error.h"
-#include "op/descriptor.h"
-#include "op/op_copy.h"
-#include "op/nearest_name.h"
-#include "op/node.h"
+#include "registry/descriptor.h"
+#include "registry/op_copy.h"
+#include "registry/nearest_name.h"
+#include "registry/node.h"
 
 #include <pthread.h>
 #include <stddef.h>

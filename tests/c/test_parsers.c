@@ -1,8 +1,8 @@
 /* Tests of the cursors over JSON and MessagePack: what they accept, and any bytes at all. Prints
  * "N passed, N failed". */
 #include "core/random.h"
-#include "proto/msgpack.h"
-#include "text/json.h"
+#include "formats/mindrecord/msgpack.h"
+#include "parse/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Plugins in the registry, as descriptors made here: added, added again, replaced, given back. */
 #include "core/error.h"
-#include "op/registry.h"
+#include "registry/registry.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The walk over protocol buffers: values, limits, and every place where bytes may end. */
-#include "proto/wire.h"
+#include "parse/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>

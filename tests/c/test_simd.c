@@ -5,12 +5,12 @@
 #include "core/scale.h"
 #include "core/simd.h"
 #include "core/widen.h"
-#include "io/newline_scan.h"
-#include "io/record_index.h"
-#include "io/record_marks.h"
-#include "text/number_pairs.h"
+#include "index/newline_scan.h"
+#include "index/record_index.h"
+#include "index/record_marks.h"
+#include "parse/number_pairs.h"
 #include "pyflowdata/pyflowdata.h"
-#include "text/parse_double.h"
+#include "parse/parse_double.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,59 @@
+/* files/compression.h -- files that are compressed: which they are, and their bytes in sequence.
+ *
+ * A file is known by its content: gzip and zstd by their magic numbers, zlib by its header and by
+ * a trial, since text may begin like one.  Members of gzip and frames of zstd that follow each
+ * other are one stream.  Checksums are checked where the format has them.
+ *
+ * zlib and libzstd are used where they were found when this library was built; without one of them
+ * its files are PFD_UNSUPPORTED, with the package that has it.
+ *
+ * THREADS  An inflater belongs to one thread; the rest may be called from any.
+ * ERRORS   PFD_CORRUPT_DATA: err->byte is the offset in the file, the message has the one in the
+ *          decompressed stream too.
+ */
+#ifndef PFD_FILES_COMPRESSION_H
+#define PFD_FILES_COMPRESSION_H
+#include "pyflowdata/op.h"
+
+/* In the order of the attr's choices. */
+#define PFD_COMPRESSION_AUTO 0 /* by content */
+#define PFD_COMPRESSION_NONE 1
+#define PFD_COMPRESSION_GZIP 2
+#define PFD_COMPRESSION_ZLIB 3
+#define PFD_COMPRESSION_ZSTD 4
+
+/* "gzip" and so on. */
+const char *pfd_compression_name(int32_t compression);
+
+/* What a file is, never AUTO; an empty file is NONE.  Errors are those of reading it. */
+pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, int32_t *found,
+                                  pfd_error *err);
+
+/* For those who need the bytes of a file in any order: PFD_UNSUPPORTED where it is compressed. */
+pfd_status pfd_compression_refuse(const pfd_file *file, pfd_error *err);
+
+/* The decompressed bytes of a file from its beginning on.  NONE gives the file's own. */
+typedef struct pfd_inflater pfd_inflater;
+
+/* The file is borrowed.  PFD_UNSUPPORTED: the library is not in this build. */
+pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_inflater **out,
+                             pfd_error *err);
+void pfd_inflater_close(pfd_inflater *inflater); /* accepts NULL */
+
+/* 1 to `room` following bytes; *size is 0 only at the end of the file, whose checksums are right
+ * then.  After a failure the same one comes again.  `bounds`, which may be NULL, is looked at. */
+pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *bounds, uint8_t *out,
+                             int64_t room, int64_t *size, pfd_error *err);
+
+/* The decompressed bytes of a whole file.  Zeroed: there is no memory yet. */
+typedef struct pfd_inflated {
+    uint8_t *data; /* owned; free() */
+    int64_t size, capacity;
+} pfd_inflated;
+
+/* Fills `out`, whose memory is kept from file to file and grows with what comes out of them.  More
+ * than `most` bytes are PFD_CORRUPT_DATA; after a failure what `out` has is of no use.  `bounds`,
+ * which may be NULL, is looked at. */
+pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most,
+                            const pfd_scratch *bounds, pfd_inflated *out, pfd_error *err);
+#endif

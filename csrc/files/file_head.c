@@ -1,0 +1,41 @@
+/* The first bytes of a file as they are behind its compression, for who asks what it is. */
+#include "pyflowdata/pyflowdata.h"
+
+#include "core/error.h"
+#include "files/compression.h"
+#include "files/input_files.h"
+
+static pfd_status read_head(const pfd_file *file, int32_t compression, uint8_t *data, int64_t room,
+                            int64_t *size, pfd_error *err)
+{
+    pfd_inflater *from;
+    PFD_TRY(pfd_inflater_open(file, compression, &from, err));
+    pfd_status status = PFD_OK;
+    int64_t got = 1;
+    for (*size = 0; status == PFD_OK && got > 0 && *size < room; *size += got)
+        status = pfd_inflater_read(from, NULL, data + *size, room - *size, &got, err);
+    pfd_inflater_close(from);
+    if (status != PFD_CORRUPT_DATA) return status;
+    if (*size == 0) *size = -1;
+    return PFD_OK; /* who reads it all is told */
+}
+
+pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t *size,
+                         int64_t *file_size, const char **compression, pfd_error *err)
+{
+    pfd_input_files *files;
+    char *paths[] = {(char *)(uintptr_t)path}; /* copied, never written */
+    PFD_TRY(pfd_input_files_open(paths, 1, PFD_FILE_ACCESS_READ, PFD_COMPRESSION_AUTO, &files,
+                                 err));
+    int64_t n, found = 0;
+    const pfd_file *file = pfd_input_files_list(files, &n)[0];
+    int32_t is = pfd_file_compression(file);
+    pfd_status status = read_head(file, is, data, room, &found, err);
+    if (status == PFD_OK) {
+        *size = found;
+        *file_size = file->size;
+        *compression = pfd_compression_name(is);
+    }
+    pfd_input_files_close(files);
+    return status;
+}

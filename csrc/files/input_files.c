@@ -1,0 +1,391 @@
+/* Opening, mapping and watching the files of a reader. */
+#include "files/input_files.h"
+
+#include "core/error.h"
+#include "core/cpu.h"
+#include "core/hash.h"
+#include "core/scratch.h"
+#include "files/compression.h"
+#include "files/sigbus_guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the file was at open. */
+typedef struct file_state {
+    pfd_guarded_region *region; /* NULL: not mapped */
+    struct timespec modified;
+} file_state;
+
+struct pfd_input_files {
+    int64_t size; /* opened so far */
+    pfd_input_file *files;
+    const pfd_file **list; /* the same, for ops */
+    file_state *states;
+    int64_t bytes, fds; /* of all files; kept open */
+    int32_t access;     /* MAP or READ from here on */
+    uint64_t fingerprint;
+    _Atomic int64_t bytes_read;
+    _Atomic int64_t fault; /* 1 + index of a file in which a SIGBUS struck; 0: none */
+};
+
+/* ---- Open ------------------------------------------------------------------------------------ */
+static const char *kind_of(mode_t mode)
+{
+    if (S_ISDIR(mode)) return "a folder";
+    if (S_ISFIFO(mode)) return "a FIFO (named pipe)";
+    if (S_ISSOCK(mode)) return "a socket";
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+    return "no regular file";
+}
+
+static pfd_status fail_kind(pfd_error *err, const char *path, mode_t mode)
+{
+    return pfd_fail_file(err, path, "this is %s; a part must be a regular file", kind_of(mode));
+}
+
+static pfd_status fail_open(pfd_error *err, const char *path, int reason)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) return fail_kind(err, path, st.st_mode);
+    return pfd_fail_file(err, path, "the file cannot be opened: %s", strerror(reason));
+}
+
+static pfd_status fail_map(pfd_error *err, const char *path, int reason)
+{
+    static const char hint[] = "; the address space is used up, or there are more files than "
+                               "vm.max_map_count lets a process map";
+    return pfd_fail_file(err, path, "the file cannot be mapped into memory: %s%s", strerror(reason),
+                         reason == ENOMEM ? hint : "");
+}
+
+static pfd_status note_file(pfd_input_files *self, int64_t i, int fd, pfd_error *err)
+{
+    struct stat st;
+    pfd_input_file *opened = &self->files[i];
+    const char *path = opened->file.path;
+    if (fstat(fd, &st) != 0) return fail_open(err, path, errno);
+    if (!S_ISREG(st.st_mode)) return fail_kind(err, path, st.st_mode);
+    opened->device = st.st_dev;
+    opened->inode = st.st_ino;
+    opened->file.size = st.st_size;
+    opened->bytes_read = &self->bytes_read;
+    self->states[i].modified = st.st_mtim;
+    self->bytes += st.st_size;
+    if (st.st_size == 0) opened->data = (const uint8_t *)"";
+    return PFD_OK;
+}
+
+/* Maps an open file and guards the mapping.  Where the address space is used up the file is read,
+ * unless the user asked for a mapping. */
+static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, pfd_error *err)
+{
+    pfd_input_file *opened = &self->files[i];
+    int64_t size = opened->file.size;
+    if ((uint64_t)size > SIZE_MAX / 2) return fail_map(err, opened->file.path, EFBIG);
+    void *data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) {
+        if (errno == ENOMEM && self->access == PFD_FILE_ACCESS_AUTO) return PFD_OK;
+        return fail_map(err, opened->file.path, errno);
+    }
+    /* What comes from disk from here on comes in huge pages where the file system has them: records
+     * in random order then miss the TLB less often. */
+    (void)madvise(data, (size_t)size, MADV_HUGEPAGE);
+    file_state *state = &self->states[i];
+    state->region = pfd_sigbus_guard_add(data, size, &self->fault, i + 1);
+    if (!state->region) {
+        munmap(data, (size_t)size);
+        return pfd_fail_memory(err, 64, "guarding a file");
+    }
+    opened->data = data;
+    return PFD_OK;
+}
+
+/* Other parts of the process need descriptors too: beyond a half of them, a file that is read is
+ * opened for each read. */
+static int64_t most_fds(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return 512;
+    return (int64_t)limit.rlim_cur / 2;
+}
+
+/* Symbolic links stay: it is the file that the path leads to by then that counts. */
+static char *absolute_path(const char *path)
+{
+    char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0), *absolute = NULL;
+    if (!folder) return strdup(path);
+    if (asprintf(&absolute, "%s/%s", folder, path) < 0) absolute = NULL;
+    free(folder);
+    return absolute;
+}
+
+static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *err)
+{
+    int64_t i = self->size;
+    pfd_input_file *opened = &self->files[i];
+    char *copy = strdup(path);
+    opened->file = (pfd_file){.struct_size = sizeof(pfd_file), .index = (int32_t)i, .path = copy};
+    opened->absolute = absolute_path(path);
+    opened->fd = -1;
+    self->list[i] = &opened->file;
+    self->size++;
+    if (!copy || !opened->absolute) return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
+    /* O_NONBLOCK: opening a FIFO would wait for its writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) return fail_open(err, path, errno);
+    pfd_status status = note_file(self, i, fd, err);
+    if (status == PFD_OK && !opened->data && self->access != PFD_FILE_ACCESS_READ)
+        status = map_file(self, i, fd, err);
+    if (status == PFD_OK && !opened->data && self->fds < most_fds()) {
+        opened->fd = fd;
+        self->fds++;
+    } else {
+        close(fd);
+    }
+    return status;
+}
+
+/* ---- Which access ---------------------------------------------------------------------------- */
+
+/* What is left of the address space, where that is limited (ulimit -v). */
+static int64_t free_address_space(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return INT64_MAX;
+    long long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "re");
+    if (statm && fscanf(statm, "%lld", &pages) != 1) pages = 0;
+    if (statm) (void)fclose(statm);
+    return (int64_t)limit.rlim_cur - (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+/* Files that are not there are found when they are opened. */
+static int32_t choose_access(char *const *paths, int64_t n)
+{
+    int64_t bytes = 0, most = pfd_memory_limit() / 4 * 3, space = free_address_space() / 2;
+    if (space < most) most = space;
+    for (int64_t i = 0; i < n && bytes <= most; i++) {
+        struct stat st;
+        if (stat(paths[i], &st) == 0 && st.st_size > 0) bytes += st.st_size;
+    }
+    return bytes <= most ? PFD_FILE_ACCESS_AUTO : PFD_FILE_ACCESS_READ;
+}
+
+/* ---- Fingerprint ----------------------------------------------------------------------------- */
+enum { sample_size = 4096, samples_between = 6 };
+
+/* Adds a piece of a file to *hash. */
+static pfd_status hash_piece(const pfd_file *file, int64_t offset, int64_t size,
+                             pfd_scratch *scratch, uint64_t *hash, pfd_error *err)
+{
+    const uint8_t *data;
+    pfd_scratch_reset(scratch);
+    PFD_TRY(pfd_file_read(file, offset, size, scratch, &data, err));
+    *hash = pfd_hash_bytes(*hash, data, size);
+    return PFD_OK;
+}
+
+static pfd_status add_fingerprint(const pfd_file *file, pfd_scratch *scratch, uint64_t *hash,
+                                  pfd_error *err)
+{
+    const char *slash = strrchr(file->path, '/');
+    const char *name = slash ? slash + 1 : file->path;
+    *hash = pfd_hash_bytes(*hash, name, (int64_t)strlen(name));
+    *hash = pfd_hash_word(*hash, (uint64_t)file->size);
+    if (file->size <= (samples_between + 2) * sample_size)
+        return hash_piece(file, 0, file->size, scratch, hash, err);
+    int64_t last = file->size - sample_size, step = last / (samples_between + 1);
+    for (int64_t i = 0; i <= samples_between; i++)
+        PFD_TRY(hash_piece(file, i * step, sample_size, scratch, hash, err));
+    return hash_piece(file, last, sample_size, scratch, hash, err);
+}
+
+/* Looks at the files' content: what it is, and a hash of it. */
+static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error *err)
+{
+    pfd_scratch *scratch = pfd_scratch_create();
+    if (!scratch) return pfd_fail_memory(err, 0, "a scratch");
+    pfd_status status = PFD_OK;
+    for (int64_t i = 0; i < self->size && status == PFD_OK; i++) {
+        int32_t *found = &self->files[i].compression;
+        *found = compression;
+        pfd_scratch_reset(scratch);
+        if (compression == PFD_COMPRESSION_AUTO)
+            status = pfd_compression_detect(self->list[i], scratch, found, err);
+        if (status != PFD_OK) break;
+        status = add_fingerprint(self->list[i], scratch, &self->fingerprint, err);
+    }
+    pfd_scratch_free(scratch);
+    return status;
+}
+
+/* ---- The interface --------------------------------------------------------------------------- */
+pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access, int32_t compression,
+                                pfd_input_files **out, pfd_error *err)
+{
+    PFD_TRY(pfd_sigbus_guard_install(err));
+    size_t count = n > 0 ? (size_t)n : 1;
+    pfd_input_files *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "the table of files");
+    self->access = access == PFD_FILE_ACCESS_AUTO ? choose_access(paths, n) : access;
+    self->files = calloc(count, sizeof *self->files);
+    self->list = calloc(count, sizeof *self->list);
+    self->states = calloc(count, sizeof *self->states);
+    pfd_status status = PFD_OK;
+    if (!self->files || !self->list || !self->states) {
+        status = pfd_fail_memory(err, n * (int64_t)sizeof *self->states, "the table of files");
+    }
+    for (int64_t i = 0; i < n && status == PFD_OK; i++) status = open_file(self, paths[i], err);
+    if (status == PFD_OK) status = look_at(self, compression, err);
+    if (status == PFD_OK) status = pfd_input_files_check(self, err);
+    if (status != PFD_OK) {
+        pfd_input_files_close(self);
+        return status;
+    }
+    *out = self;
+    return PFD_OK;
+}
+
+void pfd_input_files_close(pfd_input_files *files)
+{
+    if (!files) return;
+    for (int64_t i = 0; i < files->size; i++) {
+        pfd_input_file *opened = &files->files[i];
+        if (files->states[i].region) {
+            pfd_sigbus_guard_remove(files->states[i].region);
+            munmap((void *)(uintptr_t)opened->data, (size_t)opened->file.size);
+        }
+        if (opened->fd >= 0) close(opened->fd);
+        free((void *)(uintptr_t)opened->file.path);
+        free(opened->absolute);
+    }
+    free(files->files);
+    free(files->list);
+    free(files->states);
+    free(files);
+}
+
+const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_t *n)
+{
+    *n = files->size;
+    return files->list;
+}
+
+/* ---- Changes while open ---------------------------------------------------------------------- */
+static pfd_status check_file(const pfd_input_file *opened, const file_state *state, pfd_error *err)
+{
+    const pfd_file *file = &opened->file;
+    const char *path = file->path;
+    struct stat st;
+    if (stat(opened->absolute, &st) != 0) {
+        if (errno == ENOENT) return pfd_fail_file(err, path, "the file vanished while open");
+        return pfd_fail_file(err, path, "the file, open, cannot be looked at any more: %s",
+                             strerror(errno));
+    }
+    if (st.st_dev != opened->device || st.st_ino != opened->inode) {
+        return pfd_fail_file(err, path, "the file was replaced by another one while open");
+    }
+    if (st.st_size != file->size) {
+        return pfd_fail_file(err, path,
+                             "the file changed while open: it was %" PRId64 " bytes at open, is "
+                             "%" PRId64 " now",
+                             file->size, (int64_t)st.st_size);
+    }
+    if (st.st_mtim.tv_sec != state->modified.tv_sec ||
+        st.st_mtim.tv_nsec != state->modified.tv_nsec) {
+        return pfd_fail_file(err, path,
+                             "the file changed while open: its size is the same, its modification "
+                             "time is another one");
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err)
+{
+    int64_t fault = atomic_load_explicit(&files->fault, memory_order_acquire);
+    if (fault == 0) return PFD_OK;
+    const pfd_input_file *opened = &files->files[fault - 1];
+    PFD_TRY(check_file(opened, &files->states[fault - 1], err));
+    return pfd_fail_file(err, opened->file.path,
+                         "a page of the file could not be read: the file was cut short while open, "
+                         "or the disk has an error");
+}
+
+pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *err)
+{
+    PFD_TRY(pfd_sigbus_guard_install(err)); /* Python's faulthandler may have taken its place */
+    for (int64_t i = 0; i < files->size; i++) {
+        PFD_TRY(check_file(&files->files[i], &files->states[i], err));
+    }
+    return pfd_input_files_check(files, err);
+}
+
+uint64_t pfd_input_files_fingerprint(const pfd_input_files *files)
+{
+    return files->fingerprint;
+}
+
+int64_t pfd_input_files_bytes(const pfd_input_files *files)
+{
+    return files->bytes;
+}
+
+int64_t pfd_input_files_bytes_read(const pfd_input_files *files)
+{
+    return atomic_load_explicit(&files->bytes_read, memory_order_relaxed);
+}
+
+/* ---- Reading ahead --------------------------------------------------------------------------- */
+
+/* Moves the mark up to which a file was asked for; how many bytes from *from on are to be asked for
+ * now, 0: there is time. */
+static int64_t advance(pfd_input_file *opened, int64_t offset, int64_t *from)
+{
+    const int64_t step = 8 * 1024 * 1024;
+    int64_t ahead = atomic_load_explicit(&opened->ahead, memory_order_relaxed);
+    int32_t is_near = offset <= ahead && offset > ahead - 4 * step; /* else a new place begins */
+    if (is_near && (offset <= ahead - step / 2 || ahead >= opened->file.size)) return 0;
+    *from = is_near ? ahead : offset;
+    return atomic_compare_exchange_strong(&opened->ahead, &ahead, *from + step) ? step : 0;
+}
+
+void pfd_input_files_read_ahead(const pfd_input_files *files, int64_t file, int64_t offset)
+{
+    if (files->files[file].compression != PFD_COMPRESSION_NONE) return; /* offsets are others */
+    int64_t from, bytes = advance(&files->files[file], offset, &from);
+    for (; bytes > 0 && file < files->size; file++, from = 0) {
+        pfd_file_will_need(files->list[file], from, bytes);
+        bytes -= files->files[file].file.size - from;
+    }
+}
+
+void pfd_input_files_identify(const pfd_input_files *files, uint64_t seed, uint64_t *identity,
+                              uint64_t *state)
+{
+    *identity = seed;
+    *state = pfd_hash_word(seed, files->fingerprint);
+    for (int64_t i = 0; i < files->size; i++) {
+        const pfd_input_file *opened = &files->files[i];
+        const struct timespec *modified = &files->states[i].modified;
+        *identity = pfd_hash_bytes(*identity, opened->absolute, (int64_t)strlen(opened->absolute));
+        *state = pfd_hash_word(*state, (uint64_t)opened->file.size);
+        *state = pfd_hash_word(*state, (uint64_t)modified->tv_sec);
+        *state = pfd_hash_word(*state, (uint64_t)modified->tv_nsec);
+    }
+}
+
+void pfd_input_files_read_at_random(const pfd_input_files *files)
+{
+    for (int64_t i = 0; i < files->size; i++)
+        if (files->files[i].fd >= 0)
+            (void)posix_fadvise(files->files[i].fd, 0, 0, POSIX_FADV_RANDOM);
+}

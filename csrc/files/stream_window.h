@@ -1,0 +1,52 @@
+/* files/stream_window.h -- the bytes of a file that can only be read in sequence: a window that moves
+ * over them, forward only.
+ *
+ * The window has its own pfd_file, for pfd_file_read(): offsets are of the decompressed bytes.  Its
+ * size is INT64_MAX until the end has been seen, and the true one from there on.  The window grows
+ * by bytes that are there, never by what a file claims.
+ *
+ * THREADS  A window belongs to one thread.
+ * ERRORS   As of a pfd_inflater.
+ */
+#ifndef PFD_FILES_STREAM_WINDOW_H
+#define PFD_FILES_STREAM_WINDOW_H
+#include "files/compression.h"
+#include "files/input_files.h"
+
+typedef struct pfd_stream_window {
+    pfd_input_file file; /* what frame() is given */
+    pfd_inflater *inflater;
+    uint8_t *memory;
+    int64_t room;
+    int64_t head;       /* where in the memory the bytes begin */
+    int64_t begin, end; /* of the bytes, in the stream */
+    int32_t has_ended;  /* the stream ends at `end`, and its checksums are right */
+} pfd_stream_window;
+
+/* Stands at the beginning of a file; a window that was open keeps its memory.  Zeroed: closed. */
+pfd_status pfd_stream_window_open(pfd_stream_window *window, const pfd_file *file, pfd_error *err);
+void pfd_stream_window_close(pfd_stream_window *window);
+
+/* Sees to the bytes up to `end`, as far as there are any: has_ended tells. */
+pfd_status pfd_stream_window_fill(pfd_stream_window *window, int64_t end, const pfd_scratch *bounds,
+                                  pfd_error *err);
+
+/* The bytes before `offset` are not needed any more: the window begins there, or at the end of the
+ * stream where that comes first. */
+pfd_status pfd_stream_window_pass(pfd_stream_window *window, int64_t offset,
+                                  const pfd_scratch *bounds, pfd_error *err);
+
+/* The bytes from `offset` on, which lies in the window; valid until it changes. */
+static inline const uint8_t *pfd_stream_window_at(const pfd_stream_window *window, int64_t offset)
+{
+    return window->memory + window->head + (offset - window->begin);
+}
+
+/* PFD_CORRUPT_DATA: [offset, offset + size) goes beyond the end that was seen. */
+pfd_status pfd_stream_window_fail_end(const pfd_stream_window *window, int64_t offset, int64_t size,
+                                      pfd_error *err);
+
+/* What pfd_file_read() does for the window's file: a copy in the scratch. */
+pfd_status pfd_stream_window_read(pfd_stream_window *window, int64_t offset, int64_t size,
+                                  pfd_scratch *scratch, const uint8_t **data, pfd_error *err);
+#endif

@@ -1,0 +1,167 @@
+/* CIFARReader: the binary version of CIFAR-10 and CIFAR-100. */
+#include "core/error.h"
+#include "pyflowdata/op.h"
+#include "parse/looks_like.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { channels = 3, side = 32, plane = side * side, image_bytes = channels * plane };
+
+#define LAYOUT_CHW 0
+#define LAYOUT_HWC 1
+
+typedef struct cifar_reader_attrs {
+    int32_t version, layout, with_coarse_label;
+} cifar_reader_attrs;
+
+/* Labels in front of an image. */
+static int64_t label_bytes(const cifar_reader_attrs *attrs)
+{
+    return attrs->version == 100 ? 2 : 1;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const cifar_reader_attrs *attrs = args->attrs;
+    if (attrs->version != 10 && attrs->version != 100)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'version' = %" PRId32 "; it must be 10 or 100", attrs->version);
+    if (attrs->with_coarse_label && attrs->version == 10)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'with_coarse_label' = true, but CIFAR-10 has no coarse labels; "
+                        "version=100 has");
+    pfd_row_type image = {.dtype = PFD_UINT8, .ndim = 3, .shape = {channels, side, side}};
+    if (attrs->layout == LAYOUT_HWC)
+        image = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 3, .shape = {side, side, channels}};
+    args->outputs[0] = image;
+    args->outputs[1] = args->outputs[2] = (pfd_row_type){.dtype = PFD_UINT8};
+    return PFD_OK;
+}
+
+/* The size of a file tells, unless both fit; a file that fits neither is told of by open(). */
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const pfd_file *file;
+    PFD_TRY(args->open(args->found, 0, &file, err));
+    int32_t is_100 = file->size % (2 + image_bytes) == 0 && file->size % (1 + image_bytes) != 0;
+    return args->set_int(args->found, "version", is_100 ? 100 : 10, err);
+}
+
+/* ---- Open ------------------------------------------------------------------------------------ */
+
+/* What a file is whose size does not fit. */
+static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pfd_error *err)
+{
+    const cifar_reader_attrs *attrs = args->attrs;
+    int64_t record = label_bytes(attrs) + image_bytes, other = 2 * image_bytes + 3 - record;
+    int64_t most = file->size < 4 ? file->size : 4;
+    const uint8_t *data;
+    if (file->size % record == 0) return PFD_OK;
+    PFD_TRY(args->host->read(file, 0, most, args->scratch, &data, err));
+    const char *hint = "was the file cut short, or is it no CIFAR file?";
+    const char *seems = pfd_looks_compressed(data, most);
+    char packed[64];
+    if (file->size % other == 0) {
+        hint = attrs->version == 10 ? "it fits CIFAR-100: use version=100"
+                                    : "it fits CIFAR-10: use version=10";
+    } else if (file->size > 2 && data[0] == 0x80 && data[1] <= 5) {
+        hint = "it looks like the Python version, which is pickled and can run code when it is "
+               "loaded: take the binary version";
+    } else if (seems) {
+        (void)snprintf(packed, sizeof packed, "it looks like %s: unpack it", seems);
+        hint = packed;
+    }
+    return pfd_fail_at(err, file, file->size - file->size % record, PFD_CORRUPT_DATA,
+                       "the file's %" PRId64 " bytes are no whole number of records of %" PRId64
+                       ": %s",
+                       file->size, record, hint);
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    const cifar_reader_attrs *attrs = args->attrs;
+    pfd_fixed_layout layout = {PFD_SIZE(pfd_fixed_layout), 0, label_bytes(attrs) + image_bytes, 0};
+    for (int64_t i = 0; i < args->num_files; i++) PFD_TRY(check_file(args, args->files[i], err));
+    return args->host->open_fixed(args, &layout, out, err);
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+static void interleave(const uint8_t *from, uint8_t *to)
+{
+    for (int64_t i = 0; i < plane; i++)
+        for (int64_t channel = 0; channel < channels; channel++)
+            to[channels * i + channel] = from[channel * plane + i];
+}
+
+static pfd_status check_label(const pfd_compute_args *args, int64_t row, int64_t byte,
+                              int32_t classes, pfd_error *err)
+{
+    int32_t label = args->records[row].data[byte];
+    if (label < classes) return PFD_OK;
+    return pfd_fail_row(err, row, byte, PFD_CORRUPT_DATA,
+                        "the label is %" PRId32 ", and there are %" PRId32
+                        " classes: the file is damaged, or is no CIFAR file",
+                        label, classes);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const cifar_reader_attrs *attrs = args->attrs;
+    int64_t labels = label_bytes(attrs);
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        const pfd_record *record = &args->records[row];
+        uint8_t *image = args->outputs[0]->data + row * image_bytes;
+        if (record->size != labels + image_bytes)
+            return pfd_fail_row(err, row, -1, PFD_CORRUPT_DATA,
+                                "the record has %" PRId64 " bytes of %" PRId64, record->size,
+                                labels + image_bytes);
+        if (labels == 2) PFD_TRY(check_label(args, row, 0, 20, err));
+        PFD_TRY(check_label(args, row, labels - 1, attrs->version, err));
+        args->outputs[1]->data[row] = record->data[labels - 1];
+        args->outputs[2]->data[row] = labels == 2 ? record->data[0] : 0;
+        if (attrs->layout == LAYOUT_HWC)
+            interleave(record->data + labels, image);
+        else
+            memcpy(image, record->data + labels, image_bytes);
+    }
+    return PFD_OK;
+}
+
+#define ROW(field, type, default_value, min, max, choices, doc)                                    \
+    PFD_ATTR_ROW(cifar_reader_attrs, field, type, default_value, min, max, choices, doc)
+
+static const pfd_attr attr_table[] = {
+    PFD_FOUND_ATTR_ROW(cifar_reader_attrs, version, PFD_ATTR_INT32, NULL, 10, 100, NULL,
+                       "Which files they are: 10 for CIFAR-10, 100 for CIFAR-100; by the size of "
+                       "the first one, if that fits either."),
+    ROW(layout, PFD_ATTR_CHOICE, "CHW", 0, 0, "CHW|HWC",
+        "Axes of an image: CHW is (3, 32, 32), as they are stored; HWC is (32, 32, 3)."),
+    ROW(with_coarse_label, PFD_ATTR_BOOL, "false", 0, 0, NULL,
+        "Whether the output coarse_label is returned too, which CIFAR-100 has."),
+};
+
+static const pfd_port outputs[] = {
+    {"image", "The images, uint8, the channels red, green and blue."},
+    {"label", "The class of each image, uint8: of 10, or the fine one of 100."},
+    {"coarse_label", "Which of 20 groups the class of CIFAR-100 belongs to, uint8."},
+};
+
+const pfd_op pfd_op_cifar_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "CIFARReader",
+    .doc = "Reads the binary version of CIFAR-10 and CIFAR-100. "
+           "Files may have any number of records. Labels that are no class are damage; changed "
+           "pixels are not found, as the format has no checksums.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(cifar_reader_attrs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+    .propose = propose,
+};

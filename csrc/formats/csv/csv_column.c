@@ -1,0 +1,218 @@
+/* The columns of a CSV file that make one output. */
+#include "formats/csv/csv_column.h"
+
+#include "core/dtype.h"
+#include "formats/csv/csv_value.h"
+#include "parse/field_spec.h"
+#include "parse/quote.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define GRAMMAR                                                                                    \
+    "columns are names, numbers from 0, or ranges a..b of them, with | between, and a name in "    \
+    "single quotes is taken as it stands"
+
+static pfd_status fail_key(const pfd_host *host, const pfd_csv_column *column, const char *at,
+                           int64_t size, const char *what, pfd_error *err)
+{
+    char text[256];
+    return host->fail(err, PFD_INVALID_ARGUMENT, "attr 'columns': in '%s' %s is %s; " GRAMMAR,
+                      column->spec,
+                      size > 0 ? pfd_quote_bytes((const void *)at, size, text, sizeof text)
+                               : "the end",
+                      what);
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+enum { most_number = 999999999 };
+
+/* Beyond the largest number, one more than it. */
+static int is_number(const char *text, int64_t size, int64_t *value)
+{
+    *value = 0;
+    for (int64_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9') return 0;
+        *value = *value * 10 + (text[i] - '0');
+        if (*value > most_number) *value = most_number + 1;
+    }
+    return size > 0;
+}
+
+/* A name up to '|', ".." or the end, or one in quotes. */
+static pfd_status next_place(const pfd_host *host, const pfd_csv_column *column, const char **at,
+                             pfd_csv_place *out, pfd_error *err)
+{
+    const char *end = column->key + column->key_size, *from = *at, *behind;
+    *out = (pfd_csv_place){.number = -1};
+    if (from < end && *from == '\'') {
+        behind = memchr(from + 1, '\'', (size_t)(end - from - 1));
+        if (!behind) return fail_key(host, column, from, end - from, "a name without its end", err);
+        out->name = from + 1;
+        out->size = behind - out->name;
+        *at = behind + 1;
+        return PFD_OK;
+    }
+    for (behind = from; behind < end && *behind != '|'; behind++)
+        if (*behind == '.' && behind + 1 < end && behind[1] == '.') break;
+    *at = behind;
+    if (behind == from) return fail_key(host, column, from, end - from, "no column", err);
+    if (is_number(from, behind - from, &out->number))
+        return out->number <= most_number
+                   ? PFD_OK
+                   : fail_key(host, column, from, behind - from,
+                              "above 999999999, the largest number of a column", err);
+    out->name = from;
+    out->size = behind - from;
+    return PFD_OK;
+}
+
+pfd_status pfd_csv_next_key(const pfd_host *host, const pfd_csv_column *column, const char **at,
+                            pfd_csv_key *out, pfd_error *err)
+{
+    const char *end = column->key + column->key_size, *begin = *at;
+    if (begin > column->key) {
+        if (begin == end) return PFD_END;
+        if (*begin != '|') return fail_key(host, column, begin, end - begin, "unexpected", err);
+        ++*at;
+    }
+    pfd_status status = next_place(host, column, at, &out->first, err);
+    if (status != PFD_OK) return status;
+    out->last = out->first;
+    out->is_range = end - *at >= 2 && (*at)[0] == '.' && (*at)[1] == '.';
+    if (!out->is_range) return PFD_OK;
+    *at += 2;
+    status = next_place(host, column, at, &out->last, err);
+    if (status != PFD_OK) return status;
+    if (!out->first.name && !out->last.name && out->last.number < out->first.number)
+        return fail_key(host, column, begin, *at - begin, "a range that ends before it begins",
+                        err);
+    return PFD_OK;
+}
+
+/* How many values the keys give; *unknown: a range of names is among them. */
+static pfd_status count_values(const pfd_host *host, pfd_csv_column *column, int64_t *values,
+                               int32_t *is_row, int32_t *unknown, pfd_error *err)
+{
+    pfd_csv_key key;
+    int64_t keys = 0;
+    pfd_status status;
+    *values = *unknown = 0;
+    *is_row = 0;
+    const char *at = column->key;
+    for (; (status = pfd_csv_next_key(host, column, &at, &key, err)) == PFD_OK; keys++) {
+        int32_t named = key.first.name || key.last.name;
+        column->has_names |= named;
+        *is_row |= key.is_range;
+        if (key.is_range && named)
+            *unknown = 1;
+        else
+            *values += key.is_range ? key.last.number - key.first.number + 1 : 1;
+    }
+    *is_row |= keys > 1;
+    return status == PFD_END ? PFD_OK : status;
+}
+
+/* ---- Type ------------------------------------------------------------------------------------ */
+static pfd_status fail_type(const pfd_host *host, const pfd_csv_column *column, const char *what,
+                            pfd_error *err)
+{
+    return host->fail(err, PFD_INVALID_ARGUMENT,
+                      "attr 'columns': '%s' %s; a column is bool, an integer, float32, float64 or "
+                      "bytes, several columns are an array of numbers",
+                      column->spec, what);
+}
+
+static pfd_status set_type(const pfd_host *host, const pfd_field_spec *spec, int64_t values,
+                           int32_t is_row, int32_t unknown, pfd_csv_column *column, pfd_error *err)
+{
+    pfd_row_type *type = &column->type;
+    *type = spec->type;
+    if (!spec->has_type) type->dtype = PFD_FLOAT64;
+    if (!pfd_csv_value_is_known(type->dtype))
+        return fail_type(host, column, "has a type that text is not read as", err);
+    column->is_bytes = type->dtype == PFD_UINT8 && type->ndim == 1 && type->shape[0] < 0;
+    if (column->is_bytes) {
+        column->num_values = 1;
+        return is_row ? fail_type(host, column, "is bytes of more than one column", err) : PFD_OK;
+    }
+    if (unknown && !spec->has_shape)
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'columns': '%s' is a range of names, whose length the type must "
+                          "say, as in 'x=a..z:float32[26]'",
+                          column->spec);
+    if (!spec->has_shape && is_row) {
+        type->ndim = 1;
+        type->shape[0] = values;
+    }
+    int64_t product = 1;
+    for (int32_t i = 0; i < type->ndim; i++) {
+        if (type->shape[i] < 0)
+            return fail_type(host, column, "has a dimension that varies, as columns do not", err);
+        if (__builtin_mul_overflow(product, type->shape[i], &product)) product = INT64_MAX;
+    }
+    if (unknown ? product <= values : product != values)
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'columns': '%s' has a shape of %" PRId64 " values for %s%" PRId64
+                          " columns",
+                          column->spec, product, unknown ? "more than " : "", values);
+    column->num_values = product;
+    return PFD_OK;
+}
+
+pfd_status pfd_csv_column_parse(const pfd_host *host, const char *element, pfd_csv_column *out,
+                                pfd_error *err)
+{
+    pfd_field_spec spec;
+    pfd_status status = pfd_field_spec_parse(host, "columns", element, &spec, err);
+    if (status != PFD_OK) return status;
+    *out = (pfd_csv_column){.spec = element,
+                            .name = spec.name,
+                            .key = spec.key,
+                            .default_text = spec.default_text,
+                            .name_size = spec.name_size,
+                            .key_size = spec.key_size,
+                            .default_size = spec.default_size};
+    int64_t values;
+    int32_t is_row, unknown;
+    status = count_values(host, out, &values, &is_row, &unknown, err);
+    if (status != PFD_OK) return status;
+    return set_type(host, &spec, values, is_row, unknown, out, err);
+}
+
+static pfd_status parse_default(const pfd_host *host, const pfd_csv_column *column,
+                                const char *text, int64_t size, void *out, pfd_error *err)
+{
+    if (pfd_csv_value(column->type.dtype, (const void *)text, size, out) == PFD_CSV_VALUE)
+        return PFD_OK;
+    char found[256];
+    return host->fail(err, PFD_INVALID_ARGUMENT,
+                      "attr 'columns': the default %s of '%s' is not %s that %s holds",
+                      pfd_quote_bytes((const void *)text, size, found, sizeof found), column->spec,
+                      pfd_csv_value_kind(column->type.dtype), pfd_dtype_name(column->type.dtype));
+}
+
+pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, uint8_t *out,
+                            pfd_error *err)
+{
+    const char *text = column->default_text, *end = text + column->default_size;
+    int64_t texts = 1, bytes = pfd_csv_value_bytes(column->type.dtype);
+    for (const char *c = text; c < end; c++) texts += *c == ',';
+    if (texts != 1 && texts != column->num_values)
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'columns': '%s' has %" PRId64 " defaults for %" PRId64
+                          " values; give one for all or one for each",
+                          column->spec, texts, column->num_values);
+    for (int64_t i = 0; i < texts; i++) {
+        uint64_t value;
+        const char *comma = memchr(text, ',', (size_t)(end - text));
+        int64_t size = (comma ? comma : end) - text;
+        pfd_status status = parse_default(host, column, text, size, &value, err);
+        if (status != PFD_OK) return status;
+        int64_t copies = texts == 1 ? column->num_values : 1;
+        for (int64_t k = 0; out && k < copies; k++, out += bytes)
+            memcpy(out, &value, (size_t)bytes);
+        if (comma) text = comma + 1;
+    }
+    return PFD_OK;
+}

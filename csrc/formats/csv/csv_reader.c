@@ -1,0 +1,382 @@
+/* CSVReader: columns of delimited text. */
+#include "files/file_stream.h"
+#include "files/input_files.h"
+#include "index/newline_scan.h"
+#include "sources/text_head.h"
+#include "sources/text_source.h"
+#include "pyflowdata/op.h"
+#include "formats/csv/csv_rows.h"
+#include "formats/csv/csv_value.h"
+#include "parse/quote.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct csv_attrs {
+    pfd_list_string columns, missing;
+    const char *delimiter, *quote, *comment;
+    int64_t skip_header_lines;
+    int32_t header, uneven_rows, multiline;
+} csv_attrs;
+
+enum { header_auto, header_yes, header_no };
+
+/* ---- Attrs ----------------------------------------------------------------------------------- */
+static pfd_csv_format format_of(const csv_attrs *attrs)
+{
+    uint8_t delimiter = (uint8_t)attrs->delimiter[0], quote = (uint8_t)attrs->quote[0];
+    return (pfd_csv_format){.delimiter = delimiter,
+                            .quote = quote ? quote : delimiter,
+                            .multiline = attrs->multiline,
+                            .comment = attrs->comment};
+}
+
+static const char *shown(const char *text, char *out, size_t capacity)
+{
+    return pfd_quote_bytes((const void *)text, (int64_t)strlen(text), out, capacity);
+}
+
+static pfd_status check_format(const pfd_host *host, const csv_attrs *attrs, pfd_error *err)
+{
+    const char *d = attrs->delimiter, *q = attrs->quote, *c = attrs->comment;
+    char text[256];
+    if (strlen(d) != 1 || strchr("\r\n", *d))
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'delimiter': %s; it must be one byte, and no line end",
+                          shown(d, text, sizeof text));
+    if (strlen(q) > 1 || (*q && strchr("\r\n", *q)) || *q == *d)
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'quote': %s; it must be one byte that is neither the delimiter "
+                          "nor a line end, or empty where there are no quotes",
+                          shown(q, text, sizeof text));
+    if (strpbrk(c, "\r\n"))
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'comment': %s holds a line end; it is what the lines begin with "
+                          "that are no rows",
+                          shown(c, text, sizeof text));
+    if (*c && (*c == *d || *c == *q))
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'comment': %s begins with the %s, as rows do: they would be "
+                          "passed over; name what only the lines begin with that are no rows",
+                          shown(c, text, sizeof text), *c == *d ? "delimiter" : "quote");
+    return PFD_OK;
+}
+
+/* Whether files have a header, where all columns were checked before. */
+static int32_t has_header(const pfd_host *host, const csv_attrs *attrs)
+{
+    pfd_error err;
+    pfd_csv_column column;
+    if (attrs->header != header_auto) return attrs->header == header_yes;
+    for (int64_t i = 0; i < attrs->columns.size; i++)
+        if (pfd_csv_column_parse(host, attrs->columns.data[i], &column, &err) == PFD_OK &&
+            column.has_names)
+            return 1;
+    return 0;
+}
+
+static pfd_status check_column(const pfd_host *host, const csv_attrs *attrs,
+                               const pfd_csv_column *column, pfd_error *err)
+{
+    if (column->has_names && attrs->header == header_no)
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'columns': '%s' asks for a column by name, and header='no' says "
+                          "that files have no names; give its number, from 0",
+                          column->spec);
+    if (!column->default_text || column->is_bytes) return PFD_OK;
+    return pfd_csv_defaults(host, column, NULL, err);
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const csv_attrs *attrs = args->attrs;
+    pfd_status status = check_format(args->host, attrs, err);
+    for (int64_t i = 0; i < attrs->columns.size && status == PFD_OK; i++) {
+        pfd_csv_column column;
+        status = pfd_csv_column_parse(args->host, attrs->columns.data[i], &column, err);
+        if (status == PFD_OK) status = check_column(args->host, attrs, &column, err);
+        if (status == PFD_OK) args->outputs[i] = column.type;
+    }
+    return status;
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+typedef struct extent {
+    pfd_csv_format format;
+    int64_t at; /* passed so far, blank lines and comments */
+    int32_t pass_blank;
+    pfd_csv_extent found;
+    const uint8_t *text; /* of the record */
+} extent;
+
+static pfd_status look_for_record(void *ctx, const uint8_t *text, int64_t size, int32_t is_end,
+                                  pfd_error *err)
+{
+    extent *self = ctx;
+    (void)err;
+    self->found = (pfd_csv_extent){.open_quote = -1};
+    for (self->at = 0; self->at < size; self->at += self->found.next) {
+        self->text = text + self->at;
+        if (!pfd_csv_scan(&self->format, self->text, size - self->at, is_end, &self->found))
+            return PFD_END;
+        if (self->found.is_record || !self->pass_blank) return PFD_OK;
+    }
+    return is_end ? PFD_OK : PFD_END;
+}
+
+static pfd_status fail_open_quote(const pfd_host *host, const pfd_file *file, int64_t byte,
+                                  pfd_error *err)
+{
+    pfd_status status =
+        host->fail_file(err, file, byte, PFD_CORRUPT_DATA,
+                        "the quoted field that begins here is not closed before the file ends, at "
+                        "byte %" PRId64 "; is a quote missing, or is the file cut short?",
+                        file->size);
+    const uint8_t *text = pfd_file_data(file);
+    if (text) err->line = 1 + pfd_newline_scan_best()->count(text, byte);
+    return status;
+}
+
+/* Where the rows of a file begin: behind lines that are passed over, and the header.  *first is its
+ * first record, header or not; size 0 and no text where there is none. */
+static pfd_status find_head(const pfd_host *host, const pfd_file *file, const csv_attrs *attrs,
+                            int32_t header, pfd_scratch *scratch, int64_t *head, extent *first,
+                            pfd_error *err)
+{
+    *first = (extent){.format = format_of(attrs), .pass_blank = 1};
+    pfd_status status = pfd_text_head(host, file, attrs->skip_header_lines, scratch, head, err);
+    if (status != PFD_OK || *head == file->size) return status;
+    status = pfd_text_look(host, file, *head, scratch, look_for_record, first, err);
+    if (status != PFD_OK) return status;
+    if (!first->found.is_record) {
+        first->text = NULL;
+        return PFD_OK;
+    }
+    if (first->found.open_quote >= 0)
+        return fail_open_quote(host, file, *head + first->at + first->found.open_quote, err);
+    if (header) *head += first->at + first->found.next;
+    return PFD_OK;
+}
+
+/* For files whose rows are not lines. */
+static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
+{
+    const csv_attrs *attrs = args->attrs;
+    if (args->offset == 0) {
+        int64_t head;
+        extent first;
+        pfd_status status = find_head(args->host, args->file, attrs, has_header(args->host, attrs),
+                                      args->scratch, &head, &first, err);
+        if (status != PFD_OK) return status;
+        if (head > 0) {
+            out->is_record = 0;
+            out->next = head;
+            return PFD_OK;
+        }
+    }
+    extent self = {.format = format_of(attrs)};
+    pfd_status status = pfd_text_look(args->host, args->file, args->offset, args->scratch,
+                                      look_for_record, &self, err);
+    if (status != PFD_OK) return status;
+    if (self.found.open_quote >= 0)
+        return fail_open_quote(args->host, args->file, args->offset + self.found.open_quote, err);
+    out->is_record = self.found.is_record;
+    out->data = args->offset;
+    out->size = self.found.size;
+    out->next = args->offset + self.found.next;
+    return PFD_OK;
+}
+
+static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = frame};
+
+/* ---- Open ------------------------------------------------------------------------------------ */
+static void free_table(void *kept)
+{
+    pfd_csv_table *table = kept;
+    for (int64_t i = 0; table->layouts && i < table->num_files; i++)
+        if (i == 0 || table->layouts[i] != table->layouts[i - 1])
+            pfd_csv_layout_free(table->layouts[i]);
+    for (int64_t i = 0; table->defaults && i < table->num_columns; i++) free(table->defaults[i]);
+    free(table->layouts);
+    free(table->defaults);
+    free(table->columns);
+    free(table);
+}
+
+static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
+{
+    return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the table of columns");
+}
+
+static pfd_status parse_columns(const pfd_host *host, const csv_attrs *attrs, pfd_csv_table *table,
+                                pfd_error *err)
+{
+    pfd_status status = PFD_OK;
+    for (int64_t i = 0; i < table->num_columns && status == PFD_OK; i++)
+        status = pfd_csv_column_parse(host, attrs->columns.data[i], &table->columns[i], err);
+    return status;
+}
+
+/* Once it is known that files have as many columns: until then their number is only claimed. */
+static pfd_status fill_defaults(const pfd_host *host, pfd_csv_table *table, pfd_error *err)
+{
+    for (int64_t i = 0; i < table->num_columns && table->most_fields > 0; i++) {
+        const pfd_csv_column *column = &table->columns[i];
+        if (!column->default_text || column->is_bytes) continue;
+        size_t bytes = (size_t)pfd_csv_value_bytes(column->type.dtype);
+        table->defaults[i] = calloc((size_t)column->num_values + 1, bytes);
+        if (!table->defaults[i]) return fail_memory(host, err);
+        pfd_status status = pfd_csv_defaults(host, column, table->defaults[i], err);
+        if (status != PFD_OK) return status;
+    }
+    return PFD_OK;
+}
+
+/* Files with equal first rows have one layout. */
+static int32_t is_layout_of(const pfd_csv_layout *layout, const extent *first)
+{
+    return layout && layout->has_header && layout->first_row_size == first->found.size &&
+           !memcmp(layout->first_row, first->text, (size_t)first->found.size);
+}
+
+static pfd_status fill_layouts(const pfd_open_args *args, pfd_stream_window *window,
+                               pfd_csv_table *table, int64_t *heads, pfd_error *err)
+{
+    const pfd_host *host = args->host;
+    int32_t header = has_header(host, args->attrs);
+    pfd_csv_layout *last = NULL;
+    for (int64_t i = 0; i < args->num_files; i++) {
+        extent first;
+        const pfd_file *file;
+        pfd_status status = pfd_text_file(args->files[i], window, &file, err);
+        if (status == PFD_OK)
+            status =
+                find_head(host, file, args->attrs, header, args->scratch, &heads[i], &first, err);
+        if (status != PFD_OK) return status;
+        if (first.text && !is_layout_of(last, &first)) {
+            int64_t offset = header ? heads[i] - first.found.next : heads[i] + first.at;
+            status = pfd_csv_layout_make(host, file, offset, &table->format, table->columns,
+                                         table->num_columns, header, first.text, first.found.size,
+                                         &last, err);
+            if (status != PFD_OK) return status;
+        }
+        table->layouts[i] = last;
+        if (last && last->num_fields > table->most_fields) table->most_fields = last->num_fields;
+    }
+    return PFD_OK;
+}
+
+static pfd_status make_table(const pfd_open_args *args, int64_t *heads, pfd_csv_table **out,
+                             pfd_error *err)
+{
+    const csv_attrs *attrs = args->attrs;
+    pfd_csv_table *table = calloc(1, sizeof *table);
+    if (!table) return fail_memory(args->host, err);
+    *out = table;
+    table->format = format_of(attrs);
+    table->missing = attrs->missing;
+    table->allow_uneven = attrs->uneven_rows;
+    table->num_columns = attrs->columns.size;
+    table->num_files = args->num_files;
+    table->columns = calloc((size_t)table->num_columns + 1, sizeof *table->columns);
+    table->defaults = calloc((size_t)table->num_columns + 1, sizeof *table->defaults);
+    table->layouts = calloc((size_t)table->num_files + 1, sizeof *table->layouts);
+    if (!table->columns || !table->defaults || !table->layouts) return fail_memory(args->host, err);
+    pfd_status status = parse_columns(args->host, attrs, table, err);
+    if (status != PFD_OK) return status;
+    pfd_stream_window window = {0};
+    status = fill_layouts(args, &window, table, heads, err);
+    pfd_stream_window_close(&window);
+    return status == PFD_OK ? fill_defaults(args->host, table, err) : status;
+}
+
+/* Rows are lines unless the format says otherwise; of a stream the framing leaves heads out. */
+static pfd_status open_rows(const pfd_open_args *args, const pfd_csv_format *format,
+                            const int64_t *heads, pfd_source *out, int32_t *is_framed,
+                            pfd_error *err)
+{
+    *is_framed = format->multiline || *format->comment || strchr(" \t", format->delimiter);
+    for (int64_t i = 0; i < args->num_files && pfd_files_are_stream(args); i++)
+        if (heads[i] > 0) *is_framed = 1;
+    return *is_framed ? args->host->open_frames(args, &framing, out, err)
+                      : args->host->open_lines(args, out, err);
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    pfd_csv_table *table = NULL;
+    pfd_source inner = {.struct_size = sizeof inner};
+    int64_t *heads = args->host->alloc(args->scratch, args->num_files * (int64_t)sizeof *heads);
+    int32_t is_framed = 0;
+    pfd_status status = heads ? make_table(args, heads, &table, err) : fail_memory(args->host, err);
+    if (status == PFD_OK) status = open_rows(args, &table->format, heads, &inner, &is_framed, err);
+    if (status != PFD_OK) {
+        if (table) free_table(table);
+        return status;
+    }
+    const pfd_text_source_args text = {.open = args,
+                                       .heads = is_framed ? NULL : heads,
+                                       .kept = table,
+                                       .free_kept = free_table};
+    return pfd_text_source_open(&text, &inner, out, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    return pfd_csv_compute(pfd_text_source_kept(args->source), args, err);
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
+#define ATTR(field, type, default_value, min, max, choices, doc)                                   \
+    PFD_ATTR_ROW(csv_attrs, field, type, default_value, min, max, choices, doc)
+
+static const pfd_attr attrs_table[] = {
+    ATTR(columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
+         "What to read, an output each: [NAME=]KEY[:TYPE][=DEFAULT], where KEY is a column's name "
+         "or number, a range as in 1..64, or several of these with | between, for one array."),
+    ATTR(delimiter, PFD_ATTR_STRING, ",", 0, 0, NULL, "The byte between two fields."),
+    ATTR(quote, PFD_ATTR_STRING, "\"", 0, 0, NULL,
+         "The byte around fields that hold delimiters; empty: quotes are text."),
+    ATTR(comment, PFD_ATTR_STRING, "", 0, 0, NULL,
+         "What the lines begin with that are no rows; empty: there are none."),
+    ATTR(header, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|yes|no",
+         "Whether each file begins with a row of names; auto: where a column is asked for by "
+         "name."),
+    ATTR(skip_header_lines, PFD_ATTR_INT64, "0", 0, 1e9, NULL,
+         "How many lines to leave out at the beginning of each file, before the header."),
+    ATTR(missing, PFD_ATTR_LIST_STRING, "NA,N/A,NaN,nan,null,NULL", 0, 0, NULL,
+         "Texts that stand for no value, as an empty field does: the column's default takes their "
+         "place."),
+    ATTR(uneven_rows, PFD_ATTR_CHOICE, "raise", 0, 0, "raise|allow",
+         "Whether rows may have fewer fields than the header, which are then missing, or more, "
+         "which are passed over."),
+    ATTR(multiline, PFD_ATTR_BOOL, "false", 0, 0, NULL,
+         "Whether quoted fields may hold line ends."),
+};
+
+static const pfd_port outputs[] = {
+    {"column", "The column or columns of the element, one row for each row of the file."},
+};
+
+const pfd_op pfd_op_csv_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "CSVReader",
+    .doc = "Reads columns of CSV files and of other delimited text. "
+           "Each element of columns becomes an output: float64 unless its type says otherwise, "
+           "bool, an integer, float32, or bytes as they stand; several columns become one array. "
+           "A field that begins with the quote ends at the next, and two quotes inside stand for "
+           "one. Spaces and tabs around a number are allowed. A missing value without a default, "
+           "and a row with more or fewer fields than the header, are errors. Blank lines and empty "
+           "files are passed over, and so is a UTF-8 byte order mark.",
+    .attrs = attrs_table,
+    .num_attrs = PFD_COUNT(attrs_table),
+    .attrs_struct_size = sizeof(csv_attrs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .outputs_attr = "columns",
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+};

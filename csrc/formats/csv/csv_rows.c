@@ -1,0 +1,334 @@
+/* Splits records into fields, and makes values of those that are wanted. */
+#include "formats/csv/csv_rows.h"
+
+#include "core/dtype.h"
+#include "formats/csv/csv_doubles.h"
+#include "formats/csv/csv_split.h"
+#include "formats/csv/csv_value.h"
+#include "parse/quote.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* One record, and what its fields are found with. */
+typedef struct row {
+    const pfd_csv_table *table;
+    const pfd_compute_args *args;
+    const pfd_csv_layout *layout;
+    const uint8_t *text;
+    int64_t size, number; /* of the range */
+    int64_t num_fields;   /* that are known: at most those of the layout */
+    uint32_t *ends;       /* of the fields of a record without quotes */
+    pfd_csv_field *fields; /* of one with quotes; else NULL */
+    pfd_csv_field *room;   /* for these; NULL: not needed so far */
+    pfd_csv_split_fn split;
+    pfd_csv_doubles_fn doubles;
+} row;
+
+static pfd_csv_field field_of(const row *r, int64_t i)
+{
+    if (r->fields) return r->fields[i];
+    return (pfd_csv_field){.begin = i > 0 ? (int64_t)r->ends[i - 1] + 1 : 0, .end = r->ends[i]};
+}
+
+/* ---- Failures -------------------------------------------------------------------------------- */
+static const char *name_of(const row *r, int64_t field, char *out, size_t capacity)
+{
+    return pfd_csv_layout_name(r->layout, &r->table->format, field, out, capacity);
+}
+
+static pfd_status fail_missing(const row *r, const pfd_csv_column *column, int64_t field,
+                               int64_t byte, const char *found, pfd_error *err)
+{
+    char name[512];
+    return r->args->host->fail_row(
+        err, r->number, byte, PFD_CORRUPT_DATA,
+        "%s: expected %s for '%s', found %s; a default in attr 'columns' takes the place of a "
+        "missing value, as in '%.*s:%s=%s'",
+        name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
+        found, (int)column->key_size, column->key,
+        column->is_bytes ? "bytes" : pfd_dtype_name(column->type.dtype),
+        column->type.dtype == PFD_FLOAT32 || column->type.dtype == PFD_FLOAT64 ? "nan" : "0");
+}
+
+static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t field,
+                             const pfd_csv_field *at, int32_t found, pfd_error *err)
+{
+    char name[512], text[256];
+    const char *dtype = pfd_dtype_name(column->type.dtype);
+    const char *shown =
+        pfd_quote_bytes(r->text + at->begin, at->end - at->begin, text, sizeof text);
+    if (found == PFD_CSV_OUT_OF_RANGE)
+        return r->args->host->fail_row(err, r->number, at->begin, PFD_CORRUPT_DATA,
+                                       "%s: %s is out of the range of %s, the type of '%s'",
+                                       name_of(r, field, name, sizeof name), shown, dtype,
+                                       column->spec);
+    const char *hint = r->layout->has_header
+                           ? "; of a column of text the type is bytes, as in 'name:bytes'"
+                           : "; if the first line of the file is a header, set header='yes'";
+    return r->args->host->fail_row(
+        err, r->number, at->begin, PFD_CORRUPT_DATA, "%s: expected %s for '%s' (%s), found %s%s",
+        name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
+        dtype, shown, hint);
+}
+
+static pfd_status fail_width(const row *r, int64_t found, int64_t byte, pfd_error *err)
+{
+    char name[512];
+    int64_t expected = r->layout->num_fields;
+    const char *whose = r->layout->has_header ? "the header" : "the first row of the file";
+    if (found > expected)
+        return r->args->host->fail_row(
+            err, r->number, byte, PFD_CORRUPT_DATA,
+            "found more than %" PRId64 " fields, as many as %s has; uneven_rows='allow' passes "
+            "over further ones",
+            expected, whose);
+    return r->args->host->fail_row(err, r->number, byte, PFD_CORRUPT_DATA,
+                                   "found %" PRId64 " fields, expected %" PRId64
+                                   ", as many as %s has: %s is the first that is not there; "
+                                   "uneven_rows='allow' takes it for a missing value",
+                                   found, expected, whose, name_of(r, found, name, sizeof name));
+}
+
+static pfd_status fail_quote(const row *r, int64_t field, int64_t begin, int64_t at, int32_t found,
+                             pfd_error *err)
+{
+    char name[512], text[256];
+    const pfd_host *host = r->args->host;
+    (void)name_of(r, field, name, sizeof name);
+    if (found == PFD_CSV_NOT_CLOSED)
+        return host->fail_row(
+            err, r->number, begin, PFD_CORRUPT_DATA,
+            "%s: a quoted field is not closed at the end of the %s; %s", name,
+            r->table->format.multiline ? "record" : "line",
+            r->table->format.multiline
+                ? "quote='' takes quotes for text"
+                : "multiline=True reads fields that go on in the next line, and quote='' takes "
+                  "quotes for text");
+    if (found == PFD_CSV_STRAY_QUOTE)
+        return host->fail_row(
+            err, r->number, at, PFD_CORRUPT_DATA,
+            "%s: a quote inside a field that does not begin with one; %squote='' takes quotes for "
+            "text",
+            name,
+            r->table->format.multiline
+                ? ""
+                : "where a field began in a line before, multiline=True reads it, and ");
+    return host->fail_row(err, r->number, at, PFD_CORRUPT_DATA,
+                          "%s: found %s behind the quote that ends the field, expected a "
+                          "delimiter; inside a quoted field two quotes stand for one",
+                          name, pfd_quote_bytes(r->text + at, 1, text, sizeof text));
+}
+
+/* ---- Fields ---------------------------------------------------------------------------------- */
+static pfd_status split_quoted(row *r, pfd_error *err)
+{
+    int64_t at = 0, most = r->layout->num_fields;
+    pfd_csv_field field;
+    if (!r->room) {
+        int64_t bytes = r->table->most_fields * (int64_t)sizeof *r->room;
+        r->room = r->args->host->alloc(r->args->scratch, bytes);
+        if (!r->room) return r->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
+    }
+    r->fields = r->room;
+    for (r->num_fields = 0;;) {
+        int64_t begin = at;
+        int32_t found = pfd_csv_next_field(&r->table->format, r->text, r->size, &at, &field);
+        if (found > PFD_CSV_LAST_FIELD) return fail_quote(r, r->num_fields, begin, at, found, err);
+        if (r->num_fields == most) {
+            if (!r->table->allow_uneven) return fail_width(r, most + 1, begin, err);
+        } else {
+            r->fields[r->num_fields++] = field;
+        }
+        if (found == PFD_CSV_LAST_FIELD) break;
+    }
+    if (r->num_fields < most && !r->table->allow_uneven)
+        return fail_width(r, r->num_fields, r->size, err);
+    return PFD_OK;
+}
+
+static pfd_status split_row(row *r, pfd_error *err)
+{
+    int64_t most = r->layout->num_fields;
+    int32_t has_quote;
+    r->fields = NULL;
+    if (r->size > INT32_MAX)
+        return r->args->host->fail_row(err, r->number, -1, PFD_CORRUPT_DATA,
+                                       "a row of %" PRId64 " bytes; the longest that is read has "
+                                       "2147483647",
+                                       r->size);
+    int64_t found = r->split(r->text, r->size, r->table->format.delimiter, r->table->format.quote,
+                             most, r->ends, &has_quote);
+    if (has_quote) return split_quoted(r, err);
+    r->num_fields = found < most ? found + 1 : most;
+    if (found == most && !r->table->allow_uneven)
+        return fail_width(r, most + 1, (int64_t)r->ends[most - 1] + 1, err);
+    if (found < most) r->ends[found] = (uint32_t)r->size;
+    if (r->num_fields < most && !r->table->allow_uneven)
+        return fail_width(r, r->num_fields, r->size, err);
+    return PFD_OK;
+}
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+static void trim(const uint8_t *text, pfd_csv_field *field)
+{
+    while (field->begin < field->end && (text[field->begin] == ' ' || text[field->begin] == '\t'))
+        field->begin++;
+    while (field->begin < field->end &&
+           (text[field->end - 1] == ' ' || text[field->end - 1] == '\t'))
+        field->end--;
+}
+
+static int32_t is_missing(const row *r, const pfd_csv_field *field)
+{
+    int64_t size = field->end - field->begin;
+    if (size == 0) return 1;
+    for (int64_t i = 0; i < r->table->missing.size; i++) {
+        const char *text = r->table->missing.data[i];
+        if ((int64_t)strlen(text) == size && !memcmp(text, r->text + field->begin, (size_t)size))
+            return 1;
+    }
+    return 0;
+}
+
+/* Value i of a column, which is the field `number`: any text, and any failure. */
+static pfd_status set_value(const row *r, int64_t column, int64_t i, int64_t number, uint8_t *out,
+                            pfd_error *err)
+{
+    const pfd_csv_column *about = &r->table->columns[column];
+    const uint8_t *defaults = r->table->defaults[column];
+    size_t item = (size_t)pfd_dtype_size(about->type.dtype);
+    if (number >= r->num_fields) {
+        if (!defaults)
+            return fail_missing(r, about, number, r->size, "the end of a row that is too short",
+                                err);
+        memcpy(out, defaults + (size_t)i * item, item);
+        return PFD_OK;
+    }
+    pfd_csv_field field = field_of(r, number);
+    trim(r->text, &field);
+    int32_t missing = defaults && is_missing(r, &field);
+    if (missing) {
+        memcpy(out, defaults + (size_t)i * item, item);
+        return PFD_OK;
+    }
+    int32_t found =
+        pfd_csv_value(about->type.dtype, r->text + field.begin, field.end - field.begin, out);
+    if (found == PFD_CSV_VALUE) return PFD_OK;
+    if (field.begin == field.end)
+        return fail_missing(r, about, number, field.begin, "an empty field", err);
+    if (!is_missing(r, &field)) return fail_value(r, about, number, &field, found, err);
+    char text[256];
+    return fail_missing(
+        r, about, number, field.begin,
+        pfd_quote_bytes(r->text + field.begin, field.end - field.begin, text, sizeof text), err);
+}
+
+/* As many neighbouring fields as are plain numbers. */
+static int64_t set_plain(const row *r, int32_t dtype, int64_t first, int64_t n, uint8_t *out)
+{
+    enum { at_once = 64 };
+    int64_t begin = first > 0 ? (int64_t)r->ends[first - 1] + 1 : 0;
+    double values[at_once];
+    if (dtype == PFD_BOOL) return 0;
+    if (dtype != PFD_FLOAT32 && dtype != PFD_FLOAT64)
+        return pfd_csv_integers(dtype, r->text, begin, r->ends + first, n, out);
+    if (dtype == PFD_FLOAT64)
+        return r->doubles(r->text, r->size, begin, r->ends + first, n, (double *)(void *)out);
+    float *narrow = (void *)out;
+    for (int64_t done = 0; done < n;) {
+        int64_t some = n - done < at_once ? n - done : at_once;
+        int64_t got = r->doubles(r->text, r->size, begin, r->ends + first + done, some, values);
+        for (int64_t i = 0; i < got; i++) narrow[done + i] = (float)values[i];
+        done += got;
+        if (got < some) return done;
+        begin = (int64_t)r->ends[first + done - 1] + 1;
+    }
+    return n;
+}
+
+static pfd_status set_run(const row *r, int64_t column, int64_t i, const pfd_csv_run *run,
+                          uint8_t *out, pfd_error *err)
+{
+    int32_t dtype = r->table->columns[column].type.dtype;
+    int64_t item = pfd_dtype_size(dtype), there = r->num_fields - run->first;
+    if (there > run->count) there = run->count;
+    for (int64_t k = 0; k < run->count; k++) {
+        if (!r->fields && k < there)
+            k += set_plain(r, dtype, run->first + k, there - k, out + (i + k) * item);
+        if (k == run->count) break;
+        pfd_status status = set_value(r, column, i + k, run->first + k, out + (i + k) * item, err);
+        if (status != PFD_OK) return status;
+    }
+    return PFD_OK;
+}
+
+static pfd_status set_bytes(const row *r, int64_t column, int64_t number, pfd_ragged_row *out,
+                            pfd_error *err)
+{
+    const pfd_csv_column *about = &r->table->columns[column];
+    const pfd_ragged_row filled = {.data = about->default_text,
+                                   .num_elements = about->default_size};
+    if (number >= r->num_fields) {
+        if (!about->default_text)
+            return fail_missing(r, about, number, r->size, "the end of a row that is too short",
+                                err);
+        *out = filled;
+        return PFD_OK;
+    }
+    pfd_csv_field field = field_of(r, number);
+    *out = (pfd_ragged_row){.data = r->text + field.begin, .num_elements = field.end - field.begin};
+    if (about->default_text && !field.is_quoted && is_missing(r, &field)) {
+        *out = filled;
+    } else if (field.has_escapes) {
+        uint8_t *copy = r->args->host->alloc(r->args->scratch, field.end - field.begin);
+        if (!copy) return r->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a field");
+        out->num_elements = pfd_csv_unescape(&r->table->format, r->text, &field, copy);
+        out->data = copy;
+    }
+    return PFD_OK;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+static pfd_status set_column(const row *r, int64_t column, pfd_error *err)
+{
+    const pfd_tensor *out = r->args->outputs[column];
+    const int64_t *bounds = r->layout->run_bounds + column;
+    const pfd_csv_run *runs = r->layout->runs;
+    if (r->table->columns[column].is_bytes)
+        return set_bytes(r, column, runs[bounds[0]].first, &out->rows[r->number], err);
+    int64_t i = 0;
+    pfd_status status = PFD_OK;
+    for (int64_t k = bounds[0]; k < bounds[1] && status == PFD_OK; k++) {
+        status = set_run(r, column, i, &runs[k], out->data + r->number * out->row_bytes, err);
+        i += runs[k].count;
+    }
+    return status;
+}
+
+pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *args,
+                           pfd_error *err)
+{
+    int64_t places = table->most_fields + PFD_CSV_SPLIT_SLACK + 1;
+    row r = {.table = table,
+             .args = args,
+             .ends = args->host->alloc(args->scratch, places * (int64_t)sizeof *r.ends),
+             .split = pfd_csv_split_best(),
+             .doubles = pfd_csv_doubles_best()};
+    if (!r.ends) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        const pfd_record *record = &args->records[i];
+        r.layout = table->layouts[record->file];
+        if (!r.layout)
+            return args->host->fail_row(err, i, -1, PFD_IO,
+                                        "the file changed while open: it had no row at open");
+        r.text = record->data;
+        r.size = record->size;
+        r.number = i;
+        pfd_status status = split_row(&r, err);
+        for (int64_t k = 0; k < table->num_columns && status == PFD_OK; k++)
+            status = set_column(&r, k, err);
+        if (status != PFD_OK) return status;
+    }
+    return PFD_OK;
+}

@@ -1,0 +1,243 @@
+/* IDXReader: the arrays of MNIST's files, and the labels that belong to them. */
+#include "core/error.h"
+#include "core/stored_rows.h"
+#include "files/file_patterns.h"
+#include "sources/fixed.h"
+#include "sources/inflated_files.h"
+#include "sources/paired_source.h"
+#include "formats/idx/idx_header.h"
+#include "parse/row_type.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct idx_reader_attrs {
+    pfd_list_string labels;
+    pfd_list_int64 shape, label_shape;
+    int32_t dtype, label_dtype;
+} idx_reader_attrs;
+
+/* One of the two arrays that a record has numbers of. */
+typedef struct array {
+    const char *dtype_attr, *shape_attr; /* for messages */
+    pfd_row_type row;
+    const pfd_file *const *files;
+    int64_t num_files;
+    int64_t *num_rows; /* of each file */
+} array;
+
+/* ---- Types ----------------------------------------------------------------------------------- */
+static pfd_status find_row_types(const idx_reader_attrs *attrs, pfd_row_type *image,
+                                 pfd_row_type *label, pfd_error *err)
+{
+    PFD_TRY(pfd_stored_row_type(attrs->dtype, attrs->shape, image, err));
+    return pfd_stored_row_type(attrs->label_dtype, attrs->label_shape, label, err);
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    return find_row_types(args->attrs, &args->outputs[0], &args->outputs[1], err);
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
+{
+    const idx_reader_attrs *attrs = args->attrs;
+    pfd_path_list found = {0};
+    if (attrs->labels.size == 0) return PFD_OK;
+    pfd_status status = pfd_file_patterns_find("labels", &attrs->labels, 0, &found, err);
+    if (status == PFD_OK && found.size != args->num_paths)
+        status = pfd_fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'labels' names %" PRId64 " files, and there are %" PRId64
+                          " files of images; each needs one of labels, in the same order",
+                          found.size, args->num_paths);
+    for (int64_t i = 0; status == PFD_OK && i < found.size; i++)
+        status = args->add(args->list, found.paths[i], err);
+    pfd_path_list_free(&found);
+    return status;
+}
+
+static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
+                              pfd_idx_header *out, pfd_error *err)
+{
+    const uint8_t *data;
+    int64_t size = file->size;
+    if (size > PFD_IDX_MAX_HEADER_BYTES) size = PFD_IDX_MAX_HEADER_BYTES;
+    PFD_TRY(host->read(file, 0, size, scratch, &data, err));
+    pfd_status status = pfd_idx_header_read(data, size, out, err);
+    if (status != PFD_OK) pfd_error_set_file(err, file->path);
+    return status;
+}
+
+static pfd_status propose_array(const pfd_propose_args *args, int64_t path, const char *dtype,
+                                const char *shape, pfd_error *err)
+{
+    const pfd_file *file;
+    pfd_idx_header header;
+    PFD_TRY(args->open(args->found, path, &file, err));
+    PFD_TRY(read_header(args->host, file, args->scratch, &header, err));
+    PFD_TRY(args->set_int(args->found, dtype, header.row.dtype, err));
+    return args->set_ints(args->found, shape, header.row.shape, header.row.ndim, err);
+}
+
+/* The labels stand behind as many images. */
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const idx_reader_attrs *attrs = args->attrs;
+    PFD_TRY(propose_array(args, 0, "dtype", "shape", err));
+    if (attrs->labels.size == 0) return PFD_OK;
+    return propose_array(args, args->num_paths / 2, "label_dtype", "label_shape", err);
+}
+
+static pfd_status check_header(const array *a, const pfd_file *file, const pfd_idx_header *header,
+                               pfd_error *err)
+{
+    const pfd_row_type *row = &header->row;
+    size_t dims = (size_t)row->ndim * sizeof row->shape[0];
+    if (row->dtype != a->row.dtype || row->ndim != a->row.ndim ||
+        memcmp(row->shape, a->row.shape, dims) != 0) {
+        char found[256], expected[256];
+        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
+                           "the rows of this file are %s; by the attrs %s and %s they are %s",
+                           pfd_format_row_type(row, found, sizeof found), a->dtype_attr,
+                           a->shape_attr,
+                           pfd_format_row_type(&a->row, expected, sizeof expected));
+    }
+    /* At most 2^32 rows of at most 2^46 bytes, which int64_t does not hold: divided instead. */
+    int64_t bytes = pfd_stored_row_bytes(row), there = file->size - header->header_bytes;
+    if (there % bytes == 0 && there / bytes == header->num_rows) return PFD_OK;
+    if (there / bytes < header->num_rows)
+        return pfd_fail_at(err, file, file->size, PFD_CORRUPT_DATA,
+                           "the file ends here, and by its header it has %" PRId64
+                           " rows of %" PRId64 " bytes, behind %" PRId64
+                           " bytes of header; was it cut short?",
+                           header->num_rows, bytes, header->header_bytes);
+    return pfd_fail_at(err, file, header->header_bytes + header->num_rows * bytes,
+                       PFD_CORRUPT_DATA, "the array ends here, and %" PRId64 " bytes follow",
+                       there - header->num_rows * bytes);
+}
+
+static pfd_status open_array(const pfd_open_args *args, array *a, pfd_source *out, pfd_error *err)
+{
+    int64_t n = a->num_files, bytes = n * (int64_t)sizeof(pfd_fixed_layout);
+    pfd_fixed_layout *layouts = args->host->alloc(args->scratch, bytes);
+    a->num_rows = args->host->alloc(args->scratch, n * (int64_t)sizeof(int64_t));
+    if (!layouts || !a->num_rows) return pfd_fail_memory(err, bytes, "the layouts of the files");
+    for (int64_t i = 0; i < n; i++) {
+        pfd_idx_header header;
+        PFD_TRY(read_header(args->host, a->files[i], args->scratch, &header, err));
+        PFD_TRY(check_header(a, a->files[i], &header, err));
+        a->num_rows[i] = header.num_rows;
+        layouts[i] = (pfd_fixed_layout){PFD_SIZE(pfd_fixed_layout), header.header_bytes,
+                                        pfd_stored_row_bytes(&a->row), 0};
+    }
+    return pfd_fixed_open_each(a->files, layouts, n, out, err);
+}
+
+static pfd_status check_pairs(const array *images, const array *labels, pfd_error *err)
+{
+    for (int64_t i = 0; i < images->num_files; i++) {
+        if (labels->num_rows[i] == images->num_rows[i]) continue;
+        return pfd_fail_at(err, labels->files[i], 4, PFD_CORRUPT_DATA,
+                           "this file has %" PRId64 " labels, and '%s' has %" PRId64
+                           " images; each image needs one label",
+                           labels->num_rows[i], images->files[i]->path, images->num_rows[i]);
+    }
+    return PFD_OK;
+}
+
+static pfd_status open_pair(const pfd_open_args *args, array *images, array *labels,
+                            pfd_source *out, pfd_error *err)
+{
+    pfd_source image_source = *out, label_source = *out;
+    PFD_TRY(open_array(args, images, &image_source, err));
+    pfd_status status = open_array(args, labels, &label_source, err);
+    if (status != PFD_OK) {
+        image_source.methods->close(image_source.self);
+        return status;
+    }
+    status = check_pairs(images, labels, err);
+    if (status == PFD_OK) status = pfd_paired_source_open(&image_source, &label_source, out, err);
+    if (status == PFD_OK) return PFD_OK;
+    image_source.methods->close(image_source.self);
+    label_source.methods->close(label_source.self);
+    return status;
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    const idx_reader_attrs *attrs = args->attrs;
+    int32_t has_labels = attrs->labels.size > 0;
+    int64_t n = has_labels ? args->num_files / 2 : args->num_files;
+    array images = {"dtype", "shape", {0}, NULL, n, NULL};
+    array labels = {"label_dtype", "label_shape", {0}, NULL, n, NULL};
+    pfd_inflated_files *inflated;
+    PFD_TRY(find_row_types(attrs, &images.row, &labels.row, err));
+    PFD_TRY(pfd_inflated_files_open(args->files, args->num_files, args->scratch, &inflated, err));
+    images.files = pfd_inflated_files_list(inflated);
+    labels.files = images.files + n;
+    pfd_status status = has_labels ? open_pair(args, &images, &labels, out, err)
+                                   : open_array(args, &images, out, err);
+    if (status == PFD_OK) return pfd_inflated_files_give(inflated, out, err);
+    pfd_inflated_files_close(inflated);
+    return status;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const idx_reader_attrs *attrs = args->attrs;
+    pfd_tensor *image = args->outputs[0], *label = args->outputs[1];
+    int32_t swap = pfd_order_is_foreign(PFD_ORDER_BIG);
+    PFD_TRY(pfd_copy_stored_rows(args, 0, swap, image, err));
+    if (attrs->labels.size > 0)
+        return pfd_copy_stored_rows(args, image->row_bytes, swap, label, err);
+    memset(label->data, 0, (size_t)(args->num_rows * label->row_bytes));
+    return PFD_OK;
+}
+
+#define ROW(field, type, default_value, choices, doc)                                              \
+    PFD_ATTR_ROW(idx_reader_attrs, field, type, default_value, 0, 0, choices, doc)
+#define FOUND(field, type, default_value, choices, doc)                                            \
+    PFD_FOUND_ATTR_ROW(idx_reader_attrs, field, type, default_value, 0, 0, choices, doc)
+#define DTYPES "uint8|int8|int16|int32|float32|float64"
+
+static const pfd_attr attr_table[] = {
+    ROW(labels, PFD_ATTR_LIST_STRING, "", NULL,
+        "Files of labels, paths or patterns: one for each file of images, in the same order."),
+    FOUND(dtype, PFD_ATTR_DTYPE, NULL, DTYPES,
+        "The dtype of the images; every file must have it."),
+    FOUND(shape, PFD_ATTR_SHAPE, NULL, NULL, "Shape of one image; every file must have it."),
+    FOUND(label_dtype, PFD_ATTR_DTYPE, "uint8", DTYPES, "The dtype of the labels."),
+    FOUND(label_shape, PFD_ATTR_SHAPE, "", NULL,
+        "Shape of one label: empty for a number; QMNIST's are int32 of shape 8."),
+};
+
+static const pfd_port outputs[] = {
+    {"images", "The arrays, of the attrs' dtype and shape, in the byte order of this machine."},
+    {"labels", "The label of each array."},
+};
+
+const pfd_op pfd_op_idx_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "IDXReader",
+    .aliases = "MNISTReader",
+    .doc = "Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape. "
+           "With labels each record has an array and its label, which the files of a pair hold at "
+           "the same place. Dtypes and shapes left out are taken from the headers of the first "
+           "files. Headers are checked against the attrs, and the numbers of images and "
+           "labels against each other, when the loader opens. Compressed files are "
+           "decompressed into memory as a whole. EMNIST's images are stored transposed, and come "
+           "as they are.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(idx_reader_attrs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+    .companions = companions,
+    .propose = propose,
+};

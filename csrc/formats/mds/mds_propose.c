@@ -1,0 +1,100 @@
+/* The columns of MDS datasets that the user left out. */
+#include "core/error.h"
+#include "formats/mds/mds_files.h"
+#include "formats/mds/mds_json.h"
+#include "parse/field_spec.h"
+#include "parse/found_fields.h"
+
+#include <string.h>
+
+/* A column as a field.  What has no type here is the bytes that are there; a Decimal has digits
+ * that no float64 holds, so its text is. */
+static pfd_status propose_column(const pfd_host *host, const pfd_file *file,
+                                 const pfd_mds_column *column, pfd_found_field *out, pfd_error *err)
+{
+    pfd_row_type type = {.dtype = column->dtype};
+    out->key = column->name;
+    out->key_size = column->name_size;
+    int32_t is_array = column->kind == PFD_MDS_ARRAY;
+    if (is_array && (!column->dtype || column->ndim < 0 || column->ndim > PFD_MAX_DIMS))
+        return host->fail_file(
+            err, file, -1, PFD_UNSUPPORTED,
+            "the column '%.100s' is %.60s, whose dtype and shape the shards do not say, or with "
+            "more than %d dimensions; list the columns that are to be read with their types, as in "
+            "columns=['%.100s:float32[?,?]', 'label:int64']",
+            column->name, column->encoding, PFD_MAX_DIMS, column->name);
+    if (is_array) {
+        type.ndim = column->ndim;
+        memcpy(type.shape, column->shape, sizeof type.shape);
+    }
+    if (column->kind == PFD_MDS_INT_TEXT) type.dtype = PFD_INT64;
+    if (column->kind == PFD_MDS_FLOAT_TEXT && strcmp(column->encoding, "str_decimal") != 0)
+        type.dtype = PFD_FLOAT64;
+    if (type.dtype)
+        (void)pfd_format_field_type(&type, out->type, sizeof out->type);
+    else
+        memcpy(out->type, "bytes", sizeof "bytes");
+    return PFD_OK;
+}
+
+static pfd_status propose_columns(const pfd_propose_args *args, const pfd_file *file, int64_t begin,
+                                  const pfd_mds_arrays *arrays, pfd_error *err)
+{
+    pfd_mds_columns columns;
+    pfd_json json;
+    pfd_status status = pfd_mds_columns_parse(arrays, &columns, &json, err);
+    if (status == PFD_CORRUPT_DATA) status = pfd_mds_fail_json(args->host, file, begin, &json, err);
+    int64_t n = columns.size;
+    pfd_found_field *found = NULL;
+    if (status == PFD_OK) {
+        found = args->host->alloc(args->scratch, n * (int64_t)sizeof *found);
+        if (!found) status = pfd_fail_memory(err, n, "columns");
+    }
+    for (int64_t i = 0; status == PFD_OK && i < n; i++)
+        status = propose_column(args->host, file, &columns.list[i], &found[i], err);
+    if (status == PFD_OK) status = pfd_found_fields_set(args, "columns", file, found, n, err);
+    pfd_mds_columns_free(&columns);
+    return status;
+}
+
+/* PFD_END: the index names no shards. */
+static pfd_status propose_by_index(const pfd_propose_args *args, const pfd_file *file,
+                                   pfd_error *err)
+{
+    const uint8_t *text;
+    pfd_mds_index index;
+    pfd_mds_shard first;
+    PFD_TRY(pfd_mds_read_index(args->host, file, args->scratch, &text, err));
+    pfd_mds_index_begin(text, file->size, &index);
+    if (pfd_mds_index_next(&index, &first))
+        return propose_columns(args, file, 0, &first.columns, err);
+    return index.json.problem ? pfd_mds_fail_json(args->host, file, 0, &index.json, err) : PFD_END;
+}
+
+static pfd_status propose_by_shard(const pfd_propose_args *args, const pfd_file *file,
+                                   pfd_error *err)
+{
+    int64_t begin;
+    pfd_mds_bytes bytes;
+    pfd_mds_arrays arrays;
+    PFD_TRY(pfd_mds_read_config(args->host, file, args->scratch, &bytes, &arrays, &begin, err));
+    return propose_columns(args, file, begin, &arrays, err);
+}
+
+/* The first shard says it, by its index where there is one. */
+pfd_status pfd_mds_propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const pfd_file *file = NULL;
+    for (int64_t i = 0; i < args->num_paths; i++) {
+        if (!pfd_mds_is_index(args->paths[i])) continue;
+        PFD_TRY(args->open(args->found, i, &file, err));
+        pfd_status status = propose_by_index(args, file, err);
+        if (status != PFD_END) return status;
+    }
+    if (file)
+        return args->host->fail_file(err, file, -1, PFD_CORRUPT_DATA,
+                                     "it names no shards, so that there is not one record, and no "
+                                     "columns to be found");
+    PFD_TRY(args->open(args->found, 0, &file, err));
+    return propose_by_shard(args, file, err);
+}

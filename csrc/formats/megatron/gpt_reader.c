@@ -1,0 +1,146 @@
+/* GPTReader: windows of seq_length + 1 tokens, to train language models on. */
+#include "pyflowdata/op.h"
+#include "formats/megatron/token_windows.h"
+
+#include <inttypes.h>
+
+enum { ORDER_OWN, ORDER_MEGATRON };
+
+typedef struct gpt_reader {
+    int64_t seq_length;
+    int32_t dtype, format, file_dtype, gaps, order;
+    int64_t header_bytes;
+    int64_t num_samples, megatron_seed;
+    pfd_list_float64 split;
+    int32_t split_index;
+} gpt_reader;
+
+/* In the order of the attr's choices. */
+static const int32_t file_dtypes[] = {0,         PFD_UINT8,  PFD_INT8,  PFD_UINT16,
+                                      PFD_INT16, PFD_UINT32, PFD_INT32, PFD_INT64};
+#define FILE_DTYPES "auto|uint8|int8|uint16|int16|uint32|int32|int64"
+
+static const char *needless_attr(const gpt_reader *attrs)
+{
+    if (attrs->num_samples > 0) return "num_samples";
+    if (attrs->split.size > 0) return "split";
+    return attrs->split_index > 0 ? "split_index" : NULL;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const gpt_reader *attrs = args->attrs;
+    const char *needless = attrs->order == ORDER_MEGATRON ? NULL : needless_attr(attrs);
+    if (needless)
+        return args->host->fail(err, PFD_INVALID_ARGUMENT,
+                                "attr '%s' is given, and means something with order='megatron' "
+                                "only; leave it out, or set that",
+                                needless);
+    args->outputs[0] =
+        (pfd_row_type){.dtype = attrs->dtype, .ndim = 1, .shape = {attrs->seq_length + 1}};
+    return PFD_OK;
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    const gpt_reader *attrs = args->attrs;
+    pfd_token_options options = {.format = attrs->format,
+                                 .file_dtype = file_dtypes[attrs->file_dtype],
+                                 .header_bytes = attrs->header_bytes,
+                                 .gaps = attrs->gaps,
+                                 .row_dtype = attrs->dtype,
+                                 .same_dtype = 1};
+    pfd_megatron_request order = {.seq_length = attrs->seq_length,
+                                  .num_samples = attrs->num_samples,
+                                  .seed = attrs->megatron_seed,
+                                  .split = attrs->split,
+                                  .split_index = attrs->split_index};
+    int32_t is_megatron = attrs->order == ORDER_MEGATRON;
+    if (is_megatron && args->access == PFD_ACCESS_RANDOM)
+        return args->host->fail(err, PFD_INVALID_ARGUMENT,
+                                "attr 'order' = 'megatron' is a random order already, by "
+                                "megatron_seed; leave random_shuffle and shuffle out, or use "
+                                "order='own'");
+    return pfd_token_windows_open(args, &options, attrs->seq_length, is_megatron ? &order : NULL,
+                                  out, err);
+}
+
+static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
+{
+    const gpt_reader *attrs = args->attrs;
+    return pfd_token_companions(args, attrs->format, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const pfd_tensor *out = args->outputs[0];
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        const pfd_record *record = &args->records[i];
+        if (!pfd_token_window_write(args->source, record, out->data + i * out->row_bytes))
+            return args->host->fail_row(err, i, 0, PFD_CORRUPT_DATA,
+                                        "a window of %" PRId64 " bytes is not one of %" PRId64
+                                        " tokens",
+                                        record->size, out->type.shape[0]);
+    }
+    return PFD_OK;
+}
+
+#define ROW(field, type, default_value, min, max, choices, doc)                                    \
+    PFD_ATTR_ROW(gpt_reader, field, type, default_value, min, max, choices, doc)
+
+static const pfd_attr attr_table[] = {
+    ROW(seq_length, PFD_ATTR_INT64, NULL, 1, 1073741824, NULL,
+        "Tokens from one window to the next; a window has one more, so that inputs and targets are "
+        "both in it."),
+    ROW(dtype, PFD_ATTR_DTYPE, "int64", 0, 0, "uint8|uint16|int32|uint32|int64",
+        "The dtype of the rows: that of the files, or one that holds all its values."),
+    ROW(format, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|megatron|flat",
+        "What the files are: megatron is a .bin and an .idx, flat nothing but tokens; auto is "
+        "megatron where there is an .idx, and flat where there is none and file_dtype is set."),
+    ROW(file_dtype, PFD_ATTR_CHOICE, "auto", 0, 0, FILE_DTYPES,
+        "The dtype of the tokens in flat files; auto takes what the .idx says."),
+    ROW(header_bytes, PFD_ATTR_INT64, "0", 0, 1073741824, NULL,
+        "Bytes before the first token of a flat file."),
+    ROW(gaps, PFD_ATTR_BOOL, "false", 0, 0, NULL,
+        "Whether the .idx may leave bytes of the .bin out, or name them in another order or twice; "
+        "otherwise its sequences must be all of the .bin, one behind the other."),
+    ROW(order, PFD_ATTR_CHOICE, "own", 0, 0, "own|megatron",
+        "Which windows there are, and in which order: own cuts the files as they are, and "
+        "random_shuffle shuffles windows; megatron gives the samples of Megatron-LM's GPTDataset, "
+        "in its order."),
+    ROW(num_samples, PFD_ATTR_INT64, "0", 0, 9e15, NULL,
+        "Where order is megatron, the samples that there must be at least, for which the documents "
+        "are repeated; 0 takes each document once."),
+    ROW(megatron_seed, PFD_ATTR_INT64, "1234", 0, 4294967295, NULL,
+        "Where order is megatron, its random_seed."),
+    ROW(split, PFD_ATTR_LIST_FLOAT64, "", 0, 0, NULL,
+        "Where order is megatron, the weights of training, validation and test documents, as in "
+        "969,30,1; empty takes all documents."),
+    ROW(split_index, PFD_ATTR_INT32, "0", 0, 2, NULL,
+        "Where order is megatron, which part of the split is read: 0, 1 or 2."),
+};
+
+static const pfd_port outputs[] = {
+    {"out", "The tokens of each window, shape (batch, seq_length + 1)."},
+};
+
+const pfd_op pfd_op_gpt_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "GPTReader",
+    .doc = "Reads windows of seq_length + 1 tokens over the documents of all files, one behind the "
+           "other. "
+           "Files are .bin and .idx of Megatron-LM, of which either is named and the other one "
+           "lies beside it, or flat ones as nanoGPT writes them. A window ends with the token that "
+           "the next one begins with; it goes on from document to document and from file to file, "
+           "and what is left behind the last whole window is not read.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(gpt_reader),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+    .companions = companions,
+};

@@ -1,0 +1,55 @@
+/* formats/megatron/megatron_index.h -- the .idx beside a .bin of tokens, as Megatron-LM writes the two.
+ *
+ * Two versions are read, by what the file begins with: the current one (MMIDIDX) and the one before
+ * it (TNTIDX).  Sequences are numbered through, and a document is some sequences in a row.  Opening
+ * looks at every entry once; afterwards entries are loaded where they lie, in memory that is mapped
+ * or from the disk, and nothing is copied.
+ *
+ * OWNERSHIP  Files are borrowed until close.
+ * THREADS    After open: any thread.
+ * ERRORS     PFD_CORRUPT_DATA names the entry that contradicts the rest; PFD_UNSUPPORTED what is
+ *            known and not read: files of fairseq's, numbers that are no integers.
+ */
+#ifndef PFD_FORMATS_MEGATRON_MEGATRON_INDEX_H
+#define PFD_FORMATS_MEGATRON_MEGATRON_INDEX_H
+#include "pyflowdata/op.h"
+
+typedef struct pfd_megatron_index {
+    const pfd_file *file, *bin; /* NULL: there is no index */
+    const uint8_t *data;        /* all of the .idx, mapped; NULL: it is read */
+    int32_t is_legacy;
+    int32_t dtype;         /* PFD_*, of the tokens */
+    int64_t element_bytes; /* of a token */
+    int64_t num_sequences, num_documents, num_tokens;
+    int64_t lengths, pointers, documents; /* where these arrays begin in the .idx */
+    /* The sequences lie back to back in the .bin, in their order, and are all of it: where a token
+     * is, is arithmetic.  Else the tokens before each 1024th sequence are kept. */
+    int32_t is_contiguous;
+    int64_t *tokens_before; /* owned */
+} pfd_megatron_index;
+
+/* A piece of a .bin. */
+typedef struct pfd_token_range {
+    int64_t offset; /* bytes */
+    int64_t num_tokens;
+} pfd_token_range;
+
+/* `gaps`: the sequences may lie anywhere in the .bin, also twice, and leave bytes of it out. */
+pfd_status pfd_megatron_index_open(const pfd_file *idx, const pfd_file *bin, int32_t gaps,
+                                   const pfd_scratch *bounds, pfd_megatron_index *out,
+                                   pfd_error *err);
+void pfd_megatron_index_close(pfd_megatron_index *index); /* accepts a zeroed one */
+
+/* Where sequence i lies: within the .bin, whatever has become of the file. */
+pfd_status pfd_megatron_sequence(const pfd_megatron_index *index, int64_t i, pfd_scratch *scratch,
+                                 pfd_token_range *out, pfd_error *err);
+
+/* The sequences of document i: [first, end). */
+pfd_status pfd_megatron_document(const pfd_megatron_index *index, int64_t i, pfd_scratch *scratch,
+                                 int64_t *first, int64_t *end, pfd_error *err);
+
+/* Where token number `token` of all sequences is, and what follows it in its sequence.  Only where
+ * the index is not contiguous; there it is a search and at most 1024 entries. */
+pfd_status pfd_megatron_find_token(const pfd_megatron_index *index, int64_t token,
+                                   pfd_scratch *scratch, pfd_token_range *out, pfd_error *err);
+#endif

@@ -1,0 +1,431 @@
+/* MindRecordReader: rows of MindRecord shards, MindSpore's own format, versions 2.0 and 3.0.
+ *
+ * A shard is a JSON header, raw pages (the scalar fields of the rows) and blob pages (all other
+ * fields).  It is read by itself: the .db file beside it, an SQLite index, is not needed. */
+#include "core/bytes.h"
+#include "core/error.h"
+#include "files/file_start.h"
+#include "files/input_files.h"
+#include "formats/mindrecord/mindrecord_pages.h"
+#include "index/shard_table.h"
+#include "parse/field_record.h"
+#include "parse/found_fields.h"
+#include "formats/mindrecord/mindrecord_row.h"
+#include "pyflowdata/op.h"
+#include "parse/looks_like.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LENGTH 8
+
+typedef struct mindrecord_attrs {
+    pfd_list_string columns;
+    int32_t whole_set;
+} mindrecord_attrs;
+
+typedef struct shard {
+    const pfd_file *file;
+    pfd_mindrecord_header header;
+    pfd_mindrecord_rows rows;
+    pfd_mindrecord_choice *choices; /* of raw rows, then of blobs */
+    int64_t num_raw;
+} shard;
+
+typedef struct mindrecord {
+    const pfd_host *host;
+    int64_t num_outputs, num_shards;
+    pfd_field_spec *specs;
+    pfd_row_type *types;
+    shard *shards;
+    pfd_shard_table table;
+} mindrecord;
+
+static void close_mindrecord(void *source)
+{
+    mindrecord *self = source;
+    for (int64_t i = 0; self->shards && i < self->num_shards; i++) {
+        pfd_mindrecord_header_free(&self->shards[i].header);
+        pfd_mindrecord_rows_free(&self->shards[i].rows);
+        free(self->shards[i].choices);
+    }
+    pfd_shard_table_free(&self->table);
+    free(self->shards);
+    free(self->specs);
+    free(self->types);
+    free(self);
+}
+
+static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
+{
+    return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the shards of a MindRecord dataset");
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+static int64_t num_records(void *source)
+{
+    const mindrecord *self = source;
+    return pfd_shard_table_records(&self->table);
+}
+
+/* The shard of a record, and which row of it the record is. */
+static const shard *find_row(const mindrecord *self, int64_t ordinal, int64_t *row)
+{
+    int64_t number = pfd_shard_of(&self->table, ordinal);
+    *row = ordinal - self->table.first[number];
+    return &self->shards[number];
+}
+
+/* Reads one of the two parts of a row; out->offset is where it lies, as its errors count from. */
+static pfd_status read_part(const shard *from, const pfd_mindrecord_part *part, int32_t is_raw,
+                            pfd_mindrecord_bytes *bytes, int64_t num_outputs, pfd_record *out,
+                            pfd_error *err)
+{
+    int64_t n = is_raw ? from->num_raw : num_outputs - from->num_raw;
+    if (n == 0) return PFD_OK;
+    const pfd_host *host = bytes->host;
+    PFD_TRY(host->read(from->file, part->offset, part->size, bytes->scratch, &bytes->data, err));
+    bytes->size = part->size;
+    out->offset = part->offset;
+    return is_raw ? pfd_mindrecord_read_raw(bytes, from->choices, n, err)
+                  : pfd_mindrecord_read_blob(bytes, from->choices + from->num_raw, n, err);
+}
+
+static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field_part *parts,
+                              pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    int64_t row;
+    const shard *from = find_row(self, ordinal, &row);
+    pfd_mindrecord_part raw, blob;
+    pfd_mindrecord_bytes bytes = {.host = self->host,
+                                  .header = &from->header,
+                                  .types = self->types,
+                                  .scratch = scratch,
+                                  .parts = parts};
+    *out = (pfd_record){.ordinal = ordinal, .file = from->file->index};
+    pfd_mindrecord_row_at(&from->rows, row, &raw, &blob);
+    pfd_status status = read_part(from, &raw, 1, &bytes, self->num_outputs, out, err);
+    if (status == PFD_OK)
+        status = read_part(from, &blob, 0, &bytes, self->num_outputs, out, err);
+    if (status == PFD_OK)
+        return pfd_field_record_compose(self->host, self->types, parts, self->num_outputs, scratch,
+                                        out, err);
+    if (status != PFD_CORRUPT_DATA || err->row < 0) return status;
+    pfd_error damage = *err;
+    pfd_error_init(err);
+    return pfd_field_record_damaged(self->host, &damage, scratch, out, err);
+}
+
+/* In shuffled order the place of a row and both of its parts are far away: they are asked for some
+ * rows ahead. */
+static void prefetch(const mindrecord *self, const int64_t *ordinals, int64_t i, int64_t n)
+{
+    enum { PLACES_AHEAD = 16, ROWS_AHEAD = 8 };
+    int64_t row;
+    if (i + PLACES_AHEAD < n) {
+        const shard *from = find_row(self, ordinals[i + PLACES_AHEAD], &row);
+        __builtin_prefetch(&from->rows.raw[row]);
+        __builtin_prefetch(&from->rows.blobs[row]);
+    }
+    if (i + ROWS_AHEAD >= n) return;
+    const shard *from = find_row(self, ordinals[i + ROWS_AHEAD], &row);
+    if (!pfd_file_data(from->file)) return;
+    pfd_mindrecord_part parts[2];
+    pfd_mindrecord_row_at(&from->rows, row, &parts[0], &parts[1]);
+    for (int part = from->num_raw == 0; part < (from->num_raw < self->num_outputs ? 2 : 1); part++)
+        pfd_shard_prefetch(from->file, parts[part].offset, parts[part].size);
+}
+
+static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err)
+{
+    const mindrecord *self = source;
+    pfd_field_part *parts =
+        self->host->alloc(scratch, self->num_outputs * (int64_t)sizeof *parts);
+    if (!parts) return fail_memory(self->host, err);
+    for (int64_t i = 0; i < n; i++) {
+        prefetch(self, ordinals, i, n);
+        PFD_TRY(make_record(self, ordinals[i], parts, scratch, &out[i], err));
+    }
+    return PFD_OK;
+}
+
+static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const mindrecord *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t row;
+        const shard *from = find_row(self, ordinals[i], &row);
+        pfd_mindrecord_part raw, blob;
+        pfd_mindrecord_row_at(&from->rows, row, &raw, &blob);
+        int32_t has_blob = from->num_raw < self->num_outputs;
+        out[i] = (pfd_place){.offset = has_blob ? blob.offset : raw.offset,
+                             .file = from->file->index};
+    }
+}
+
+static const pfd_source_methods methods = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_mindrecord,
+    .size = num_records,
+    .at = at,
+    .places = places,
+};
+
+/* ---- Opening shards -------------------------------------------------------------------------- */
+
+/* The header's length is none: why might that be? */
+static pfd_status fail_length(const pfd_host *host, const pfd_file *file, uint64_t length,
+                              pfd_scratch *scratch, pfd_error *err)
+{
+    static const char trailer[] = "ENCRYPT";
+    int64_t size = (int64_t)sizeof trailer - 1;
+    const uint8_t *data;
+    if (file->size >= 2 * size) {
+        PFD_TRY(host->read(file, file->size - size, size, scratch, &data, err));
+        if (memcmp(data, trailer, (size_t)size) == 0)
+            return host->fail_file(err, file, -1, PFD_UNSUPPORTED,
+                                         "this MindRecord file is encrypted; decrypt it with "
+                                         "MindSpore (set_dec_mode, set_enc_key), and write it "
+                                         "anew without encryption");
+    }
+    char seems[100];
+    return host->fail_file(
+        err, file, 0, PFD_CORRUPT_DATA,
+        "the length of the header is said to be %" PRIu64 ", of a file of %" PRId64 " bytes%s",
+        length, file->size,
+        pfd_looks_like_hint(pfd_file_looks_like(host, file, scratch, NULL),
+                            "; is this a MindRecord file?", seems, sizeof seems));
+}
+
+static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
+                              pfd_mindrecord_header *out, pfd_error *err)
+{
+    const uint8_t *data;
+    PFD_TRY(host->read(file, 0, LENGTH, scratch, &data, err));
+    uint64_t length = pfd_load_le64(data);
+    if (length > (uint64_t)(file->size - LENGTH) || length > PFD_MINDRECORD_MOST_HEADER_BYTES)
+        return fail_length(host, file, length, scratch, err);
+    PFD_TRY(host->read(file, LENGTH, (int64_t)length, scratch, &data, err));
+    pfd_status status = pfd_mindrecord_header_parse(data, (int64_t)length, out, err);
+    if (status == PFD_OK || status == PFD_OUT_OF_MEMORY) return status;
+    pfd_error inner = *err;
+    return host->fail_file(err, file, LENGTH + inner.byte, status, "%s", inner.message);
+}
+
+static pfd_status open_shard(mindrecord *self, const pfd_open_args *args, const pfd_file *file,
+                             shard *out, pfd_error *err)
+{
+    out->file = file;
+    PFD_TRY(read_header(args->host, file, args->scratch, &out->header, err));
+    if (!pfd_mindrecord_same_fields(&out->header, &self->shards[0].header))
+        return self->host->fail_file(err, file, LENGTH, PFD_CORRUPT_DATA,
+                                     "the shard has other fields, or another version, than %s",
+                                     self->shards[0].file->path);
+    out->choices = calloc((size_t)self->num_outputs, sizeof *out->choices);
+    if (!out->choices) return fail_memory(self->host, err);
+    PFD_TRY(pfd_mindrecord_choose(self->host, "columns", self->specs, self->types,
+                                  self->num_outputs, &out->header, out->choices, &out->num_raw,
+                                  err));
+    return pfd_mindrecord_rows_find(file, &out->header, args->scratch, &out->rows, err);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const shard *x = a, *y = b;
+    return (x->header.shard > y->header.shard) - (x->header.shard < y->header.shard);
+}
+
+/* The companions of one shard stand behind it: brings them into the order of the set. */
+static void sort_set(mindrecord *self)
+{
+    int64_t first = self->shards[0].header.shard, expected = 0;
+    if (self->num_shards != self->shards[0].header.num_shards) return;
+    for (int64_t i = 1; i < self->num_shards; i++, expected++) {
+        expected += expected == first;
+        if (self->shards[i].header.shard != expected) return;
+    }
+    qsort(self->shards, (size_t)self->num_shards, sizeof *self->shards, by_number);
+}
+
+static pfd_status open_all(mindrecord *self, const pfd_open_args *args, pfd_error *err)
+{
+    const mindrecord_attrs *attrs = args->attrs;
+    PFD_TRY(pfd_field_record_types(args->host, "columns", &attrs->columns, self->specs,
+                                   self->types, err));
+    for (int64_t i = 0; i < args->num_files; i++) {
+        self->num_shards = i + 1; /* to be freed, also when half open */
+        PFD_TRY(open_shard(self, args, args->files[i], &self->shards[i], err));
+    }
+    if (attrs->whole_set && self->num_shards > 1) sort_set(self);
+    for (int64_t i = 0; i < self->num_shards; i++)
+        PFD_TRY(pfd_shard_table_add(&self->table, self->shards[i].rows.num_rows, err));
+    return PFD_OK;
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
+
+/* The other shards of a set, of which the user has named one. */
+static pfd_status add_set(const pfd_companion_args *args, const pfd_mindrecord_header *header,
+                          pfd_error *err)
+{
+    pfd_json addresses = header->addresses;
+    pfd_json_text name;
+    pfd_json_enter(&addresses, '[');
+    for (int64_t i = 0; pfd_json_element(&addresses) && pfd_json_string(&addresses, &name); i++) {
+        if (i == header->shard) continue;
+        char *text = malloc((size_t)name.size + 1), *path = NULL;
+        int64_t size = text ? pfd_json_decode(&name, text) : 0;
+        int32_t is_below = text && pfd_path_is_below(text, size);
+        if (is_below) path = pfd_path_beside(args->paths[0], text, size);
+        free(text);
+        pfd_status status;
+        if (text && !is_below)
+            status = args->host->fail(err, PFD_CORRUPT_DATA,
+                                      "%s names a shard of its set that is not in its folder",
+                                      args->paths[0]);
+        else if (!path)
+            status = fail_memory(args->host, err);
+        else if (!pfd_file_is_there(path))
+            status = args->host->fail(err, PFD_IO,
+                                      "%s is one of %" PRId64 " shards, and %s is not there; name "
+                                      "the shards to be read, or set whole_set=False to read this "
+                                      "one alone",
+                                      args->paths[0], header->num_shards, path);
+        else
+            status = args->add(args->list, path, err);
+        free(path);
+        if (status != PFD_OK) return status;
+    }
+    return PFD_OK;
+}
+
+/* What is wrong with a header is told when the file is opened, and then with its place. */
+static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
+{
+    const mindrecord_attrs *attrs = args->attrs;
+    uint8_t *data;
+    uint64_t length = UINT64_MAX;
+    int64_t size, file_size;
+    if (args->num_paths != 1 || !attrs->whole_set || !pfd_file_is_there(args->paths[0]))
+        return PFD_OK;
+    PFD_TRY(pfd_file_start_read(args->paths[0], LENGTH, &data, &size, &file_size, err));
+    if (size == LENGTH) length = pfd_load_le64(data);
+    free(data);
+    if (size < LENGTH || length > (uint64_t)(file_size - LENGTH) ||
+        length > PFD_MINDRECORD_MOST_HEADER_BYTES)
+        return PFD_OK;
+    PFD_TRY(pfd_file_start_read(args->paths[0], LENGTH + (int64_t)length, &data, &size, &file_size,
+                                err));
+    pfd_mindrecord_header header;
+    pfd_status status = pfd_mindrecord_header_parse(data + LENGTH, size - LENGTH, &header, err);
+    if (status == PFD_OK) {
+        status = add_set(args, &header, err);
+    } else if (status != PFD_OUT_OF_MEMORY) {
+        pfd_error_init(err);
+        status = PFD_OK;
+    }
+    pfd_mindrecord_header_free(&header);
+    free(data);
+    return status;
+}
+
+static pfd_status propose_fields(const pfd_propose_args *args, const pfd_file *file,
+                                 const pfd_mindrecord_header *header, pfd_error *err)
+{
+    int64_t n = header->num_fields, bytes = n * (int64_t)sizeof(pfd_found_field);
+    pfd_found_field *found = args->host->alloc(args->scratch, bytes);
+    if (!found) return fail_memory(args->host, err);
+    for (int64_t i = 0; i < n; i++) {
+        const pfd_mindrecord_field *field = &header->fields[i];
+        found[i].key = field->name;
+        found[i].key_size = field->name_size;
+        (void)pfd_mindrecord_field_type(field, found[i].type, sizeof found[i].type);
+    }
+    return pfd_found_fields_set(args, "columns", file, found, n, err);
+}
+
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const pfd_file *file;
+    pfd_mindrecord_header header = {0}; /* freed also where it is not read */
+    PFD_TRY(args->open(args->found, 0, &file, err));
+    if (file->size == INT64_MAX)
+        return args->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
+                                     "a MindRecord file that is compressed is not read: decompress "
+                                     "it");
+    pfd_status status = read_header(args->host, file, args->scratch, &header, err);
+    if (status == PFD_OK) status = propose_fields(args, file, &header, err);
+    pfd_mindrecord_header_free(&header);
+    return status;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const mindrecord_attrs *attrs = args->attrs;
+    return pfd_field_record_types(args->host, "columns", &attrs->columns, NULL, args->outputs, err);
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    const mindrecord_attrs *attrs = args->attrs;
+    mindrecord *self = calloc(1, sizeof *self);
+    if (!self) return fail_memory(args->host, err);
+    self->host = args->host;
+    self->num_outputs = attrs->columns.size;
+    self->specs = calloc((size_t)self->num_outputs, sizeof *self->specs);
+    self->types = calloc((size_t)self->num_outputs, sizeof *self->types);
+    self->shards = calloc((size_t)args->num_files + 1, sizeof *self->shards);
+    pfd_status status = self->specs && self->types && self->shards ? open_all(self, args, err)
+                                                                   : fail_memory(args->host, err);
+    if (status != PFD_OK) {
+        close_mindrecord(self);
+        return status;
+    }
+    out->methods = &methods;
+    out->self = self;
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    return pfd_field_records_compute(args, args->num_outputs, err);
+}
+
+static const pfd_attr attrs[] = {
+    PFD_FOUND_ATTR_ROW(mindrecord_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
+                       "Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), "
+                       "'x:float32[?,3]'; left out, all fields of the header."),
+    PFD_ATTR_ROW(mindrecord_attrs, whole_set, PFD_ATTR_BOOL, "true", 0, 0, NULL,
+                 "Whether a shard that is named alone stands for all shards of its set, in the "
+                 "order of the set."),
+};
+
+static const pfd_port outputs[] = {
+    {"out", "A field: numbers and arrays of the type that the shards have and the field says, "
+            "strings and bytes as ragged uint8."},
+};
+
+const pfd_op pfd_op_mindrecord_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "MindRecordReader",
+    .aliases = "MindDataset",
+    .doc = "Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0. Name one shard of "
+           "a set, or those to be read; the .db files beside them are not needed. Scalars are "
+           "exact, whatever was indexed; bytes come whole. Numbers and arrays need their type in "
+           "the field ('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are "
+           "refused.",
+    .attrs = attrs,
+    .num_attrs = PFD_COUNT(attrs),
+    .attrs_struct_size = sizeof(mindrecord_attrs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+    .outputs_attr = "columns",
+    .companions = companions,
+    .propose = propose,
+};

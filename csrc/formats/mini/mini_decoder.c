@@ -1,0 +1,62 @@
+/* MiniDecoder: rows of two numbers to a column x and a column y. */
+#include "pyflowdata/op.h"
+#include "parse/row_type.h"
+
+#include <string.h>
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const pfd_row_type *in = &args->inputs[0];
+    int right_dtype = in->dtype == PFD_FLOAT32 || in->dtype == PFD_FLOAT64;
+    if (!right_dtype || in->ndim != 1 || in->shape[0] != 2) {
+        char found[256];
+        return args->host->fail(err, PFD_INVALID_ARGUMENT,
+                                "the rows of input 'in' are %s; they must be float32 (2,) or "
+                                "float64 (2,), such as MiniReader gives",
+                                pfd_format_row_type(in, found, sizeof found));
+    }
+    pfd_row_type column = {.dtype = in->dtype, .ndim = 1, .shape = {1}};
+    args->outputs[0] = args->outputs[1] = column;
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    (void)err;
+    const uint8_t *in = args->inputs[0]->data;
+    uint8_t *x = args->outputs[0]->data, *y = args->outputs[1]->data;
+    if (args->inputs[0]->type.dtype == PFD_FLOAT64) {
+        for (int64_t i = 0; i < args->num_rows; i++) {
+            memcpy(x + 8 * i, in + 16 * i, 8);
+            memcpy(y + 8 * i, in + 16 * i + 8, 8);
+        }
+    } else {
+        for (int64_t i = 0; i < args->num_rows; i++) {
+            memcpy(x + 4 * i, in + 8 * i, 4);
+            memcpy(y + 4 * i, in + 8 * i + 4, 4);
+        }
+    }
+    return PFD_OK;
+}
+
+static const pfd_port inputs[] = {
+    {"in", "Rows of two numbers, float32 or float64 of shape (batch, 2)."},
+};
+
+static const pfd_port outputs[] = {
+    {"x", "The first number of each row, shape (batch, 1), dtype as the input."},
+    {"y", "The second number of each row, shape (batch, 1), dtype as the input."},
+};
+
+const pfd_op pfd_op_mini_decoder = {
+    PFD_OP_SIZES,
+    .name = "MiniDecoder",
+    .doc = "Splits rows of two numbers into a column x and a column y. "
+           "The numbers are copied bit for bit.",
+    .inputs = inputs,
+    .num_inputs = PFD_COUNT(inputs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .compute = compute,
+};

@@ -1,0 +1,144 @@
+/* DecodeNpy: the bytes of a .npy file as an array. */
+#include "core/array_copy.h"
+#include "core/rows.h"
+#include "core/stored_rows.h"
+#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
+#include "formats/npy/npy_header.h"
+#include "parse/row_type.h"
+
+#include <inttypes.h>
+
+typedef struct decode_npy_attrs {
+    int32_t dtype;
+    pfd_list_int64 shape;
+} decode_npy_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const decode_npy_attrs *attrs = args->attrs;
+    pfd_row_type *out = &args->outputs[0];
+    pfd_status status = pfd_expect_bytes(args, err);
+    if (status != PFD_OK) return status;
+    *out = (pfd_row_type){.dtype = attrs->dtype, .ndim = (int32_t)attrs->shape.size};
+    for (int32_t d = 0; d < out->ndim; d++) out->shape[d] = attrs->shape.data[d];
+    return PFD_OK;
+}
+
+static pfd_status check_header(const pfd_compute_args *args, int64_t i, pfd_bytes row,
+                               const pfd_npy_header *header, pfd_error *err)
+{
+    const pfd_row_type *type = &args->outputs[0]->type;
+    char found[256], expected[256];
+    pfd_row_type own = {.dtype = header->dtype, .ndim = header->ndim};
+    int32_t fits = header->dtype == type->dtype && header->ndim == type->ndim;
+    for (int32_t d = 0; d < header->ndim && d < PFD_MAX_DIMS; d++) {
+        own.shape[d] = header->shape[d];
+        fits &= d >= type->ndim || type->shape[d] < 0 || type->shape[d] == header->shape[d];
+    }
+    if (!fits)
+        return args->host->fail_row(err, i, pfd_place_in_record(args, i, row.data),
+                                    PFD_CORRUPT_DATA,
+                                    "the array is %s; dtype and shape say %s",
+                                    pfd_format_row_type(&own, found, sizeof found),
+                                    pfd_format_row_type(type, expected, sizeof expected));
+    int64_t behind = row.size - header->header_bytes;
+    if (header->num_bytes == behind) return PFD_OK;
+    return args->host->fail_row(err, i,
+                                pfd_place_in_record(args, i, row.data + header->header_bytes),
+                                PFD_CORRUPT_DATA,
+                                "behind the header are %" PRId64 " bytes; an array of %s has "
+                                "%" PRId64,
+                                behind,
+                                pfd_format_row_type(&own, found, sizeof found), header->num_bytes);
+}
+
+/* From an array in which the first dimension goes fastest. */
+static void copy_transposed(const uint8_t *from, uint8_t *to, const int64_t *shape, int32_t ndim,
+                            int64_t element_bytes)
+{
+    int64_t from_strides[PFD_MAX_DIMS], to_strides[PFD_MAX_DIMS];
+    int64_t from_bytes = element_bytes, to_bytes = element_bytes;
+    for (int32_t d = 0; d < ndim; d++) {
+        from_strides[d] = from_bytes;
+        from_bytes *= shape[d];
+        to_strides[ndim - 1 - d] = to_bytes;
+        to_bytes *= shape[ndim - 1 - d];
+    }
+    pfd_copy_box(from, from_strides, to, to_strides, shape, ndim, element_bytes);
+}
+
+static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err)
+{
+    const pfd_tensor *out = args->outputs[0];
+    int64_t element_bytes = pfd_dtype_size(out->type.dtype);
+    pfd_npy_header header;
+    pfd_bytes row = pfd_row_bytes(args->inputs[0], i);
+    pfd_status status = pfd_npy_header_read(row.data, row.size, &header, err);
+    if (status != PFD_OK) {
+        err->row = i;
+        err->byte = pfd_place_in_record(args, i, row.data + (err->byte > 0 ? err->byte : 0));
+        err->status = PFD_CORRUPT_DATA;
+        return PFD_CORRUPT_DATA;
+    }
+    status = check_header(args, i, row, &header, err);
+    if (status != PFD_OK) return status;
+    const uint8_t *from = row.data + header.header_bytes;
+    int64_t n = header.num_bytes / element_bytes;
+    int32_t swap = pfd_order_is_foreign(header.byte_order) && element_bytes > 1;
+    int32_t is_there = args->inputs[0]->is_ragged && !swap && !header.is_fortran &&
+                       header.dtype != PFD_BOOL && (uintptr_t)from % (uintptr_t)element_bytes == 0;
+    if (out->is_ragged && is_there)
+        return pfd_row_points_at(args, 0, i, from, header.shape, err) ? PFD_OK : err->status;
+    uint8_t *to = pfd_row_to_write(args, 0, i, header.shape, err);
+    if (!to) return err->status;
+    if (!header.is_fortran) {
+        pfd_copy_stored(to, from, n, header.dtype, swap);
+        return PFD_OK;
+    }
+    uint8_t *copy = args->host->alloc(args->scratch, header.num_bytes);
+    if (!copy) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an array");
+    pfd_copy_stored(copy, from, n, header.dtype, swap);
+    copy_transposed(copy, to, header.shape, header.ndim, element_bytes);
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_status status = decode(args, i, err);
+        if (status != PFD_OK) return status;
+    }
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_ATTR_ROW(decode_npy_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, NULL,
+                 "The dtype that every array has."),
+    PFD_ATTR_ROW(decode_npy_attrs, shape, PFD_ATTR_SHAPE, NULL, -1, 9007199254740992.0, NULL,
+                 "The shape of every array, empty for a number; -1 for a dimension that varies, "
+                 "in Python also None."),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "Rows of bytes, uint8 of one dimension, which may vary."},
+};
+static const pfd_port outputs[] = {{"out", "The arrays; ragged where a dimension varies."}};
+
+const pfd_op pfd_op_decode_npy = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "DecodeNpy",
+    .doc = "Takes the bytes of each row as a .npy file, as numpy.save writes it. "
+           "An array of another dtype or shape is damaged, and so is one that ends too early or "
+           "too late. Either order of bytes and of dimensions is taken.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(decode_npy_attrs),
+    .inputs = inputs,
+    .num_inputs = PFD_COUNT(inputs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .compute = compute,
+};

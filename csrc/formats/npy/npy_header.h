@@ -1,0 +1,33 @@
+/* formats/npy/npy_header.h -- the header of NumPy's .npy format, versions 1 to 3.
+ *
+ * ERRORS   err->byte is the offset in `data`.  PFD_CORRUPT_DATA: it is no such header, or one of an
+ *          array that cannot be rows of numbers, which damage can make of any.
+ * THREADS  Pure functions.
+ */
+#ifndef PFD_FORMATS_NPY_NPY_HEADER_H
+#define PFD_FORMATS_NPY_NPY_HEADER_H
+#include "pyflowdata/op.h"
+
+enum {
+    PFD_NPY_PREFIX_BYTES = 12, /* enough to know how long the header is */
+    PFD_NPY_MAX_DIMS = PFD_MAX_DIMS + 1
+};
+
+typedef struct pfd_npy_header {
+    int64_t header_bytes; /* the array's numbers begin here */
+    int32_t dtype;        /* PFD_BOOL ... */
+    int32_t byte_order;   /* PFD_ORDER_* of core/stored_rows.h; little where it has no meaning */
+    int32_t is_fortran;   /* the first axis varies fastest; 0 where both orders are the same */
+    int32_t ndim;
+    int64_t shape[PFD_NPY_MAX_DIMS];
+    int64_t num_bytes; /* of the numbers */
+} pfd_npy_header;
+
+/* How many bytes the header has, from the first ones of it (all that there are up to
+ * PFD_NPY_PREFIX_BYTES). */
+pfd_status pfd_npy_header_size(const uint8_t *data, int64_t size, int64_t *bytes, pfd_error *err);
+
+/* Reads the header at the beginning of `data`; what is behind it is not looked at. */
+pfd_status pfd_npy_header_read(const uint8_t *data, int64_t size, pfd_npy_header *out,
+                               pfd_error *err);
+#endif

@@ -1,0 +1,177 @@
+/* NpyReader: .npy files, a row of the array a record. */
+#include "core/error.h"
+#include "core/stored_rows.h"
+#include "sources/fixed.h"
+#include "sources/inflated_files.h"
+#include "pyflowdata/pyflowdata.h"
+#include "formats/npy/npy_header.h"
+#include "parse/row_type.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct npy_reader_attrs {
+    pfd_list_int64 shape;
+    int32_t dtype, byte_order;
+} npy_reader_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const npy_reader_attrs *attrs = args->attrs;
+    return pfd_stored_row_type(attrs->dtype, attrs->shape, &args->outputs[0], err);
+}
+
+/* ---- Headers --------------------------------------------------------------------------------- */
+static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
+                              pfd_npy_header *header, pfd_error *err)
+{
+    int64_t bytes, first = file->size;
+    const uint8_t *data;
+    if (first > PFD_NPY_PREFIX_BYTES) first = PFD_NPY_PREFIX_BYTES;
+    PFD_TRY(host->read(file, 0, first, scratch, &data, err));
+    pfd_status status = pfd_npy_header_size(data, first, &bytes, err);
+    if (status == PFD_OK) {
+        if (bytes > file->size) bytes = file->size;
+        PFD_TRY(host->read(file, 0, bytes, scratch, &data, err));
+        status = pfd_npy_header_read(data, bytes, header, err);
+    }
+    if (status != PFD_OK) {
+        pfd_error_set_file(err, file->path);
+        return status;
+    }
+    if (header->ndim == 0)
+        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
+                           "the array has no axis: it is a single number, not rows");
+    if (header->is_fortran)
+        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
+                           "the array is stored in Fortran order, its rows are strewn over the "
+                           "file; save numpy.ascontiguousarray(a)");
+    return PFD_OK;
+}
+
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const pfd_file *file;
+    pfd_npy_header header;
+    PFD_TRY(args->open(args->found, 0, &file, err));
+    PFD_TRY(read_header(args->host, file, args->scratch, &header, err));
+    PFD_TRY(args->set_int(args->found, "dtype", header.dtype, err));
+    PFD_TRY(args->set_ints(args->found, "shape", header.shape + 1, header.ndim - 1, err));
+    return args->set_int(args->found, "byte_order", header.byte_order, err);
+}
+
+/* ---- Open: every header says what the attrs say ---------------------------------------------- */
+static const char *order_name(const pfd_row_type *row, int32_t order)
+{
+    if (pfd_dtype_size(row->dtype) == 1) return "";
+    return order == PFD_ORDER_BIG ? ", big-endian" : ", little-endian";
+}
+
+static pfd_status check_row(const npy_reader_attrs *attrs, const pfd_row_type *expected,
+                            const pfd_file *file, const pfd_npy_header *header, pfd_error *err)
+{
+    pfd_row_type found = {.dtype = header->dtype, .ndim = header->ndim - 1};
+    memcpy(found.shape, header->shape + 1, (size_t)found.ndim * sizeof found.shape[0]);
+    size_t dims = (size_t)found.ndim * sizeof found.shape[0];
+    if (found.dtype == expected->dtype && found.ndim == expected->ndim &&
+        memcmp(found.shape, expected->shape, dims) == 0 &&
+        (header->byte_order == attrs->byte_order || pfd_dtype_size(found.dtype) == 1))
+        return PFD_OK;
+    char one[256], other[256];
+    return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
+                       "the rows of this array are %s%s; by the attrs dtype, shape and byte_order "
+                       "they are %s%s",
+                       pfd_format_row_type(&found, one, sizeof one),
+                       order_name(&found, header->byte_order),
+                       pfd_format_row_type(expected, other, sizeof other),
+                       order_name(expected, attrs->byte_order));
+}
+
+static pfd_status check_size(const pfd_file *file, const pfd_npy_header *header, pfd_error *err)
+{
+    int64_t there = file->size - header->header_bytes;
+    if (there == header->num_bytes) return PFD_OK;
+    if (there < header->num_bytes)
+        return pfd_fail_at(err, file, file->size, PFD_CORRUPT_DATA,
+                           "the file ends here: of the array's %" PRId64 " bytes there are %" PRId64
+                           "; was it cut short?",
+                           header->num_bytes, there);
+    return pfd_fail_at(err, file, header->header_bytes + header->num_bytes, PFD_CORRUPT_DATA,
+                       "the array ends here, and %" PRId64
+                       " bytes follow; several arrays in one file cannot be read",
+                       there - header->num_bytes);
+}
+
+static pfd_status open_arrays(const pfd_open_args *args, const pfd_file *const *files,
+                              pfd_source *out, pfd_error *err)
+{
+    const npy_reader_attrs *attrs = args->attrs;
+    pfd_row_type row;
+    PFD_TRY(pfd_stored_row_type(attrs->dtype, attrs->shape, &row, err));
+    int64_t n = args->num_files, bytes = n * (int64_t)sizeof(pfd_fixed_layout);
+    pfd_fixed_layout *layouts = args->host->alloc(args->scratch, bytes);
+    if (!layouts) return pfd_fail_memory(err, bytes, "the layouts of the files");
+    for (int64_t i = 0; i < n; i++) {
+        pfd_npy_header header;
+        PFD_TRY(read_header(args->host, files[i], args->scratch, &header, err));
+        PFD_TRY(check_row(attrs, &row, files[i], &header, err));
+        PFD_TRY(check_size(files[i], &header, err));
+        layouts[i] = (pfd_fixed_layout){PFD_SIZE(pfd_fixed_layout), header.header_bytes,
+                                        pfd_stored_row_bytes(&row), 0};
+    }
+    return pfd_fixed_open_each(files, layouts, n, out, err);
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    pfd_inflated_files *inflated;
+    PFD_TRY(pfd_inflated_files_open(args->files, args->num_files, args->scratch, &inflated, err));
+    pfd_status status = open_arrays(args, pfd_inflated_files_list(inflated), out, err);
+    if (status == PFD_OK) return pfd_inflated_files_give(inflated, out, err);
+    pfd_inflated_files_close(inflated);
+    return status;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const npy_reader_attrs *attrs = args->attrs;
+    int32_t swap = pfd_order_is_foreign(attrs->byte_order);
+    return pfd_copy_stored_rows(args, 0, swap, args->outputs[0], err);
+}
+
+#define ROW(field, type, default_value, choices, doc)                                              \
+    PFD_FOUND_ATTR_ROW(npy_reader_attrs, field, type, default_value, 0, 0, choices, doc)
+
+static const pfd_attr attr_table[] = {
+    ROW(dtype, PFD_ATTR_DTYPE, NULL, NULL, "The dtype of the arrays; every file must have it."),
+    ROW(shape, PFD_ATTR_SHAPE, NULL, NULL,
+        "Shape of one row, which is that of the arrays without their first axis; every file must "
+        "have it."),
+    ROW(byte_order, PFD_ATTR_CHOICE, NULL, "little|big",
+        "Which byte of a number is stored first; every file must have it so."),
+};
+
+static const pfd_port outputs[] = {
+    {"out", "The rows of the arrays, of the dtype and shape that the attrs say."},
+};
+
+const pfd_op pfd_op_npy_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "NpyReader",
+    .doc = "Reads .npy files of NumPy along their first axis: a record is array[i]. "
+           "The arrays are of numbers or bools, in C order, of one dtype and row shape, and may "
+           "have different lengths. Attrs left out are taken from the header of the first "
+           "file; each header is checked against them when the loader opens. Access is by "
+           "arithmetic: there is no index. Compressed files are decompressed into memory as a "
+           "whole.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(npy_reader_attrs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+    .propose = propose,
+};

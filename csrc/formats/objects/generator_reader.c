@@ -1,0 +1,239 @@
+/* GeneratorReader: samples that an object of the program yields. */
+#include "formats/objects/object_source.h"
+#include "pyflowdata/op.h"
+#include "parse/field_spec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct generator_reader_attrs {
+    int64_t source;
+    pfd_list_string fields;
+    int32_t thread_safe;
+} generator_reader_attrs;
+
+typedef struct reader {
+    const pfd_host *host;
+    const pfd_object_source *objects;
+    int64_t session, num_records;
+} reader;
+
+/* ---- Fields ---------------------------------------------------------------------------------- */
+
+static pfd_status parse_field(const pfd_host *host, const char *element, pfd_field_spec *out,
+                              pfd_error *err)
+{
+    pfd_status status = pfd_field_spec_parse(host, "fields", element, out, err);
+    if (status != PFD_OK) return status;
+    if (!out->has_type)
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'fields': '%.200s' has no type; write KEY:TYPE, such as y:int64, "
+                          "x:float32[3], x:float32[?] or name:bytes",
+                          element);
+    if (out->default_text)
+        return host->fail(err, PFD_INVALID_ARGUMENT,
+                          "attr 'fields': '%.200s' has a default; a sample must have every field",
+                          element);
+    return PFD_OK;
+}
+
+static pfd_status find_objects(const pfd_host *host, const pfd_object_source **out, pfd_error *err)
+{
+    *out = pfd_object_source_get();
+    if (*out) return PFD_OK;
+    return host->fail(err, PFD_UNSUPPORTED,
+                      "there is nothing here that reads objects; GeneratorReader is for Python");
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const generator_reader_attrs *attrs = args->attrs;
+    const pfd_object_source *objects;
+    for (int64_t i = 0; i < args->num_outputs; i++) {
+        pfd_field_spec field;
+        pfd_status status = parse_field(args->host, attrs->fields.data[i], &field, err);
+        if (status != PFD_OK) return status;
+        args->outputs[i] = field.type;
+    }
+    pfd_status status = find_objects(args->host, &objects, err);
+    return status == PFD_OK ? objects->check(attrs->source, err) : status;
+}
+
+/* ---- The source ------------------------------------------------------------------------------ */
+
+static void close_reader(void *self)
+{
+    reader *r = self;
+    r->objects->close(r->session);
+    free(r);
+}
+
+static int64_t size_of(void *self)
+{
+    return ((reader *)self)->num_records;
+}
+
+static pfd_status at(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err)
+{
+    reader *r = self;
+    return r->objects->at(r->session, ordinals, n, r->host, scratch, out, err);
+}
+
+static pfd_status next(void *self, int64_t max, pfd_scratch *scratch, pfd_record *out, int64_t *n,
+                       pfd_error *err)
+{
+    reader *r = self;
+    return r->objects->next(r->session, max, r->host, scratch, out, n, err);
+}
+
+static pfd_status seek(void *self, int64_t epoch, int64_t position, pfd_scratch *scratch,
+                       pfd_error *err)
+{
+    reader *r = self;
+    return r->objects->seek(r->session, epoch, position, r->host, scratch, err);
+}
+
+static const pfd_source_methods indexed = {
+    PFD_SIZE(pfd_source_methods), .close = close_reader, .size = size_of, .at = at};
+static const pfd_source_methods stream = {
+    PFD_SIZE(pfd_source_methods), .close = close_reader, .next = next, .seek = seek};
+
+/* The keys as texts of their own, and the types, in the scratch. */
+static pfd_status make_fields(const pfd_open_args *args, pfd_object_fields *out, pfd_error *err)
+{
+    const generator_reader_attrs *attrs = args->attrs;
+    int64_t n = attrs->fields.size;
+    const char **keys = args->host->alloc(args->scratch, n * (int64_t)sizeof *keys);
+    pfd_row_type *types = args->host->alloc(args->scratch, n * (int64_t)sizeof *types);
+    if (!keys || !types) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
+    for (int64_t i = 0; i < n; i++) {
+        pfd_field_spec field;
+        pfd_status status = parse_field(args->host, attrs->fields.data[i], &field, err);
+        if (status != PFD_OK) return status;
+        char *key = args->host->alloc(args->scratch, field.key_size + 1);
+        if (!key) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
+        memcpy(key, field.key, (size_t)field.key_size);
+        key[field.key_size] = '\0';
+        keys[i] = key;
+        types[i] = field.type;
+    }
+    *out = (pfd_object_fields){PFD_SIZE(pfd_object_fields), n, keys, types};
+    return PFD_OK;
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    const generator_reader_attrs *attrs = args->attrs;
+    pfd_object_fields fields;
+    reader *r = calloc(1, sizeof *r);
+    if (!r) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a reader");
+    r->host = args->host;
+    pfd_status status = find_objects(args->host, &r->objects, err);
+    if (status == PFD_OK) status = make_fields(args, &fields, err);
+    if (status == PFD_OK)
+        status = r->objects->open(attrs->source, &fields, attrs->thread_safe, args->host,
+                                  &r->session, &r->num_records, err);
+    if (status != PFD_OK) {
+        free(r);
+        return status;
+    }
+    out->methods = r->num_records < 0 ? &stream : &indexed;
+    out->self = r;
+    return PFD_OK;
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+static const char BROKEN[] = "the record of a sample is not as long as its fields";
+
+/* Takes n bytes, and those up to a multiple of 8. */
+static int32_t take(const uint8_t **data, int64_t *left, int64_t n, const uint8_t **out)
+{
+    if (n < 0 || n > *left || *left % 8) return 0;
+    int64_t padded = (n + 7) / 8 * 8;
+    *out = *data;
+    *data += padded;
+    *left -= padded;
+    return 1;
+}
+
+/* Row i of an output, from the bytes that are left of its record. */
+static int32_t read_field(const pfd_compute_args *args, int64_t output, int64_t i,
+                          const uint8_t **data, int64_t *left)
+{
+    pfd_tensor *out = args->outputs[output];
+    const uint8_t *found;
+    if (!out->is_ragged) {
+        if (!take(data, left, out->row_bytes, &found)) return 0;
+        if (out->row_bytes) memcpy(out->data + i * out->row_bytes, found, (size_t)out->row_bytes);
+        return 1;
+    }
+    const int64_t *shape;
+    int64_t elements = 1, bytes;
+    if (!take(data, left, out->type.ndim * (int64_t)sizeof *shape, &found)) return 0;
+    shape = (const void *)found;
+    for (int32_t d = 0; d < out->type.ndim; d++)
+        if (__builtin_mul_overflow(elements, shape[d], &elements)) return 0;
+    if (__builtin_mul_overflow(elements, pfd_dtype_size(out->type.dtype), &bytes)) return 0;
+    if (!take(data, left, bytes, &found)) return 0;
+    out->rows[i] = (pfd_ragged_row){found, elements, out->type.ndim > 1 ? shape : NULL};
+    return 1;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        const uint8_t *data = args->records[i].data;
+        int64_t left = args->records[i].size, kind = 0;
+        if (left < 8) return args->host->fail_row(err, i, -1, PFD_INTERNAL, "%s", BROKEN);
+        memcpy(&kind, data, sizeof kind);
+        data += sizeof kind;
+        left -= (int64_t)sizeof kind;
+        if (kind)
+            return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA, "%.*s",
+                                        (int)(left < 1000 ? left : 1000), (const char *)data);
+        for (int64_t k = 0; k < args->num_outputs; k++)
+            if (!read_field(args, k, i, &data, &left))
+                return args->host->fail_row(err, i, -1, PFD_INTERNAL, "%s", BROKEN);
+    }
+    return PFD_OK;
+}
+
+#define ROW(field, type, default_value, doc)                                                       \
+    PFD_ATTR_ROW(generator_reader_attrs, field, type, default_value, 0, 0, NULL, doc)
+
+static const pfd_attr attr_table[] = {
+    ROW(source, PFD_ATTR_OBJECT, NULL,
+        "Either an object with __len__ and __getitem__, or a function that is called for each "
+        "epoch, without arguments, and returns an iterable, or an iterable that begins anew each "
+        "time."),
+    ROW(fields, PFD_ATTR_LIST_STRING, NULL,
+        "What is taken of a sample, [NAME=]KEY:TYPE each, such as x:float32[3], y:int64, "
+        "tokens:int32[?] or name:bytes; a dict is asked for the keys, a tuple has the fields in "
+        "this order, and a single field may be the sample itself."),
+    ROW(thread_safe, PFD_ATTR_BOOL, "false",
+        "Whether __getitem__ may be called by several threads at once; else by one at a time."),
+};
+
+static const pfd_port outputs[] = {
+    {"out", "The values of a field, ragged where a dimension varies or the type is bytes."},
+};
+
+const pfd_op pfd_op_generator_reader = {
+    PFD_OP_SIZES,
+    .name = "GeneratorReader",
+    .doc = "Reads the samples of a Python object: arrays, numbers, bytes and texts. "
+           "An object with __len__ and __getitem__ is read in any order, as files with an index "
+           "are; iterables are streams. A sample whose values do not fit the types is damaged; "
+           "what the object raises is raised by the loader, with its traceback.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(generator_reader_attrs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+    .outputs_attr = "fields",
+};

@@ -1,0 +1,75 @@
+/* OFRecordBytesDecoder: one feature of bytes, as it is. */
+#include "core/error.h"
+#include "formats/ofrecord/ofrecord_row.h"
+#include "pyflowdata/op.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct ofrecord_bytes_decoder_attrs {
+    const char *blob_name;
+} ofrecord_bytes_decoder_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const ofrecord_bytes_decoder_attrs *attrs = args->attrs;
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
+    return pfd_of_check_input(args, attrs->blob_name, err);
+}
+
+static pfd_status decode_row(const pfd_of_row *row, pfd_ragged_row *out, pfd_error *err)
+{
+    pfd_of_feature feature;
+    pfd_wire_cursor value;
+    PFD_TRY(pfd_of_row_find(row, &feature, err));
+    if (feature.kind != PFD_OF_BYTES)
+        return pfd_of_row_fail(row, NULL, err,
+                               "it is %s; this decoder takes bytes_list, OFRecordRawDecoder takes "
+                               "the others",
+                               pfd_of_kind_name(feature.kind));
+    PFD_TRY(pfd_of_row_bytes(row, &feature, &value, err));
+    *out = (pfd_ragged_row){.data = value.at, .num_elements = value.end - value.at};
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const ofrecord_bytes_decoder_attrs *attrs = args->attrs;
+    int64_t name_size = (int64_t)strlen(attrs->blob_name);
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_of_row row = {args, i, attrs->blob_name, name_size};
+        PFD_TRY(decode_row(&row, &args->outputs[0]->rows[i], err));
+    }
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_ATTR_ROW(ofrecord_bytes_decoder_attrs, blob_name, PFD_ATTR_STRING, NULL, 0, 0, NULL,
+                 "Name of the feature in the record."),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "Messages as OFRecordReader gives them, uint8 of shape (batch, None)."},
+};
+
+static const pfd_port outputs[] = {
+    {"out", "The bytes of each record's feature, uint8 of shape (batch, None)."},
+};
+
+const pfd_op pfd_op_ofrecord_bytes_decoder = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "OFRecordBytesDecoder",
+    .doc = "Takes a feature of bytes out of each OFRecord, an encoded image for example. "
+           "The feature must be a bytes_list of one value. The bytes are not copied until a batch "
+           "is delivered.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(ofrecord_bytes_decoder_attrs),
+    .inputs = inputs,
+    .num_inputs = PFD_COUNT(inputs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .compute = compute,
+};

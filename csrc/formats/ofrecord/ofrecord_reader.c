@@ -1,0 +1,97 @@
+/* OFRecordReader: frames of a length and a message OFRecord, as bytes. */
+#include "core/bytes.h"
+#include "core/error.h"
+#include "pyflowdata/op.h"
+#include "parse/looks_like.h"
+
+#include <inttypes.h>
+
+enum { length_bytes = 8 };
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    (void)err;
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
+    return PFD_OK;
+}
+
+/* ---- Frames ---------------------------------------------------------------------------------- */
+static int64_t read_length(const uint8_t *data)
+{
+    return (int64_t)pfd_load_le64(data);
+}
+
+/* What a file is that holds no OFRecords, as its first bytes tell. */
+static const char *hint(const pfd_frame_args *args, char *out, size_t capacity)
+{
+    const char *seems = pfd_file_looks_like(args->host, args->file, args->scratch, "OFRecord");
+    return pfd_looks_like_hint(
+        seems, "; was the file cut short or overwritten, or is it no OFRecord file?", out,
+        capacity);
+}
+
+static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
+{
+    int64_t left = args->file->size - args->offset;
+    char seems[100];
+    const uint8_t *data;
+    if (left < length_bytes)
+        return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
+                            "the file ends inside the length of a record, after %" PRId64
+                            " bytes of 8%s",
+                            left, hint(args, seems, sizeof seems));
+    pfd_status status =
+        args->host->read(args->file, args->offset, length_bytes, args->scratch, &data, err);
+    if (status != PFD_OK) return status;
+    int64_t length = read_length(data);
+    left -= length_bytes;
+    if (length <= 0)
+        return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
+                            "the length of a record is %" PRId64 ", and it must be above 0%s",
+                            length, hint(args, seems, sizeof seems));
+    if (length > left)
+        return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
+                            "the length of a record is %" PRId64 ", and %" PRId64
+                            " bytes follow%s",
+                            length, left, hint(args, seems, sizeof seems));
+    out->is_record = 1;
+    out->data = args->offset + length_bytes;
+    out->size = length;
+    out->next = out->data + length;
+    return PFD_OK;
+}
+
+static const pfd_framing framing = {.struct_size = sizeof(pfd_framing), .frame = frame};
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    return args->host->open_frames(args, &framing, out, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    (void)err;
+    for (int64_t i = 0; i < args->num_rows; i++)
+        args->outputs[0]->rows[i] = (pfd_ragged_row){
+            .data = args->records[i].data, .num_elements = args->records[i].size};
+    return PFD_OK;
+}
+
+static const pfd_port outputs[] = {
+    {"out", "The bytes of each message, uint8 of shape (batch, None), for the OFRecord decoders."},
+};
+
+const pfd_op pfd_op_ofrecord_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "OFRecordReader",
+    .doc = "Reads OneFlow's OFRecord files: messages of named lists, each behind its length. "
+           "The format has no checksums: a wrong length is found when the file is indexed, a "
+           "damaged message when a decoder reads it, and other values where numbers stand are not "
+           "found at all.",
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+};

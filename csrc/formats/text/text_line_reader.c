@@ -1,0 +1,146 @@
+/* TextLineReader: lines of text files as bytes. */
+#include "files/file_stream.h"
+#include "sources/text_head.h"
+#include "sources/text_source.h"
+#include "pyflowdata/op.h"
+
+#include <string.h>
+
+typedef struct text_line_attrs {
+    int64_t skip_header_lines;
+    int32_t keep_blank_lines;
+} text_line_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    (void)err;
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
+    return PFD_OK;
+}
+
+/* ---- Where blank lines are kept, and behind headers of compressed files: a line is a frame --- */
+typedef struct line {
+    int64_t size, next; /* from the line's beginning */
+    int32_t is_blank;
+} line;
+
+static pfd_status look_for_end(void *ctx, const uint8_t *text, int64_t size, int32_t is_end,
+                               pfd_error *err)
+{
+    line *self = ctx;
+    (void)err;
+    const uint8_t *newline = memchr(text, '\n', (size_t)size);
+    if (!newline && !is_end) return PFD_END;
+    self->size = newline ? newline - text : size;
+    self->next = newline ? self->size + 1 : size;
+    self->size -= self->size > 0 && text[self->size - 1] == '\r';
+    self->is_blank = 1;
+    for (int64_t i = 0; i < self->size && self->is_blank; i++)
+        self->is_blank = text[i] == ' ' || text[i] == '\t' || text[i] == '\r';
+    return PFD_OK;
+}
+
+static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
+{
+    const text_line_attrs *attrs = args->attrs;
+    if (args->offset == 0) {
+        int64_t head;
+        pfd_status status = pfd_text_head(args->host, args->file, attrs->skip_header_lines,
+                                          args->scratch, &head, err);
+        if (status != PFD_OK) return status;
+        if (head > 0) {
+            out->is_record = 0;
+            out->next = head;
+            return PFD_OK;
+        }
+    }
+    line found = {0};
+    pfd_status status = pfd_text_look(args->host, args->file, args->offset, args->scratch,
+                                      look_for_end, &found, err);
+    if (status != PFD_OK) return status;
+    out->is_record = attrs->keep_blank_lines || !found.is_blank;
+    out->data = args->offset;
+    out->size = found.size;
+    out->next = args->offset + found.next;
+    return PFD_OK;
+}
+
+static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = frame};
+
+/* ---- Open ------------------------------------------------------------------------------------ */
+
+/* Where the records of each file begin, in the scratch. */
+static pfd_status find_heads(const pfd_open_args *args, const int64_t **out, pfd_error *err)
+{
+    const text_line_attrs *attrs = args->attrs;
+    int64_t *heads = args->host->alloc(args->scratch, args->num_files * (int64_t)sizeof *heads);
+    if (!heads) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a table of files");
+    for (int64_t i = 0; i < args->num_files; i++) {
+        pfd_status status = pfd_text_head(args->host, args->files[i], attrs->skip_header_lines,
+                                          args->scratch, &heads[i], err);
+        if (status != PFD_OK) return status;
+    }
+    *out = heads;
+    return PFD_OK;
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    const text_line_attrs *attrs = args->attrs;
+    pfd_text_source_args text = {.open = args};
+    pfd_source inner = {.struct_size = sizeof inner};
+    int32_t is_stream = pfd_files_are_stream(args);
+    int32_t is_framed = attrs->keep_blank_lines || (is_stream && attrs->skip_header_lines > 0);
+    pfd_status status = is_framed ? args->host->open_frames(args, &framing, &inner, err)
+                                  : args->host->open_lines(args, &inner, err);
+    if (status != PFD_OK) return status;
+    if (!is_framed && !is_stream) status = find_heads(args, &text.heads, err);
+    if (status != PFD_OK) {
+        inner.methods->close(inner.self);
+        return status;
+    }
+    return pfd_text_source_open(&text, &inner, out, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    (void)err;
+    pfd_ragged_row *rows = args->outputs[0]->rows;
+    for (int64_t i = 0; i < args->num_rows; i++)
+        rows[i] = (pfd_ragged_row){.data = args->records[i].data,
+                                   .num_elements = args->records[i].size};
+    return PFD_OK;
+}
+
+#define ATTR(field, type, default_value, min, max, doc)                                            \
+    PFD_ATTR_ROW(text_line_attrs, field, type, default_value, min, max, NULL, doc)
+
+static const pfd_attr attrs_table[] = {
+    ATTR(skip_header_lines, PFD_ATTR_INT64, "0", 0, 1e9,
+         "How many lines to leave out at the beginning of each file, blank ones counted."),
+    ATTR(keep_blank_lines, PFD_ATTR_BOOL, "false", 0, 0,
+         "Whether lines of nothing but spaces and tabs are records as well."),
+};
+
+static const pfd_port outputs[] = {
+    {"out", "The bytes of each line without its end, uint8 of shape (batch, None)."},
+};
+
+const pfd_op pfd_op_text_line_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "TextLineReader",
+    .doc = "Reads the lines of text files as bytes. "
+           "Lines end with LF or CRLF, which are left out; the last line of a file may go without. "
+           "Blank lines and empty files are passed over, and files are never glued together. The "
+           "bytes are given as they stand, in whatever encoding; only a UTF-8 byte order mark at "
+           "the beginning of a file is left out.",
+    .attrs = attrs_table,
+    .num_attrs = PFD_COUNT(attrs_table),
+    .attrs_struct_size = sizeof(text_line_attrs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+};

@@ -1,0 +1,52 @@
+/* ExampleDecoder: the features of tf.train.Examples, a column each. */
+#include "formats/tfrecord/feature_decoder.h"
+
+static const pfd_feature_message message = {"tf.train.Example", 0};
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    return pfd_feature_specs_infer(args, &message, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    return pfd_feature_compute(args, &message, err);
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FEATURE_ATTR_ROWS(
+        "'x:float32[64]' has a fixed number of values, 'ids:int64[?]' any number, "
+        "'image/encoded:bytes' one byte string.",
+        "feature is one byte string of", " with another number of values than its shape has:"),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "Records as bytes, uint8 of one dimension, as TFRecordReader gives them."},
+};
+
+static const pfd_port outputs[] = {
+    {"out", "One output for each field, in the order of features."},
+};
+
+const pfd_op pfd_op_example_decoder = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "ExampleDecoder",
+    .doc =
+        "Takes tf.train.Examples apart, a column for each feature asked for. "
+        "A float dtype reads a float_list, bool and integers an int64_list, and a number that "
+        "the dtype does not hold is an error, also 2 for a bool. A feature that is missing takes "
+        "its default; without one it is an error, or an empty row where the number of values "
+        "varies. Other features are passed over. Records are read by the rules of the protobuf "
+        "library: of equal keys the last one counts, numbers may be packed or not.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(pfd_feature_attrs),
+    .inputs = inputs,
+    .num_inputs = PFD_COUNT(inputs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .compute = compute,
+    .outputs_attr = "features",
+};

@@ -1,0 +1,11 @@
+/* formats/tfrecord/feature_row.h -- writing a tf.train.Feature into its row of an output. */
+#ifndef PFD_FORMATS_TFRECORD_FEATURE_ROW_H
+#define PFD_FORMATS_TFRECORD_FEATURE_ROW_H
+#include "formats/tfrecord/feature_spec.h"
+
+/* Writes the row of the call.  `feature` is the bytes of the Feature, or of the FeatureList where
+ * the spec is one of steps; its `at` is NULL where there is none. */
+pfd_status pfd_feature_row_write(const pfd_feature_call *call, const pfd_feature_spec *spec,
+                                 const pfd_wire_cursor *feature, int32_t on_mismatch,
+                                 pfd_tensor *out);
+#endif

@@ -1,0 +1,44 @@
+/* formats/tfrecord/feature_spec.h -- what an output of a decoder of tf.train.Features is made of.
+ *
+ * A field (parse/field_spec.h) with a type.  Its dtype says which list is read: floats a float_list,
+ * bool and integers an int64_list, "bytes" a bytes_list of one value; and a raw field a bytes_list
+ * of one value whose bytes are numbers of the dtype, little-endian.
+ */
+#ifndef PFD_FORMATS_TFRECORD_FEATURE_SPEC_H
+#define PFD_FORMATS_TFRECORD_FEATURE_SPEC_H
+#include "formats/tfrecord/feature_list.h"
+#include "parse/field_spec.h"
+
+#define PFD_FEATURE_LISTS "feature_lists/" /* begins the key of a list of steps */
+
+typedef struct pfd_feature_attrs {
+    pfd_list_string features, decode_raw;
+    int32_t on_mismatch;
+} pfd_feature_attrs;
+
+/* on_mismatch */
+enum { PFD_MISMATCH_RAISE, PFD_MISMATCH_PAD, PFD_MISMATCH_TRUNCATE, PFD_MISMATCH_FIT };
+#define PFD_MISMATCH_CHOICES "raise|pad|truncate|fit"
+
+typedef struct pfd_feature_spec {
+    pfd_field_spec field; /* without PFD_FEATURE_LISTS in its key */
+    const char *element;  /* as the user wrote it */
+    int32_t kind;         /* PFD_FEATURE_*: the list that is read */
+    int32_t is_raw;       /* a byte string is read as numbers */
+    int32_t is_bytes;     /* the row is a byte string */
+    int32_t is_steps;     /* of a list of steps: the first dimension counts them */
+    int32_t is_ragged;
+    int64_t count;         /* values of a row or of a step; of the fixed dimensions together */
+    int64_t element_bytes; /* of a value */
+    const uint8_t *fill;   /* `count` values, the default's or zeros; NULL where it is ragged */
+} pfd_feature_spec;
+
+/* The types of all outputs, everything about input and attrs, which are pfd_feature_attrs, checked:
+ * PFD_INVALID_ARGUMENT says what is wrong. */
+pfd_status pfd_feature_specs_infer(const pfd_infer_args *args, const pfd_feature_message *message,
+                                   pfd_error *err);
+
+/* All fields, in the scratch of a call. */
+pfd_status pfd_feature_specs_make(const pfd_compute_args *args, const pfd_feature_message *message,
+                                  pfd_feature_spec **out, pfd_error *err);
+#endif

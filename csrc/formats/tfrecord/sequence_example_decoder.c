@@ -1,0 +1,51 @@
+/* SequenceExampleDecoder: context and lists of steps of tf.train.SequenceExamples. */
+#include "formats/tfrecord/feature_decoder.h"
+
+static const pfd_feature_message message = {"tf.train.SequenceExample", 1};
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    return pfd_feature_specs_infer(args, &message, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    return pfd_feature_compute(args, &message, err);
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FEATURE_ATTR_ROWS("'label:int64' is one of the context, "
+                          "'frames=feature_lists/frames:float32[?,3]' a list of steps with three "
+                          "values each; a list that may be missing ends with '='.",
+                          "features are one byte string, of each step, with",
+                          ", or of the steps of a list, with another number of values than the "
+                          "shape has:"),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "Records as bytes, uint8 of one dimension, as TFRecordReader gives them."},
+};
+
+static const pfd_port outputs[] = {
+    {"out", "One output for each field, in the order of features."},
+};
+
+const pfd_op pfd_op_sequence_example_decoder = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "SequenceExampleDecoder",
+    .doc = "Takes tf.train.SequenceExamples apart, a column for each feature asked for. "
+           "Features of the context are read as ExampleDecoder does. A key that begins with "
+           "feature_lists/ is that of a list of steps, behind the prefix: the first dimension of "
+           "its shape counts the steps, all of which have the same number of values.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(pfd_feature_attrs),
+    .inputs = inputs,
+    .num_inputs = PFD_COUNT(inputs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .compute = compute,
+    .outputs_attr = "features",
+};

@@ -1,0 +1,123 @@
+/* TFRecordReader: the records of TensorFlow's TFRecord files, as bytes. */
+#include "core/bytes.h"
+#include "core/crc32c.h"
+#include "pyflowdata/op.h"
+#include "parse/looks_like.h"
+
+#include <inttypes.h>
+
+/* A record is its length, that length's checksum, its bytes and their checksum. */
+enum { header_bytes = 12, length_bytes = 8, footer_bytes = 4 };
+
+typedef struct tfrecord_reader {
+    int32_t check_crc;
+} tfrecord_reader;
+
+/* ---- Where the records are ------------------------------------------------------------------- */
+
+/* Bytes that are no header are either of another format, or of a damaged file. */
+static pfd_status fail_header(const pfd_frame_args *args, uint32_t expected, uint32_t found,
+                              pfd_error *err)
+{
+    const pfd_host *host = args->host;
+    const char *seems = NULL;
+    if (args->offset == 0) seems = pfd_file_looks_like(host, args->file, args->scratch, "TFRecord");
+    if (seems)
+        return host->fail_file(err, args->file, 0, PFD_CORRUPT_DATA,
+                               "this is no TFRecord file: it looks like %s", seems);
+    if (args->offset == 0)
+        return host->fail_file(err, args->file, 0, PFD_CORRUPT_DATA,
+                               "this is no TFRecord file, or its first record's length is damaged: "
+                               "its checksum is 0x%08" PRIx32 ", and the file has 0x%08" PRIx32,
+                               expected, found);
+    return host->fail_file(err, args->file, args->offset, PFD_CORRUPT_DATA,
+                           "the length of the record that begins here is damaged: its checksum is "
+                           "0x%08" PRIx32 ", and the file has 0x%08" PRIx32
+                           "; where the records behind it begin cannot be known",
+                           expected, found);
+}
+
+static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
+{
+    const uint8_t *header;
+    pfd_status status =
+        args->host->read(args->file, args->offset, header_bytes, args->scratch, &header, err);
+    if (status != PFD_OK) return status;
+    uint32_t expected = pfd_crc32c_mask(pfd_crc32c_best()(0, header, length_bytes));
+    uint32_t found = pfd_load_le32(header + length_bytes);
+    if (found != expected) return fail_header(args, expected, found, err);
+    uint64_t length = pfd_load_le64(header);
+    if (length > (uint64_t)(INT64_MAX - args->offset - header_bytes - footer_bytes))
+        return args->host->fail_file(err, args->file, args->offset, PFD_CORRUPT_DATA,
+                                     "a record of %" PRIu64 " bytes begins here; no file is that "
+                                     "large",
+                                     length);
+    out->data = args->offset + header_bytes;
+    out->size = (int64_t)length + footer_bytes;
+    out->next = out->data + out->size;
+    return PFD_OK;
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = frame};
+    return args->host->open_frames(args, &framing, out, err);
+}
+
+/* ---- What they hold -------------------------------------------------------------------------- */
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    (void)err;
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const tfrecord_reader *attrs = args->attrs;
+    pfd_crc32c_fn crc32c = pfd_crc32c_best();
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        const pfd_record *record = &args->records[i];
+        int64_t size = record->size - footer_bytes;
+        if (attrs->check_crc) {
+            uint32_t expected = pfd_crc32c_mask(crc32c(0, record->data, size));
+            uint32_t found = pfd_load_le32(record->data + size);
+            if (found != expected)
+                return args->host->fail_row(err, i, 0, PFD_CORRUPT_DATA,
+                                            "the %" PRId64 " bytes of the record have the checksum "
+                                            "0x%08" PRIx32 ", and the file has 0x%08" PRIx32,
+                                            size, expected, found);
+        }
+        args->outputs[0]->rows[i] = (pfd_ragged_row){record->data, size, NULL};
+    }
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_ATTR_ROW(tfrecord_reader, check_crc, PFD_ATTR_BOOL, "true", 0, 0, NULL,
+                 "Whether each record's bytes are compared with their checksum; its length always "
+                 "is."),
+};
+
+static const pfd_port outputs[] = {
+    {"out", "The bytes of each record, ragged uint8; ExampleDecoder takes them apart."},
+};
+
+const pfd_op pfd_op_tfrecord_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "TFRecordReader",
+    .doc = "Reads the records of TensorFlow's TFRecord files as bytes. "
+           "Both checksums are compared: a damaged length, or a file that ends inside a record, is "
+           "an error of the file when it is opened, since what follows cannot be found; damaged "
+           "bytes are an error of one record, which on_error may leave out. An empty file has no "
+           "records.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(tfrecord_reader),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+};

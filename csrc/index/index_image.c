@@ -1,0 +1,327 @@
+/* The memory of an index: made, written, mapped, checked. */
+#include "index/index_image.h"
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "core/parallel_for.h"
+#include "files/sigbus_guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char magic[8] = "pfdindex";
+
+enum { format_version = 1, byte_order = 0x01020304, huge_page = 2 * 1024 * 1024 };
+
+enum { most_read = 64 * 1024 /* bytes of an index that is read, not mapped */ };
+
+/* Entries are summed by blocks of this size.  All are compared at load while they are few enough,
+ * else as many, spread over the table. */
+enum { sum_block = 4 * 1024 * 1024, most_compared = 64 };
+
+/* ---- Layout ---------------------------------------------------------------------------------- */
+typedef struct layout {
+    int64_t files_at, entries_at, sums_at, num_sums, total;
+} layout;
+
+static int64_t align(int64_t bytes)
+{
+    return (bytes + PFD_INDEX_ENTRY_BYTES - 1) / PFD_INDEX_ENTRY_BYTES * PFD_INDEX_ENTRY_BYTES;
+}
+
+static layout lay_out(int64_t num_files, int64_t num_entries)
+{
+    layout at = {.files_at = align((int64_t)sizeof(pfd_index_header))};
+    int64_t entries = num_entries * PFD_INDEX_ENTRY_BYTES;
+    at.entries_at = at.files_at + align((num_files + 1) * (int64_t)sizeof(pfd_index_file));
+    at.sums_at = at.entries_at + entries;
+    at.num_sums = (entries + sum_block - 1) / sum_block;
+    at.total = at.sums_at + align(at.num_sums * (int64_t)sizeof(uint64_t));
+    return at;
+}
+
+static void point_into(pfd_index_image *image, uint8_t *memory, const layout *at)
+{
+    image->memory = memory;
+    image->header = (void *)memory;
+    image->files = (void *)(memory + at->files_at);
+    image->entries = memory + at->entries_at;
+    image->bytes = at->total;
+}
+
+static uint64_t *sums_of(const pfd_index_image *image, const layout *at)
+{
+    return (void *)((uint8_t *)image->memory + at->sums_at);
+}
+
+int64_t pfd_index_image_bytes(const pfd_index_image *image)
+{
+    return image->bytes;
+}
+
+/* ---- In memory ------------------------------------------------------------------------------- */
+pfd_status pfd_index_image_create(int32_t kind, int64_t num_files, int64_t num_entries,
+                                  pfd_index_image **out, pfd_error *err)
+{
+    layout at = lay_out(num_files, num_entries);
+    size_t bytes = (size_t)at.total;
+    pfd_index_image *image = calloc(1, sizeof *image);
+    void *memory =
+        image ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+              : MAP_FAILED;
+    if (memory == MAP_FAILED) {
+        free(image);
+        return pfd_fail_memory(err, at.total, "the index");
+    }
+    if (bytes >= 2 * huge_page) (void)madvise(memory, bytes, MADV_HUGEPAGE); /* as the kernel may */
+    point_into(image, memory, &at);
+    image->header->kind = kind;
+    image->header->num_files = num_files;
+    image->header->num_entries = num_entries;
+    *out = image;
+    return PFD_OK;
+}
+
+void pfd_index_image_free(pfd_index_image *image)
+{
+    if (!image) return;
+    pfd_sigbus_guard_remove(image->region);
+    if (image->memory) munmap(image->memory, (size_t)image->bytes);
+    free(image->front);
+    free(image->path);
+    free(image);
+}
+
+/* ---- Checksums ------------------------------------------------------------------------------- */
+
+/* Eight lanes, so that it runs at the speed of memory.  `bytes` is a multiple of 64. */
+static uint64_t sum_of(const void *data, int64_t bytes)
+{
+    const uint64_t *words = data;
+    uint64_t lanes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    for (int64_t i = 0; i < bytes / 8; i += 8) {
+        for (int j = 0; j < 8; j++) {
+            uint64_t mixed = lanes[j] ^ words[i + j];
+            lanes[j] = (mixed << 29 | mixed >> 35) * UINT64_C(0x9e3779b97f4a7c15);
+        }
+    }
+    uint64_t sum = (uint64_t)bytes;
+    for (int j = 0; j < 8; j++) sum = pfd_hash_word(sum, lanes[j]);
+    return sum;
+}
+
+typedef struct summing {
+    const uint8_t *entries;
+    int64_t bytes, every; /* which blocks: each `every`-th */
+    uint64_t *sums;       /* written, or compared */
+    int32_t comparing;
+    _Atomic int32_t differs;
+} summing;
+
+static pfd_status sum_block_of(void *ctx, int64_t begin, int64_t end, int32_t worker,
+                               pfd_error *err)
+{
+    (void)worker, (void)err;
+    summing *self = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t block = i * self->every, at = block * sum_block;
+        int64_t bytes = self->bytes - at < sum_block ? self->bytes - at : sum_block;
+        uint64_t sum = sum_of(self->entries + at, bytes);
+        if (!self->comparing)
+            self->sums[block] = sum;
+        else if (self->sums[block] != sum)
+            self->differs = 1;
+    }
+    return PFD_OK;
+}
+
+/* Writes or compares the sums of the entries; 0: one differs. */
+static int sum_entries(const pfd_index_image *image, const layout *at, int32_t comparing,
+                       int32_t num_threads)
+{
+    summing self = {.entries = image->entries,
+                    .bytes = at->sums_at - at->entries_at,
+                    .every = 1,
+                    .sums = sums_of(image, at),
+                    .comparing = comparing};
+    if (comparing) self.every += at->num_sums / most_compared;
+    pfd_error err;
+    int64_t n = (at->num_sums + self.every - 1) / self.every;
+    (void)pfd_parallel_for(num_threads, n, 1, sum_block_of, &self, &err);
+    return !self.differs;
+}
+
+static uint64_t body_hash(const pfd_index_image *image, const layout *at)
+{
+    uint64_t files = sum_of(image->files, at->entries_at - at->files_at);
+    return pfd_hash_word(files, sum_of(sums_of(image, at), at->total - at->sums_at));
+}
+
+static uint64_t header_hash(const pfd_index_header *header)
+{
+    return pfd_hash_bytes(format_version, header, (int64_t)offsetof(pfd_index_header, header_hash));
+}
+
+/* ---- Written --------------------------------------------------------------------------------- */
+int pfd_index_image_write(pfd_index_image *image, const pfd_index_key *key, int32_t num_threads,
+                          int fd)
+{
+    pfd_index_header *header = image->header;
+    layout at = lay_out(header->num_files, header->num_entries);
+    memcpy(header->magic, magic, sizeof magic);
+    header->version = format_version;
+    header->byte_order = byte_order;
+    header->key = *key;
+    header->total_bytes = at.total;
+    (void)sum_entries(image, &at, 0, num_threads);
+    header->body_hash = body_hash(image, &at);
+    header->header_hash = header_hash(header);
+    const uint8_t *memory = image->memory;
+    for (int64_t done = 0; done < at.total;) {
+        ssize_t n = write(fd, memory + done, (size_t)(at.total - done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return n < 0 ? errno : ENOSPC;
+        done += n;
+    }
+    return 0;
+}
+
+/* ---- Mapped ---------------------------------------------------------------------------------- */
+
+/* The header alone decides how large the file must be, and so what may be touched. */
+static int is_header_right(const pfd_index_header *header, int64_t size, int32_t kind,
+                           int64_t num_files, const pfd_index_key *key)
+{
+    const int64_t most = size / PFD_INDEX_ENTRY_BYTES;
+    if (memcmp(header->magic, magic, sizeof magic) != 0) return 0;
+    if (header->version != format_version || header->byte_order != byte_order) return 0;
+    if (header->header_hash != header_hash(header)) return 0;
+    if (memcmp(&header->key, key, sizeof *key) != 0) return 0;
+    if (header->kind != kind || header->num_files != num_files) return 0;
+    if (header->num_entries < 0 || header->num_entries > most || header->num_records < 0) return 0;
+    return header->total_bytes == size && lay_out(num_files, header->num_entries).total == size;
+}
+
+static int is_body_right(const pfd_index_image *image, const layout *at, int32_t num_threads)
+{
+    int64_t num_files = image->header->num_files;
+    if (body_hash(image, at) != image->header->body_hash) return 0;
+    for (int64_t i = 0; i < num_files; i++)
+        if (image->files[i].first_record > image->files[i + 1].first_record) return 0;
+    if (image->files[0].first_record != 0 ||
+        image->files[num_files].first_record != image->header->num_records)
+        return 0;
+    return sum_entries(image, at, 1, num_threads) && !image->fault;
+}
+
+/* Takes what is looked at without bounds out of the file's reach. */
+static int keep_front(pfd_index_image *image, const layout *at)
+{
+    image->front = malloc((size_t)at->entries_at);
+    if (!image->front) return 0;
+    memcpy(image->front, image->memory, (size_t)at->entries_at);
+    image->header = image->front;
+    image->files = (void *)((uint8_t *)image->front + at->files_at);
+    return 1;
+}
+
+/* Small ones are read: there is little to share. */
+static pfd_index_image *read_image(int fd, const char *path, const pfd_index_header *header)
+{
+    pfd_error err;
+    pfd_index_image *image;
+    if (pfd_index_image_create(header->kind, header->num_files, header->num_entries, &image,
+                               &err) != PFD_OK)
+        return NULL;
+    image->path = strdup(path);
+    int64_t done = 0;
+    ssize_t got = 1;
+    while (image->path && done < image->bytes && got > 0) {
+        got = pread(fd, (uint8_t *)image->memory + done, (size_t)(image->bytes - done), done);
+        done += got;
+    }
+    if (image->path && done == image->bytes) return image;
+    pfd_index_image_free(image);
+    return NULL;
+}
+
+static pfd_index_image *map_image(int fd, const char *path, const pfd_index_header *header)
+{
+    layout at = lay_out(header->num_files, header->num_entries);
+    size_t bytes = (size_t)at.total;
+    pfd_index_image *image = calloc(1, sizeof *image);
+    char *copy = strdup(path);
+    void *memory = image && copy ? mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
+    if (memory == MAP_FAILED) {
+        free(image);
+        free(copy);
+        return NULL;
+    }
+    image->path = copy;
+    point_into(image, memory, &at);
+    image->region = pfd_sigbus_guard_add(memory, at.total, &image->fault, 1);
+    if (!image->region) {
+        pfd_index_image_free(image);
+        return NULL;
+    }
+    return image;
+}
+
+static pfd_index_image *load_open_file(int fd, const char *path, int32_t kind, int64_t num_files,
+                                       const pfd_index_key *key, int32_t num_threads)
+{
+    struct stat st;
+    pfd_index_header header;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
+    if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header) return NULL;
+    if (!is_header_right(&header, st.st_size, kind, num_files, key)) return NULL;
+    layout at = lay_out(num_files, header.num_entries);
+    int is_small = at.total <= most_read;
+    pfd_index_image *image = (is_small ? read_image : map_image)(fd, path, &header);
+    if (!image) return NULL;
+    image->device = st.st_dev;
+    image->inode = st.st_ino;
+    int same = memcmp(image->header, &header, sizeof header) == 0;
+    if (same && (is_small || keep_front(image, &at)) && is_body_right(image, &at, num_threads))
+        return image;
+    pfd_index_image_free(image);
+    return NULL;
+}
+
+pfd_index_image *pfd_index_image_load(const char *path, int32_t kind, int64_t num_files,
+                                      const pfd_index_key *key, int32_t num_threads)
+{
+    pfd_error err;
+    if (pfd_sigbus_guard_install(&err) != PFD_OK) return NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) return NULL;
+    pfd_index_image *image = load_open_file(fd, path, kind, num_files, key, num_threads);
+    close(fd);
+    return image;
+}
+
+static pfd_status fail_cut(const pfd_index_image *image, pfd_error *err)
+{
+    return pfd_fail_file(err, image->path,
+                         "this file of the index cache was cut short while it was in use; open the "
+                         "loader again, which builds the index anew");
+}
+
+pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err)
+{
+    return image->fault ? fail_cut(image, err) : PFD_OK;
+}
+
+pfd_status pfd_index_image_check_disk(const pfd_index_image *image, pfd_error *err)
+{
+    struct stat st;
+    PFD_TRY(pfd_index_image_check(image, err));
+    if (!image->region || stat(image->path, &st) != 0) return PFD_OK;
+    int is_same = st.st_dev == image->device && st.st_ino == image->inode;
+    return is_same && st.st_size < image->bytes ? fail_cut(image, err) : PFD_OK;
+}

@@ -1,0 +1,79 @@
+/* index/index_image.h -- the memory of an index, in the form in which it lies on disk too.
+ *
+ *   header | one pfd_index_file for each file, and one of totals | entries of 64 bytes | checksums
+ *
+ * An image is made in memory, zeroed, and filled in; or it is a file of the cache, mapped shared
+ * and read-only, so that the processes of a machine have one copy.  A mapped one may be cut short
+ * by others while it is in use: what is missing then reads as zeros, and pfd_index_image_check()
+ * says so.  Whatever an image holds, looking up in it is memory-safe; that what it holds is right
+ * is what the checksums are for.
+ *
+ * OWNERSHIP  create() and load() return new images for free().
+ * THREADS    check() and reading: any thread.  The rest: one.
+ */
+#ifndef PFD_INDEX_INDEX_IMAGE_H
+#define PFD_INDEX_INDEX_IMAGE_H
+#include "pyflowdata/op.h"
+
+enum { PFD_INDEX_ENTRY_BYTES = 64 };
+
+/* Which table the entries are. */
+#define PFD_INDEX_LINES 1  /* record_index.h, of lines */
+#define PFD_INDEX_BLOCKS 2 /* line_blocks.h */
+#define PFD_INDEX_FRAMES 3 /* record_index.h, of frames */
+
+typedef struct pfd_index_file {
+    int64_t first_record;
+    int64_t first_place; /* in all files together; what it counts is up to the kind */
+} pfd_index_file;
+
+/* What an index is of, and in which state: two hashes of 64 bits each. */
+typedef struct pfd_index_key {
+    uint64_t identity[2]; /* paths, op, attrs, kind: which index it is */
+    uint64_t stamp[2];    /* sizes, times, content: whether it is still true */
+} pfd_index_key;
+
+typedef struct pfd_index_header {
+    char magic[8];
+    uint32_t version, byte_order;
+    int32_t kind, shift, width, reserved;
+    pfd_index_key key;
+    int64_t num_files, num_records, num_entries, total_bytes;
+    uint64_t body_hash;   /* of the tables of files and of checksums */
+    uint64_t header_hash; /* of all the above */
+} pfd_index_header;
+
+typedef struct pfd_index_image {
+    pfd_index_header *header; /* of a mapped image, header and files are private copies: what */
+    pfd_index_file *files;    /* decides about places in memory cannot be changed by others */
+    void *entries;            /* files has num_files + 1 */
+    int64_t bytes;
+    void *memory;             /* of all of it, mapped */
+    void *front;              /* the private copies; NULL: in memory */
+    char *path;               /* of the file it is from; NULL: built here */
+    uint64_t device, inode;   /* of that file */
+    void *region;             /* guarded, while a file is mapped */
+    _Atomic int64_t fault;
+} pfd_index_image;
+
+pfd_status pfd_index_image_create(int32_t kind, int64_t num_files, int64_t num_entries,
+                                  pfd_index_image **out, pfd_error *err);
+void pfd_index_image_free(pfd_index_image *image); /* accepts NULL */
+
+/* Bytes of the tables, on disk as in memory. */
+int64_t pfd_index_image_bytes(const pfd_index_image *image);
+
+/* Completes the header and writes the image to an open file.  0 or an errno. */
+int pfd_index_image_write(pfd_index_image *image, const pfd_index_key *key, int32_t num_threads,
+                          int fd);
+
+/* Maps a file that was written for `key` and `kind`.  NULL: it is not there, is another's, is older
+ * than the files, or is damaged. */
+pfd_index_image *pfd_index_image_load(const char *path, int32_t kind, int64_t num_files,
+                                      const pfd_index_key *key, int32_t num_threads);
+
+/* PFD_IO once a mapped image was found cut short; cheap. */
+pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err);
+/* The same with a look at the disk, for where something is not as the index says. */
+pfd_status pfd_index_image_check_disk(const pfd_index_image *image, pfd_error *err);
+#endif

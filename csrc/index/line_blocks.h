@@ -1,0 +1,45 @@
+/* index/line_blocks.h -- how many lines end in each block of a text: the sparse index, for reading in
+ * order.
+ *
+ * It takes 1/1800 of the text.  A record is found by a search, and by walking through half a block.
+ *
+ * OWNERSHIP  The image is borrowed.
+ * THREADS    Any.
+ */
+#ifndef PFD_INDEX_LINE_BLOCKS_H
+#define PFD_INDEX_LINE_BLOCKS_H
+#include "index/index_image.h"
+
+enum { PFD_LINE_BLOCK_BYTES = 4 * 1024, PFD_BLOCKS_PER_ENTRY = 28 };
+
+typedef struct pfd_line_entry {
+    int64_t records_before; /* that end in the file before the first block */
+    /* Of each block: the records that end in it, + 2^15 where the first newline ends one, so that
+     * it is known without the text before. */
+    uint16_t counts[PFD_BLOCKS_PER_ENTRY];
+} pfd_line_entry;
+
+enum { PFD_FIRST_NEWLINE_ENDS = 1 << 15 };
+
+typedef struct pfd_line_blocks {
+    int64_t num_files, num_records;
+    const pfd_index_file *files; /* places are entries */
+    const pfd_line_entry *entries;
+} pfd_line_blocks;
+
+/* Where to look for a record: behind `skip` ends of records from a place on. */
+typedef struct pfd_line_block_start {
+    int64_t file, offset, skip;
+    int32_t first_newline_ends; /* a record; else the place is the beginning of a line */
+} pfd_line_block_start;
+
+/* How many entries a file has. */
+int64_t pfd_line_blocks_entries(const pfd_file *file);
+
+/* 0: the numbers of the image are not those of these files. */
+int32_t pfd_line_blocks_init(pfd_line_blocks *blocks, const pfd_index_image *image,
+                             const pfd_file *const *files);
+
+/* Position in [0, num_records). */
+pfd_line_block_start pfd_line_blocks_find(const pfd_line_blocks *blocks, int64_t position);
+#endif

@@ -1,0 +1,232 @@
+/* Affine: in * scale + shift, and a change of dtype. */
+#include "core/convert.h"
+#include "core/rows.h"
+#include "core/scale.h"
+#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
+#include "parse/row_type.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define BLOCK 512 /* elements at once, where float64 lies in between */
+
+typedef struct affine_attrs {
+    pfd_list_float64 scale, shift;
+    int32_t axis;
+    int32_t dtype;
+} affine_attrs;
+
+static int64_t num_channels(const affine_attrs *attrs)
+{
+    return attrs->scale.size > attrs->shift.size ? attrs->scale.size : attrs->shift.size;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const affine_attrs *attrs = args->attrs;
+    const pfd_row_type *in = &args->inputs[0];
+    int64_t channels = num_channels(attrs);
+    int32_t axis = attrs->axis < 0 ? attrs->axis + in->ndim : attrs->axis;
+    args->outputs[0] = *in;
+    args->outputs[0].dtype = attrs->dtype;
+    if (attrs->scale.size == 0 || attrs->shift.size == 0 ||
+        (attrs->scale.size != channels && attrs->scale.size != 1) ||
+        (attrs->shift.size != channels && attrs->shift.size != 1))
+        return args->host->fail(err, PFD_INVALID_ARGUMENT,
+                                "scale has %" PRId64 " numbers and shift has %" PRId64
+                                "; each has one, or one for each channel",
+                                attrs->scale.size, attrs->shift.size);
+    if (channels == 1) return PFD_OK;
+    if (axis >= 0 && axis < in->ndim && in->shape[axis] == channels) return PFD_OK;
+    char expected[128];
+    (void)snprintf(expected, sizeof expected,
+                   "with scale or shift of %" PRId64 " numbers, dimension %d of that must be "
+                   "%" PRId64, channels, attrs->axis, channels);
+    return pfd_refuse_rows(args, 0, "in", expected, err);
+}
+
+/* ---- Elements -------------------------------------------------------------------------------- */
+
+/* What a run of elements is multiplied by: one scale and shift for all of them, or those of a
+ * pattern, whose element `phase` belongs to the first. */
+typedef struct factors {
+    const double *scale, *shift;
+    int64_t period; /* 0: one for all */
+} factors;
+
+static void scale_run(const factors *by, int64_t phase, const double *in, double *out, int64_t n)
+{
+    if (by->period)
+        pfd_scale_each_float64(in, out, n, by->scale + phase, by->shift + phase);
+    else
+        pfd_scale_float64(in, out, n, *by->scale, *by->shift);
+}
+
+static void scale_bytes(const factors *by, int64_t phase, const uint8_t *in, float *out, int64_t n)
+{
+    if (by->period)
+        pfd_scale_each_uint8(in, out, n, by->scale + phase, by->shift + phase);
+    else
+        pfd_scale_uint8(in, out, n, *by->scale, *by->shift);
+}
+
+static void scale_block(const factors *by, int64_t phase, int32_t from, const uint8_t *in,
+                        int32_t to, uint8_t *out, int64_t n)
+{
+    double wide[BLOCK];
+    const double *values = wide;
+    if (from == PFD_FLOAT64)
+        values = (const void *)in;
+    else
+        (void)pfd_convert(from, in, PFD_FLOAT64, wide, n, PFD_OVERFLOW_WRAP);
+    if (to == PFD_FLOAT64) {
+        scale_run(by, phase, values, (void *)out, n);
+        return;
+    }
+    scale_run(by, phase, values, wide, n);
+    (void)pfd_convert(PFD_FLOAT64, wide, to, out, n, PFD_OVERFLOW_WRAP);
+}
+
+/* n elements, the first of which is the first of a row, or `period` divides where it stands. */
+static void scale_all(const factors *by, int32_t from, const uint8_t *in, int32_t to, uint8_t *out,
+                      int64_t n)
+{
+    int64_t in_bytes = pfd_dtype_size(from), out_bytes = pfd_dtype_size(to);
+    int32_t is_fast = (from == PFD_UINT8 || from == PFD_BOOL) && to == PFD_FLOAT32;
+    int64_t most = by->period ? by->period : is_fast ? n : BLOCK, phase = 0;
+    for (int64_t i = 0, count; i < n; i += count) {
+        count = most - phase;
+        if (count > n - i) count = n - i;
+        if (!is_fast && count > BLOCK) count = BLOCK;
+        if (is_fast)
+            scale_bytes(by, phase, in + i, (void *)(out + i * out_bytes), count);
+        else
+            scale_block(by, phase, from, in + i * in_bytes, to, out + i * out_bytes, count);
+        phase += count;
+        if (phase == most || !by->period) phase = 0;
+    }
+}
+
+/* ---- Channels -------------------------------------------------------------------------------- */
+
+static double element_of(const pfd_list_float64 *list, int64_t i)
+{
+    return list->data[list->size == 1 ? 0 : i];
+}
+
+/* Channels that alternate within few elements: their factors written out, again and again until
+ * there is enough for a loop.  NULL: no memory. */
+static double *make_pattern(const pfd_compute_args *args, int64_t inner, int64_t *period)
+{
+    const affine_attrs *attrs = args->attrs;
+    int64_t once = num_channels(attrs) * inner, times = once < 256 ? 256 / once : 1;
+    *period = once * times;
+    double *pattern = args->host->alloc(args->scratch, 2 * *period * (int64_t)sizeof *pattern);
+    for (int64_t i = 0; pattern && i < *period; i++) {
+        int64_t channel = i / inner % num_channels(attrs);
+        pattern[i] = element_of(&attrs->scale, channel);
+        pattern[*period + i] = element_of(&attrs->shift, channel);
+    }
+    return pattern;
+}
+
+/* n elements of which `inner` following ones are of the same channel. */
+static pfd_status apply(const pfd_compute_args *args, const uint8_t *in, uint8_t *out, int64_t n,
+                        int64_t inner, pfd_error *err)
+{
+    const affine_attrs *attrs = args->attrs;
+    int32_t from = args->inputs[0]->type.dtype, to = attrs->dtype;
+    int64_t in_bytes = pfd_dtype_size(from), out_bytes = pfd_dtype_size(to);
+    factors by = {attrs->scale.data, attrs->shift.data, 0};
+    if (n == 0) return PFD_OK;
+    if (num_channels(attrs) == 1) {
+        scale_all(&by, from, in, to, out, n);
+        return PFD_OK;
+    }
+    if (inner < 64) {
+        by.scale = make_pattern(args, inner, &by.period);
+        if (!by.scale)
+            return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the scales");
+        by.shift = by.scale + by.period;
+        scale_all(&by, from, in, to, out, n);
+        return PFD_OK;
+    }
+    for (int64_t i = 0, channel = 0; i < n; i += inner) {
+        double scale = element_of(&attrs->scale, channel);
+        double shift = element_of(&attrs->shift, channel);
+        by = (factors){&scale, &shift, 0};
+        scale_all(&by, from, in + i * in_bytes, to, out + i * out_bytes, inner);
+        channel = (channel + 1) % num_channels(attrs);
+    }
+    return PFD_OK;
+}
+
+static int64_t inner_of(const affine_attrs *attrs, const int64_t *shape, int32_t ndim)
+{
+    int64_t inner = 1;
+    for (int32_t d = (attrs->axis < 0 ? attrs->axis + ndim : attrs->axis) + 1; d < ndim; d++)
+        inner *= shape[d];
+    return inner;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const affine_attrs *attrs = args->attrs;
+    const pfd_tensor *in = args->inputs[0];
+    int32_t ndim = in->type.ndim;
+    if (!in->is_ragged)
+        return apply(args, in->data, args->outputs[0]->data,
+                     args->num_rows * pfd_row_elements(&in->type),
+                     inner_of(attrs, in->type.shape, ndim), err);
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_row row;
+        pfd_row_at(in, i, &row);
+        void *out = pfd_row_to_write(args, 0, i, row.shape, err);
+        if (!out) return err->status;
+        pfd_status status =
+            apply(args, row.data, out, row.num_elements, inner_of(attrs, row.shape, ndim), err);
+        if (status != PFD_OK) return status;
+    }
+    return PFD_OK;
+}
+
+#define ROW(field, type, default_value, min, max, choices, doc)                                    \
+    PFD_ATTR_ROW(affine_attrs, field, type, default_value, min, max, choices, doc)
+
+static const pfd_attr attr_table[] = {
+    ROW(scale, PFD_ATTR_LIST_FLOAT64, "1", 0, 0, NULL,
+        "Each number is multiplied by this, or by the one of its channel."),
+    ROW(shift, PFD_ATTR_LIST_FLOAT64, "0", 0, 0, NULL,
+        "Added after the multiplication: one number, or one for each channel."),
+    ROW(dtype, PFD_ATTR_DTYPE, "float64", 0, 0, "float16|float32|float64",
+        "The dtype of the output."),
+    ROW(axis, PFD_ATTR_INT32, "-1", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1, NULL,
+        "Which dimension of a row the channels are, -1 the last one."),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "Numbers of any dtype and shape, also ragged."},
+};
+
+static const pfd_port outputs[] = {
+    {"out", "The scaled numbers, shape as the input."},
+};
+
+const pfd_op pfd_op_affine = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "Affine",
+    .doc = "Computes in * scale + shift for each number. "
+           "The arithmetic is that of float64, product and sum rounded one after the other, then "
+           "the result is rounded to dtype. Lists have a number for each channel.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(affine_attrs),
+    .inputs = inputs,
+    .num_inputs = PFD_COUNT(inputs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .compute = compute,
+};

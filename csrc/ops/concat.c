@@ -1,0 +1,176 @@
+/* Concat: columns side by side. */
+#include "core/array_copy.h"
+#include "core/rows.h"
+#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
+#include "parse/row_type.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+typedef struct concat_attrs {
+    int32_t axis;
+} concat_attrs;
+
+/* Numbers count as rows of one. */
+static void as_array(pfd_row_type *type)
+{
+    if (type->ndim > 0) return;
+    type->ndim = 1;
+    type->shape[0] = 1;
+}
+
+static int32_t axis_of(const concat_attrs *attrs, int32_t ndim)
+{
+    return attrs->axis < 0 ? attrs->axis + ndim : attrs->axis;
+}
+
+static pfd_status refuse(const pfd_infer_args *args, int64_t input, const char *expected,
+                         pfd_error *err)
+{
+    char found[256], first[256];
+    return args->host->fail(err, PFD_INVALID_ARGUMENT,
+                            "the rows of input 'in' number %" PRId64 " are %s, and those of number "
+                            "0 are %s; %s",
+                            input,
+                            pfd_format_row_type(&args->inputs[input], found, sizeof found),
+                            pfd_format_row_type(&args->inputs[0], first, sizeof first), expected);
+}
+
+/* Adds an input to the output's type. */
+static pfd_status add_input(const pfd_infer_args *args, int64_t input, int32_t axis, pfd_error *err)
+{
+    pfd_row_type type = args->inputs[input], *out = &args->outputs[0];
+    as_array(&type);
+    if (type.dtype != out->dtype)
+        return refuse(args, input, "all must be of one dtype: take Cast before", err);
+    if (type.ndim != out->ndim)
+        return refuse(args, input, "all must have the same number of dimensions", err);
+    for (int32_t d = 0; d < out->ndim; d++) {
+        int64_t *size = &out->shape[d];
+        if (d == axis) {
+            int32_t varies = *size < 0 || type.shape[d] < 0;
+            if (varies || __builtin_add_overflow(*size, type.shape[d], size)) *size = -1;
+        } else if (*size >= 0 && type.shape[d] >= 0 && *size != type.shape[d]) {
+            return refuse(args, input, "they must agree in all dimensions but axis", err);
+        } else if (*size < 0) {
+            *size = type.shape[d]; /* the other says what it must be */
+        }
+    }
+    return PFD_OK;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const concat_attrs *attrs = args->attrs;
+    pfd_row_type *out = &args->outputs[0];
+    *out = args->inputs[0];
+    as_array(out);
+    int32_t axis = axis_of(attrs, out->ndim);
+    if (axis < 0 || axis >= out->ndim) {
+        char expected[64];
+        (void)snprintf(expected, sizeof expected, "they have no dimension %d, as axis says",
+                       attrs->axis);
+        return pfd_refuse_rows(args, 0, "in", expected, err);
+    }
+    for (int64_t i = 1; i < args->num_inputs; i++) {
+        pfd_status status = add_input(args, i, axis, err);
+        if (status != PFD_OK) return status;
+    }
+    return PFD_OK;
+}
+
+/* The row of an input as an array. */
+static void read_row(const pfd_tensor *in, int64_t i, pfd_row *out)
+{
+    pfd_row_at(in, i, out);
+    if (in->type.ndim == 0) out->shape[0] = 1;
+}
+
+static pfd_status measure(const pfd_compute_args *args, int64_t i, int32_t axis, int64_t *shape,
+                          pfd_error *err)
+{
+    const pfd_row_type *out = &args->outputs[0]->type;
+    pfd_row row;
+    read_row(args->inputs[0], i, &row);
+    for (int32_t d = 0; d < out->ndim; d++) shape[d] = row.shape[d];
+    for (int64_t k = 1; k < args->num_inputs; k++) {
+        read_row(args->inputs[k], i, &row);
+        for (int32_t d = 0; d < out->ndim; d++) {
+            if (d == axis) {
+                shape[d] += row.shape[d];
+            } else if (row.shape[d] != shape[d]) {
+                return args->host->fail_row(
+                    err, i, -1, PFD_CORRUPT_DATA,
+                    "dimension %d of the row is %" PRId64 " in input number %" PRId64
+                    " and %" PRId64 " in number 0; all dimensions but axis must agree",
+                    d, row.shape[d], k, shape[d]);
+            }
+        }
+    }
+    for (int32_t d = 0; d < out->ndim; d++)
+        if (out->shape[d] >= 0 && shape[d] != out->shape[d])
+            return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
+                                        "dimension %d of the row is %" PRId64
+                                        "; another input has %" PRId64 " in every row",
+                                        d, shape[d], out->shape[d]);
+    return PFD_OK;
+}
+
+static pfd_status concat_row(const pfd_compute_args *args, int64_t i, int32_t axis, pfd_error *err)
+{
+    const pfd_row_type *type = &args->outputs[0]->type;
+    int64_t shape[PFD_MAX_DIMS] = {0}, outer = 1, inner = pfd_dtype_size(type->dtype);
+    pfd_status status = measure(args, i, axis, shape, err);
+    if (status != PFD_OK) return status;
+    uint8_t *to = pfd_row_to_write(args, 0, i, shape, err);
+    if (!to) return err->status;
+    for (int32_t d = 0; d < axis; d++) outer *= shape[d];
+    for (int32_t d = axis + 1; d < type->ndim; d++) inner *= shape[d];
+    for (int64_t k = 0; k < args->num_inputs; k++) {
+        pfd_row row;
+        read_row(args->inputs[k], i, &row);
+        int64_t run = row.shape[axis] * inner, stride = shape[axis] * inner;
+        pfd_copy_box(row.data, &run, to, &stride, &outer, 1, run);
+        to += run;
+    }
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    int32_t axis = axis_of(args->attrs, args->outputs[0]->type.ndim);
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_status status = concat_row(args, i, axis, err);
+        if (status != PFD_OK) return status;
+    }
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_ATTR_ROW(concat_attrs, axis, PFD_ATTR_INT32, "0", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1, NULL,
+                 "The dimension of a row along which they are joined, -1 the last one."),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "Rows of one dtype, also ragged, that agree in all dimensions but one; numbers count as "
+           "rows of one number."},
+};
+static const pfd_port outputs[] = {{"out", "The rows joined, in the order of the inputs."}};
+
+const pfd_op pfd_op_concat = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED | PFD_MANY_INPUTS,
+    .name = "Concat",
+    .doc = "Joins the rows of several blobs, such as columns of numbers to one vector a row. "
+           "Where dimensions vary, rows that do not agree are damaged.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(concat_attrs),
+    .inputs = inputs,
+    .num_inputs = PFD_COUNT(inputs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .compute = compute,
+};

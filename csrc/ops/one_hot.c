@@ -1,0 +1,121 @@
+/* OneHot: class numbers to vectors with one place on. */
+#include "core/array_copy.h"
+#include "core/convert.h"
+#include "core/rows.h"
+#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
+#include "parse/row_type.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct one_hot_attrs {
+    int64_t depth;
+    double on_value, off_value;
+    int32_t dtype;
+} one_hot_attrs;
+
+static pfd_status check_value(const pfd_infer_args *args, const char *name, double value,
+                              pfd_error *err)
+{
+    const one_hot_attrs *attrs = args->attrs;
+    if (attrs->dtype >= PFD_FLOAT16 || pfd_is_exact(value, attrs->dtype)) return PFD_OK;
+    return args->host->fail(err, PFD_INVALID_ARGUMENT, "%s = %g; %s holds the integers %s", name,
+                            value, pfd_dtype_name(attrs->dtype), pfd_dtype_limits(attrs->dtype));
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const one_hot_attrs *attrs = args->attrs;
+    const pfd_row_type *in = &args->inputs[0];
+    pfd_row_type *out = &args->outputs[0];
+    if (in->dtype == PFD_BOOL || in->dtype >= PFD_FLOAT16)
+        return pfd_refuse_rows(args, 0, "in", "they must be integers: take Cast before", err);
+    if (in->ndim == PFD_MAX_DIMS)
+        return pfd_refuse_rows(args, 0, "in", "one dimension more would be too many", err);
+    pfd_status status = check_value(args, "on_value", attrs->on_value, err);
+    if (status == PFD_OK) status = check_value(args, "off_value", attrs->off_value, err);
+    *out = *in;
+    out->dtype = attrs->dtype;
+    out->shape[out->ndim++] = attrs->depth;
+    return status;
+}
+
+static pfd_status set_places(const pfd_compute_args *args, int64_t i, const pfd_row *row,
+                             uint8_t *out, const uint8_t *on, pfd_error *err)
+{
+    const one_hot_attrs *attrs = args->attrs;
+    int32_t dtype = args->inputs[0]->type.dtype;
+    int64_t bytes = pfd_dtype_size(attrs->dtype), in_bytes = pfd_dtype_size(dtype);
+    for (int64_t k = 0; k < row->num_elements; k++) {
+        const uint8_t *element = row->data + k * in_bytes;
+        char found[64];
+        int64_t label = -1;
+        int64_t fits = pfd_convert(dtype, element, PFD_INT64, &label, 1, PFD_OVERFLOW_RAISE);
+        if (!fits || label < 0 || label >= attrs->depth)
+            return args->host->fail_row(
+                err, i, -1, PFD_CORRUPT_DATA,
+                "element %" PRId64 " of the row is %s; with depth = %" PRId64
+                " a class is 0 to %" PRId64,
+                k, pfd_format_element(dtype, element, found, sizeof found), attrs->depth,
+                attrs->depth - 1);
+        memcpy(out + (k * attrs->depth + label) * bytes, on, (size_t)bytes);
+    }
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const one_hot_attrs *attrs = args->attrs;
+    const pfd_tensor *in = args->inputs[0];
+    int64_t bytes = pfd_dtype_size(attrs->dtype);
+    _Alignas(8) uint8_t on[8], off[8];
+    (void)pfd_convert(PFD_FLOAT64, &attrs->on_value, attrs->dtype, on, 1, PFD_OVERFLOW_WRAP);
+    (void)pfd_convert(PFD_FLOAT64, &attrs->off_value, attrs->dtype, off, 1, PFD_OVERFLOW_WRAP);
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_row row;
+        pfd_row_at(in, i, &row);
+        row.shape[in->type.ndim] = attrs->depth;
+        uint8_t *out = pfd_row_to_write(args, 0, i, row.shape, err);
+        if (!out) return err->status;
+        pfd_fill(out, row.num_elements * attrs->depth, off, bytes);
+        pfd_status status = set_places(args, i, &row, out, on, err);
+        if (status != PFD_OK) return status;
+    }
+    return PFD_OK;
+}
+
+#define ROW(field, type, default_value, min, max, doc)                                             \
+    PFD_ATTR_ROW(one_hot_attrs, field, type, default_value, min, max, NULL, doc)
+
+static const pfd_attr attr_table[] = {
+    ROW(depth, PFD_ATTR_INT64, NULL, 1, 4294967296.0, "The number of classes."),
+    ROW(on_value, PFD_ATTR_FLOAT64, "1", 0, 0, "What stands at the place of the class."),
+    ROW(off_value, PFD_ATTR_FLOAT64, "0", 0, 0, "What stands at all other places."),
+    ROW(dtype, PFD_ATTR_DTYPE, "float32", 0, 0, "The dtype of the output."),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "Class numbers from 0: integers of any shape, also ragged."},
+};
+static const pfd_port outputs[] = {
+    {"out", "Shape of the input, and behind it a dimension of depth."},
+};
+
+const pfd_op pfd_op_one_hot = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "OneHot",
+    .doc = "Makes a vector of each class number, with on_value at its place and off_value at all "
+           "others. "
+           "A number outside of [0, depth) is an error of its row.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(one_hot_attrs),
+    .inputs = inputs,
+    .num_inputs = PFD_COUNT(inputs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .compute = compute,
+};

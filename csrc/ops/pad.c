@@ -1,0 +1,138 @@
+/* Pad: rows of any size to rows of one. */
+#include "core/array_copy.h"
+#include "core/convert.h"
+#include "core/rows.h"
+#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
+#include "parse/row_type.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { RAISE, TRUNCATE }; /* of on_longer */
+
+typedef struct pad_attrs {
+    pfd_list_int64 shape;
+    double value;
+    int32_t on_longer;
+    int32_t with_mask, with_length;
+} pad_attrs;
+
+static pfd_status check_shape(const pfd_infer_args *args, pfd_error *err)
+{
+    const pad_attrs *attrs = args->attrs;
+    const pfd_row_type *in = &args->inputs[0];
+    if (in->ndim == 0)
+        return pfd_refuse_rows(args, 0, "in", "numbers have no dimension that could be padded",
+                               err);
+    if (attrs->shape.size != in->ndim)
+        return pfd_refuse_rows(args, 0, "in", "shape must have a number for each dimension of that",
+                               err);
+    for (int32_t d = 0; d < in->ndim && attrs->on_longer == RAISE; d++)
+        if (in->shape[d] > attrs->shape.data[d])
+            return pfd_refuse_rows(args, 0, "in", "that is longer than shape says: set "
+                                   "on_longer='truncate' to cut it", err);
+    return PFD_OK;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const pad_attrs *attrs = args->attrs;
+    const pfd_row_type *in = &args->inputs[0];
+    pfd_row_type *out = &args->outputs[0], *mask = &args->outputs[1], *length = &args->outputs[2];
+    pfd_status status = check_shape(args, err);
+    if (status != PFD_OK) return status;
+    if (in->dtype < PFD_FLOAT16 && !pfd_is_exact(attrs->value, in->dtype))
+        return args->host->fail(err, PFD_INVALID_ARGUMENT,
+                                "value = %g; the rows are %s, which holds %s", attrs->value,
+                                pfd_dtype_name(in->dtype), pfd_dtype_limits(in->dtype));
+    *out = *in;
+    memcpy(out->shape, attrs->shape.data, (size_t)out->ndim * sizeof *out->shape);
+    *mask = *out;
+    mask->dtype = PFD_BOOL;
+    mask->ndim = pfd_mask_dims(in, out);
+    *length = (pfd_row_type){.dtype = PFD_INT64, .ndim = mask->ndim > 1, .shape = {mask->ndim}};
+    return PFD_OK;
+}
+
+static pfd_status check_row(const pfd_compute_args *args, int64_t i, const pfd_row *row,
+                            pfd_error *err)
+{
+    const pad_attrs *attrs = args->attrs;
+    for (int32_t d = 0; d < args->inputs[0]->type.ndim && attrs->on_longer == RAISE; d++)
+        if (row->shape[d] > attrs->shape.data[d])
+            return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
+                                        "dimension %d of the row has %" PRId64
+                                        "; shape says at most %" PRId64
+                                        ": take a larger one, or set on_longer='truncate'",
+                                        d, row->shape[d], attrs->shape.data[d]);
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const pad_attrs *attrs = args->attrs;
+    const pfd_tensor *in = args->inputs[0], *out = args->outputs[0], *mask = args->outputs[1];
+    int64_t bytes = pfd_dtype_size(in->type.dtype);
+    int64_t *lengths = (void *)args->outputs[2]->data;
+    _Alignas(8) uint8_t element[8];
+    (void)pfd_convert(PFD_FLOAT64, &attrs->value, in->type.dtype, element, 1, PFD_OVERFLOW_WRAP);
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_row row;
+        pfd_row_at(in, i, &row);
+        pfd_status status = check_row(args, i, &row, err);
+        if (status != PFD_OK) return status;
+        pfd_pad_array(row.data, row.shape, out->data + i * out->row_bytes, out->type.shape,
+                      in->type.ndim, element, bytes);
+        if (attrs->with_mask)
+            pfd_pad_mask(row.shape, mask->data + i * mask->row_bytes, mask->type.shape,
+                         mask->type.ndim);
+        for (int32_t d = 0; d < mask->type.ndim; d++) {
+            int64_t most = out->type.shape[d];
+            *lengths++ = row.shape[d] < most ? row.shape[d] : most;
+        }
+    }
+    return PFD_OK;
+}
+
+#define ROW(field, type, default_value, min, max, choices, doc)                                    \
+    PFD_ATTR_ROW(pad_attrs, field, type, default_value, min, max, choices, doc)
+
+static const pfd_attr attr_table[] = {
+    ROW(shape, PFD_ATTR_SHAPE, NULL, 0, 9007199254740992.0, NULL, "The shape of every row."),
+    ROW(value, PFD_ATTR_FLOAT64, "0", 0, 0, NULL, "What is put where a row has nothing."),
+    ROW(on_longer, PFD_ATTR_CHOICE, "raise", 0, 0, "raise|truncate",
+        "What becomes of a row that is longer: an error of the row, or its beginning is taken."),
+    ROW(with_mask, PFD_ATTR_BOOL, "false", 0, 0, NULL, "Whether the output mask is returned too."),
+    ROW(with_length, PFD_ATTR_BOOL, "false", 0, 0, NULL,
+        "Whether the output length is returned too."),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "Rows of one dimension or more, of any dtype, also ragged."},
+};
+static const pfd_port outputs[] = {
+    {"out", "Rows of the shape given: what a row has in front, then the value."},
+    {"mask", "Bool: true where the row has something; of the dimensions up to the last one that is "
+             "padded."},
+    {"length", "Numbers of int64: what the row has of each dimension of the mask; one number where "
+               "that has one dimension."},
+};
+
+const pfd_op pfd_op_pad = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "Pad",
+    .doc = "Makes rows of different sizes rows of one shape. "
+           "What is missing behind a row gets a value; what is too long is an error of its row, "
+           "or is cut where that is asked for.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(pad_attrs),
+    .inputs = inputs,
+    .num_inputs = PFD_COUNT(inputs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .compute = compute,
+};

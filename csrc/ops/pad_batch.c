@@ -1,0 +1,157 @@
+/* PadBatch: rows of any size to rows of the batch's largest. */
+#include "core/array_copy.h"
+#include "core/convert.h"
+#include "core/rows.h"
+#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
+#include "parse/row_type.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct pad_batch_attrs {
+    double value;
+    int64_t multiple_of;
+    int32_t with_mask, with_length;
+} pad_batch_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const pad_batch_attrs *attrs = args->attrs;
+    const pfd_row_type *in = &args->inputs[0];
+    pfd_row_type *mask = &args->outputs[1], *length = &args->outputs[2];
+    if (!pfd_is_ragged(in))
+        return pfd_refuse_rows(args, 0, "in", "all are of one shape already: Pad makes them larger",
+                               err);
+    if (in->dtype < PFD_FLOAT16 && !pfd_is_exact(attrs->value, in->dtype))
+        return args->host->fail(err, PFD_INVALID_ARGUMENT,
+                                "value = %g; the rows are %s, which holds %s", attrs->value,
+                                pfd_dtype_name(in->dtype), pfd_dtype_limits(in->dtype));
+    args->outputs[0] = *mask = *in;
+    mask->dtype = PFD_BOOL;
+    mask->ndim = pfd_mask_dims(in, in);
+    *length = (pfd_row_type){.dtype = PFD_INT64, .ndim = mask->ndim > 1, .shape = {mask->ndim}};
+    return PFD_OK;
+}
+
+/* The dimensions of the largest row in each, rounded up; 0: too large. */
+static int32_t common_shape(const pfd_compute_args *args, int64_t *shape)
+{
+    const pad_batch_attrs *attrs = args->attrs;
+    const pfd_tensor *in = args->inputs[0];
+    memset(shape, 0, PFD_MAX_DIMS * sizeof *shape);
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_row row;
+        pfd_row_at(in, i, &row);
+        for (int32_t d = 0; d < in->type.ndim; d++)
+            if (row.shape[d] > shape[d]) shape[d] = row.shape[d];
+    }
+    for (int32_t d = 0; d < in->type.ndim; d++) {
+        if (in->type.shape[d] >= 0) {
+            shape[d] = in->type.shape[d]; /* also where a row is empty and does not tell */
+            continue;
+        }
+        if (__builtin_add_overflow(shape[d], attrs->multiple_of - 1, &shape[d])) return 0;
+        shape[d] -= shape[d] % attrs->multiple_of;
+    }
+    return 1;
+}
+
+/* Memory for all rows of an output, back to back, and the rows in it.  NULL: there is none. */
+static uint8_t *rows_in_scratch(const pfd_compute_args *args, int32_t output, const int64_t *shape,
+                                int64_t *row_bytes)
+{
+    pfd_tensor *out = args->outputs[output];
+    int64_t elements = 1, bytes = pfd_dtype_size(out->type.dtype), total;
+    for (int32_t d = 0; d < out->type.ndim; d++)
+        if (__builtin_mul_overflow(elements, shape[d], &elements)) return NULL;
+    if (__builtin_mul_overflow(elements, bytes, row_bytes) ||
+        __builtin_mul_overflow(*row_bytes, args->num_rows, &total))
+        return NULL;
+    uint8_t *data = args->host->alloc(args->scratch, total);
+    for (int64_t i = 0; data && i < args->num_rows; i++)
+        out->rows[i] = (pfd_ragged_row){data + i * *row_bytes, elements, shape};
+    return data;
+}
+
+static void write_lengths(const pfd_compute_args *args)
+{
+    int64_t *lengths = (void *)args->outputs[2]->data;
+    int32_t ndim = args->outputs[1]->type.ndim;
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_row row;
+        pfd_row_at(args->inputs[0], i, &row);
+        memcpy(lengths + i * ndim, row.shape, (size_t)ndim * sizeof *lengths);
+    }
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const pad_batch_attrs *attrs = args->attrs;
+    const pfd_tensor *in = args->inputs[0], *mask = args->outputs[1];
+    int64_t bytes = pfd_dtype_size(in->type.dtype), row_bytes = 0, mask_bytes = 0;
+    int64_t *shape = args->host->alloc(args->scratch, PFD_MAX_DIMS * (int64_t)sizeof *shape);
+    uint8_t *out = NULL, *masks = NULL;
+    if (shape && common_shape(args, shape)) {
+        out = rows_in_scratch(args, 0, shape, &row_bytes);
+        masks = attrs->with_mask ? rows_in_scratch(args, 1, shape, &mask_bytes) : out;
+    }
+    if (!out || !masks)
+        return args->host->fail(err, PFD_OUT_OF_MEMORY,
+                                "no memory for %" PRId64 " rows that are as large as the largest",
+                                args->num_rows);
+    _Alignas(8) uint8_t element[8];
+    (void)pfd_convert(PFD_FLOAT64, &attrs->value, in->type.dtype, element, 1, PFD_OVERFLOW_WRAP);
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_row row;
+        pfd_row_at(in, i, &row);
+        if (args->host->is_cancelled(args->scratch))
+            return args->host->fail(err, PFD_CANCELLED, "the loader is closing");
+        pfd_pad_array(row.data, row.shape, out + i * row_bytes, shape, in->type.ndim, element,
+                      bytes);
+        if (attrs->with_mask)
+            pfd_pad_mask(row.shape, masks + i * mask_bytes, shape, mask->type.ndim);
+    }
+    write_lengths(args);
+    return PFD_OK;
+}
+
+#define ROW(field, type, default_value, min, max, doc)                                             \
+    PFD_ATTR_ROW(pad_batch_attrs, field, type, default_value, min, max, NULL, doc)
+
+static const pfd_attr attr_table[] = {
+    ROW(value, PFD_ATTR_FLOAT64, "0", 0, 0, "What is put where a row has nothing."),
+    ROW(multiple_of, PFD_ATTR_INT64, "1", 1, 1099511627776.0,
+        "Dimensions that vary are rounded up to a multiple of this."),
+    ROW(with_mask, PFD_ATTR_BOOL, "false", 0, 0, "Whether the output mask is returned too."),
+    ROW(with_length, PFD_ATTR_BOOL, "false", 0, 0, "Whether the output length is returned too."),
+};
+
+static const pfd_port inputs[] = {{"in", "Ragged rows of any dtype."}};
+static const pfd_port outputs[] = {
+    {"out", "Rows of one shape: what a row has in front, then the value."},
+    {"mask", "Bool: true where the row has something; of the dimensions up to the last one that "
+             "varies."},
+    {"length", "Numbers of int64: what the row has of each dimension of the mask; one number where "
+               "that has one dimension."},
+};
+
+const pfd_op pfd_op_pad_batch = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED | PFD_WHOLE_BATCH,
+    .name = "PadBatch",
+    .doc = "Pads the rows of each batch to the largest of its rows. "
+           "The batch is that of this rank. How large its rows are is known with each batch, so "
+           "that the output is a Ragged, whose rows then have one shape: its attribute dense is "
+           "the array of (rows, longest, ...), without a copy. Where one size is wanted for all "
+           "batches, Pad takes it.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(pad_batch_attrs),
+    .inputs = inputs,
+    .num_inputs = PFD_COUNT(inputs),
+    .outputs = outputs,
+    .num_outputs = PFD_COUNT(outputs),
+    .infer = infer,
+    .compute = compute,
+};

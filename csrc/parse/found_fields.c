@@ -1,0 +1,73 @@
+/* Fields of a file as the elements of a list of fields. */
+#include "parse/found_fields.h"
+
+#include "core/error.h"
+#include "parse/quote.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Whether every reader has an output of this name. */
+static int32_t is_of_readers(const char *name)
+{
+    return !strcmp(name, "id") || !strcmp(name, "mask");
+}
+
+/* The names of readers' outputs, and what is made of them. */
+static int32_t is_taken(const char *name, const pfd_found_field *fields, int64_t n)
+{
+    int32_t taken = is_of_readers(name);
+    for (int64_t i = 0; i < n && !taken; i++) taken = !strcmp(name, fields[i].key);
+    return taken;
+}
+
+static pfd_status check_key(const pfd_propose_args *args, const char *attr, const pfd_file *file,
+                            const pfd_found_field *field, pfd_error *err)
+{
+    char shown[256];
+    if (field->key_size > 0 && (size_t)field->key_size == strlen(field->key) &&
+        !strchr(field->key, '='))
+        return PFD_OK;
+    return args->host->fail_file(
+        err, file, -1, PFD_UNSUPPORTED,
+        "the name %s cannot be written in a field, as it is empty, or has an '=' or a 0 in it; "
+        "list those that are to be read in the attr '%s'",
+        pfd_quote_bytes((const uint8_t *)field->key, field->key_size, shown, sizeof shown), attr);
+}
+
+static pfd_status write_element(const pfd_propose_args *args, const pfd_found_field *fields,
+                                int64_t n, int64_t i, const char **out, pfd_error *err)
+{
+    const pfd_found_field *field = &fields[i];
+    int32_t is_renamed = is_of_readers(field->key);
+    size_t key = (size_t)field->key_size, capacity = 2 * key + (size_t)n + sizeof field->type + 8;
+    char *text = args->host->alloc(args->scratch, (int64_t)capacity);
+    if (!text) return pfd_fail_memory(err, (int64_t)capacity, "a field");
+    size_t used = 0;
+    if (is_renamed) {
+        memcpy(text, field->key, key + 1);
+        for (used = key; is_taken(text, fields, n);) {
+            text[used++] = '_';
+            text[used] = '\0';
+        }
+        text[used++] = '=';
+    }
+    (void)snprintf(text + used, capacity - used, "%s:%s", field->key, field->type);
+    *out = text;
+    return PFD_OK;
+}
+
+pfd_status pfd_found_fields_set(const pfd_propose_args *args, const char *attr,
+                                const pfd_file *file, const pfd_found_field *fields, int64_t n,
+                                pfd_error *err)
+{
+    int64_t bytes = n * (int64_t)sizeof(const char *);
+    const char **elements = args->host->alloc(args->scratch, bytes);
+    if (!elements) return pfd_fail_memory(err, bytes, "a list of fields");
+    for (int64_t i = 0; i < n; i++) {
+        PFD_TRY(check_key(args, attr, file, &fields[i], err));
+        PFD_TRY(write_element(args, fields, n, i, &elements[i], err));
+    }
+    return args->set_strings(args->found, attr, elements, n, err);
+}

@@ -1,0 +1,315 @@
+/* A cursor over JSON: every byte is looked at once, and checked. */
+#include "parse/json.h"
+
+#include <string.h>
+
+pfd_json pfd_json_begin(const uint8_t *data, int64_t size)
+{
+    return (pfd_json){.data = data, .size = size};
+}
+
+int32_t pfd_json_refuse(pfd_json *json, const char *problem)
+{
+    if (!json->problem) json->problem = problem;
+    return 0;
+}
+
+static void skip_blanks(pfd_json *json)
+{
+    while (json->at < json->size) {
+        uint8_t c = json->data[json->at];
+        if (c != ' ' && c != '\n' && c != '\r' && c != '\t') return;
+        json->at++;
+    }
+}
+
+/* The next byte that is not blank; -1 at the end, or after a problem. */
+static int32_t peek(pfd_json *json)
+{
+    if (json->problem) return -1;
+    skip_blanks(json);
+    return json->at < json->size ? json->data[json->at] : -1;
+}
+
+int32_t pfd_json_type(pfd_json *json)
+{
+    int32_t c = peek(json);
+    if (c == '-' || (c >= '0' && c <= '9')) return 0;
+    return c == '{' || c == '[' || c == '"' || c == 't' || c == 'f' || c == 'n' ? c : -1;
+}
+
+/* ---- Arrays and objects ---------------------------------------------------------------------- */
+int32_t pfd_json_enter(pfd_json *json, char bracket)
+{
+    if (peek(json) != bracket)
+        return pfd_json_refuse(json, bracket == '{' ? "expected an object" : "expected an array");
+    if (json->depth == PFD_JSON_DEPTH)
+        return pfd_json_refuse(json, "expected no more than 64 levels of arrays and objects");
+    json->at++;
+    json->depth++;
+    json->is_fresh = 1;
+    return 1;
+}
+
+/* To the next value of the innermost array or object; 0 behind its last. */
+static int32_t advance(pfd_json *json, char bracket, const char *expected)
+{
+    int32_t c = peek(json);
+    if (c == bracket) {
+        json->at++;
+        json->depth--;
+        json->is_fresh = 0;
+        return 0;
+    }
+    if (json->problem) return 0;
+    if (!json->is_fresh) {
+        if (c != ',') return pfd_json_refuse(json, expected);
+        json->at++;
+    }
+    json->is_fresh = 0;
+    return 1;
+}
+
+int32_t pfd_json_element(pfd_json *json)
+{
+    return advance(json, ']', "expected a comma or ]");
+}
+
+int32_t pfd_json_member(pfd_json *json, pfd_json_text *key)
+{
+    if (!advance(json, '}', "expected a comma or }")) return 0;
+    if (peek(json) != '"') return pfd_json_refuse(json, "expected a key in quotes");
+    if (!pfd_json_string(json, key)) return 0;
+    if (peek(json) != ':') return pfd_json_refuse(json, "expected a colon behind the key");
+    json->at++;
+    return 1;
+}
+
+/* ---- Strings --------------------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 sequence at p, of which `left` are there; 0: none that is well-formed. */
+static int64_t utf8_length(const uint8_t *p, int64_t left)
+{
+    int64_t size = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (size == 0 || p[0] > 0xf4 || size > left) return 0;
+    for (int64_t i = 1; i < size; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f)) return 0;
+    if ((p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)) return 0;
+    return size;
+}
+
+static int32_t hex_digit(uint8_t c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The code unit of \uXXXX at p; -1: there is none. */
+static int32_t code_unit(const uint8_t *p, int64_t left)
+{
+    if (left < 6 || p[0] != '\\' || p[1] != 'u') return -1;
+    int32_t value = 0;
+    for (int i = 2; i < 6; i++) {
+        int32_t digit = hex_digit(p[i]);
+        if (digit < 0) return -1;
+        value = value * 16 + digit;
+    }
+    return value;
+}
+
+/* The character that an escape at p stands for, and how long the escape is; -1: it is none. */
+static int32_t read_escape(const uint8_t *p, int64_t left, int64_t *length)
+{
+    static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
+    *length = 2;
+    const char *letter = left >= 2 && p[1] ? strchr(letters, p[1]) : NULL;
+    if (letter) return meant[letter - letters];
+    int32_t first = code_unit(p, left);
+    *length = 6;
+    if (first < 0xd800 || first > 0xdfff) return first;
+    int32_t second = code_unit(p + 6, left - 6);
+    if (first > 0xdbff || second < 0xdc00 || second > 0xdfff) return -1;
+    *length = 12;
+    return 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+}
+
+/* To the closing quote; 0 and a problem where the string has what no string may have. */
+static int32_t scan_string(pfd_json *json, int32_t *has_escapes)
+{
+    while (json->at < json->size) {
+        const uint8_t *p = json->data + json->at;
+        int64_t left = json->size - json->at, length = 1;
+        if (*p == '"') return 1;
+        if (*p < 0x20)
+            return pfd_json_refuse(json, "expected control characters in strings to be escaped");
+        if (*p == '\\') {
+            *has_escapes = 1;
+            if (read_escape(p, left, &length) < 0)
+                return pfd_json_refuse(json, "expected an escape such as \\n or \\u00e9");
+        } else if (*p >= 0x80) {
+            length = utf8_length(p, left);
+            if (!length) return pfd_json_refuse(json, "expected valid UTF-8");
+        }
+        json->at += length;
+    }
+    return pfd_json_refuse(json, "expected the closing quote of a string");
+}
+
+int32_t pfd_json_string(pfd_json *json, pfd_json_text *text)
+{
+    if (peek(json) != '"') return pfd_json_refuse(json, "expected a string");
+    int64_t begin = ++json->at;
+    int32_t has_escapes = 0;
+    if (!scan_string(json, &has_escapes)) return 0;
+    *text = (pfd_json_text){json->data + begin, json->at - begin, has_escapes, 0};
+    json->at++;
+    return 1;
+}
+
+/* The next character of a string, as UTF-8 (at most 4 bytes). */
+static int64_t decode_one(const pfd_json_text *text, int64_t *at, char out[4])
+{
+    int64_t length;
+    if (text->data[*at] != '\\') {
+        out[0] = (char)text->data[(*at)++];
+        return 1;
+    }
+    uint32_t c = (uint32_t)read_escape(text->data + *at, text->size - *at, &length);
+    *at += length;
+    int64_t size = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    for (int64_t i = size - 1; i > 0; i--, c >>= 6) out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)(lead[size] | c);
+    return size;
+}
+
+int32_t pfd_json_equals(const pfd_json_text *text, const char *with)
+{
+    int64_t size = (int64_t)strlen(with), same = 0;
+    if (!text->has_escapes) return text->size == size && !memcmp(text->data, with, (size_t)size);
+    for (int64_t at = 0; at < text->size;) {
+        char bytes[4];
+        int64_t n = decode_one(text, &at, bytes);
+        if (n > size - same || memcmp(with + same, bytes, (size_t)n) != 0) return 0;
+        same += n;
+    }
+    return same == size;
+}
+
+int64_t pfd_json_decode(const pfd_json_text *text, char *out)
+{
+    int64_t written = 0;
+    for (int64_t at = 0; at < text->size;) {
+        char bytes[4];
+        int64_t n = decode_one(text, &at, bytes);
+        memcpy(out + written, bytes, (size_t)n);
+        written += n;
+    }
+    return written;
+}
+
+/* ---- Numbers and words ----------------------------------------------------------------------- */
+static int64_t count_digits(const pfd_json *json, int64_t at)
+{
+    int64_t begin = at;
+    while (at < json->size && json->data[at] >= '0' && json->data[at] <= '9') at++;
+    return at - begin;
+}
+
+/* The size of the number's sign and digits at `at`; 0: no number begins there. */
+static int64_t integer_length(const pfd_json *json)
+{
+    int64_t sign = json->data[json->at] == '-', digits = count_digits(json, json->at + sign);
+    if (digits > 1 && json->data[json->at + sign] == '0') digits = 1;
+    return digits ? sign + digits : 0;
+}
+
+static int32_t skip_number(pfd_json *json)
+{
+    int64_t length = integer_length(json), digits;
+    if (!length) return pfd_json_refuse(json, "expected a number");
+    json->at += length;
+    if (json->at < json->size && json->data[json->at] == '.') {
+        json->at++;
+        digits = count_digits(json, json->at);
+        if (!digits) return pfd_json_refuse(json, "expected a digit behind the decimal point");
+        json->at += digits;
+    }
+    if (json->at < json->size && (json->data[json->at] | 0x20) == 'e') {
+        json->at++;
+        if (json->at < json->size && (json->data[json->at] == '+' || json->data[json->at] == '-'))
+            json->at++;
+        digits = count_digits(json, json->at);
+        if (!digits) return pfd_json_refuse(json, "expected a digit in the exponent");
+        json->at += digits;
+    }
+    return 1;
+}
+
+int32_t pfd_json_int64(pfd_json *json, int64_t *value)
+{
+    if (pfd_json_type(json) != 0) return pfd_json_refuse(json, "expected a whole number");
+    int64_t length = integer_length(json), end = json->at + length;
+    uint8_t behind = length && end < json->size ? json->data[end] : 0;
+    if (!length || behind == '.' || (behind | 0x20) == 'e')
+        return pfd_json_refuse(json, "expected a whole number");
+    int64_t negative = json->data[json->at] == '-', sum = 0;
+    for (int64_t i = json->at + negative; i < end; i++) {
+        int64_t digit = json->data[i] - '0';
+        if (__builtin_mul_overflow(sum, 10, &sum) ||
+            __builtin_add_overflow(sum, negative ? -digit : digit, &sum))
+            return pfd_json_refuse(json, "expected a number that fits into 64 bits");
+    }
+    *value = sum;
+    json->at = end;
+    return 1;
+}
+
+static int32_t skip_word(pfd_json *json, const char *word)
+{
+    int64_t size = (int64_t)strlen(word);
+    if (json->size - json->at < size || memcmp(json->data + json->at, word, (size_t)size) != 0)
+        return pfd_json_refuse(json, "expected a value");
+    json->at += size;
+    return 1;
+}
+
+int32_t pfd_json_null(pfd_json *json)
+{
+    return pfd_json_type(json) == 'n' && skip_word(json, "null");
+}
+
+int32_t pfd_json_skip(pfd_json *json)
+{
+    pfd_json_text text;
+    switch (pfd_json_type(json)) {
+    case '{': /* as deep as pfd_json_enter() allows */
+        pfd_json_enter(json, '{');
+        while (pfd_json_member(json, &text)) pfd_json_skip(json);
+        return !json->problem;
+    case '[':
+        pfd_json_enter(json, '[');
+        while (pfd_json_element(json)) pfd_json_skip(json);
+        return !json->problem;
+    case '"':
+        return pfd_json_string(json, &text);
+    case 't':
+        return skip_word(json, "true");
+    case 'f':
+        return skip_word(json, "false");
+    case 'n':
+        return skip_word(json, "null");
+    case 0:
+        return skip_number(json);
+    default:
+        return pfd_json_refuse(json, "expected a value");
+    }
+}
+
+int32_t pfd_json_end(pfd_json *json)
+{
+    if (peek(json) >= 0) return pfd_json_refuse(json, "expected nothing more behind the value");
+    return !json->problem;
+}

@@ -1,0 +1,74 @@
+/* parse/json.h -- strict JSON (RFC 8259), read in place by a cursor.
+ *
+ *     pfd_json json = pfd_json_begin(data, size);
+ *     pfd_json_text key;
+ *     pfd_json_enter(&json, '{');
+ *     while (pfd_json_member(&json, &key)) {
+ *         if (pfd_json_equals(&key, "samples")) pfd_json_int64(&json, &samples);
+ *         else pfd_json_skip(&json);
+ *     }
+ *     if (!pfd_json_end(&json)) ... json.problem at byte json.at
+ *
+ * Nothing is allocated: strings are views of the text, decoded where they are wanted.  Arrays and
+ * objects nest up to PFD_JSON_DEPTH levels.  Where keys are repeated, the caller sees each of them.
+ *
+ * OWNERSHIP  The cursor borrows the text; a pfd_json_text points into it.
+ * THREADS    One thread at a time for a cursor.
+ * ERRORS     The first problem stays: every call after it does nothing and returns 0, loops end.
+ */
+#ifndef PFD_PARSE_JSON_H
+#define PFD_PARSE_JSON_H
+#include <stdint.h>
+
+#define PFD_JSON_DEPTH 64
+
+typedef struct pfd_json {
+    const uint8_t *data;
+    int64_t size;
+    int64_t at;          /* the next byte; of a problem: where it was found */
+    const char *problem; /* "expected ..."; static; NULL: none so far */
+    int32_t depth;       /* arrays and objects that are open */
+    int32_t is_fresh;    /* the innermost one has just been entered */
+} pfd_json;
+
+/* A string, without its quotes, valid UTF-8; with escapes still in it. */
+typedef struct pfd_json_text {
+    const uint8_t *data;
+    int64_t size;
+    int32_t has_escapes;
+    int32_t reserved;
+} pfd_json_text;
+
+pfd_json pfd_json_begin(const uint8_t *data, int64_t size);
+
+/* What comes next: one of { [ " t f n, or 0 for a number; -1: none of these, or the end. */
+int32_t pfd_json_type(pfd_json *json);
+
+/* Goes into an array ('[') or object ('{').  Then one of the next two before each value: 1 when
+ * there is one more, which the caller must read or skip; 0 behind the last, and the cursor has left
+ * the array or object. */
+int32_t pfd_json_enter(pfd_json *json, char bracket);
+int32_t pfd_json_element(pfd_json *json);
+int32_t pfd_json_member(pfd_json *json, pfd_json_text *key);
+
+/* One value, which must be of this kind: 1; else it is a problem, and 0. */
+int32_t pfd_json_string(pfd_json *json, pfd_json_text *text);
+int32_t pfd_json_int64(pfd_json *json, int64_t *value); /* no fraction, no exponent */
+
+/* 1 and behind it when the next value is null; 0 and nothing done when it is another. */
+int32_t pfd_json_null(pfd_json *json);
+
+/* Any value, which is checked all the same. */
+int32_t pfd_json_skip(pfd_json *json);
+
+/* Whether all went well, and only blanks follow. */
+int32_t pfd_json_end(pfd_json *json);
+
+/* Says what is wrong with the value that was just read. */
+int32_t pfd_json_refuse(pfd_json *json, const char *problem);
+
+/* Compares with, or writes, what the string means; `out` holds text->size bytes.  Returns how many
+ * bytes were written. */
+int32_t pfd_json_equals(const pfd_json_text *text, const char *with);
+int64_t pfd_json_decode(const pfd_json_text *text, char *out);
+#endif

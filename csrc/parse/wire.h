@@ -1,0 +1,130 @@
+/* parse/wire.h -- walking over bytes in the wire format of protocol buffers.
+ *
+ * A message is fields, each a tag (number and wire type) and a value, in any order and any number;
+ * the reader of a message passes over fields that it does not know.  A cursor stands on a message's
+ * bytes and moves over them; it looks at nothing outside them and allocates nothing.
+ *
+ *     pfd_wire_cursor c = {data, data + size};
+ *     while (c.at < c.end) {
+ *         uint32_t tag = pfd_wire_tag(&c);
+ *         if (tag == PFD_WIRE_TAG(1, PFD_WIRE_BYTES) && pfd_wire_bytes(&c, &inner)) ...
+ *         else if (!tag || !pfd_wire_skip(&c, tag)) the message is damaged at c.at
+ *     }
+ *
+ * ERRORS   A function that returns 0 found the bytes damaged, and left the cursor where the damage
+ *          begins: at the tag or value that is wrong, or that needs more bytes than there are.
+ */
+#ifndef PFD_PARSE_WIRE_H
+#define PFD_PARSE_WIRE_H
+#include "core/bytes.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define PFD_WIRE_VARINT 0u
+#define PFD_WIRE_FIXED64 1u
+#define PFD_WIRE_BYTES 2u /* length, and so many bytes: strings, messages, packed numbers */
+#define PFD_WIRE_GROUP 3u
+#define PFD_WIRE_GROUP_END 4u
+#define PFD_WIRE_FIXED32 5u
+
+#define PFD_WIRE_TAG(field, type) ((uint32_t)(field) << 3 | (type))
+#define PFD_WIRE_FIELD(tag) ((tag) >> 3)
+#define PFD_WIRE_TYPE(tag) ((tag) & 7u)
+
+#define PFD_WIRE_MOST_GROUPS 100 /* inside each other; deeper ones are damage */
+
+typedef struct pfd_wire_cursor {
+    const uint8_t *at;
+    const uint8_t *end;
+} pfd_wire_cursor;
+
+/* A varint of three bytes or more at a place, or one that is cut: where it ends, or NULL. */
+const uint8_t *pfd_wire_long_varint(const uint8_t *at, const uint8_t *end, uint64_t *value);
+
+/* A varint: at most ten bytes; bits above the 64th are dropped, as the protobuf library does.
+ * Signed numbers are the same bits: cast to int64_t. */
+static inline int32_t pfd_wire_varint(pfd_wire_cursor *c, uint64_t *value)
+{
+    const uint8_t *at = c->at;
+    if (at < c->end && at[0] < 0x80) {
+        *value = at[0];
+        c->at = at + 1;
+        return 1;
+    }
+    if (c->end - at >= 2 && at[1] < 0x80) {
+        *value = (uint64_t)at[0] - 0x80 + ((uint64_t)at[1] << 7);
+        c->at = at + 2;
+        return 1;
+    }
+    uint64_t found = 0; /* cursor and value stay in registers where nobody else has their address */
+    at = pfd_wire_long_varint(at, c->end, &found);
+    if (!at) return 0;
+    *value = found;
+    c->at = at;
+    return 1;
+}
+
+/* The next tag.  0: there is none, or its field number is 0 or above 2^29 - 1. */
+static inline uint32_t pfd_wire_tag(pfd_wire_cursor *c)
+{
+    if (c->at < c->end && *c->at < 0x80 && *c->at >= 8) return *c->at++;
+    pfd_wire_cursor behind = *c;
+    uint64_t tag = 0;
+    if (!pfd_wire_varint(&behind, &tag) || tag < 8 || tag > UINT32_MAX) return 0;
+    *c = behind;
+    return (uint32_t)tag;
+}
+
+/* The value of a field of type PFD_WIRE_BYTES: a cursor on its bytes; c stands behind them. */
+static inline int32_t pfd_wire_bytes(pfd_wire_cursor *c, pfd_wire_cursor *value)
+{
+    const uint8_t *begin = c->at;
+    uint64_t size;
+    if (!pfd_wire_varint(c, &size)) return 0;
+    if (size > (uint64_t)(c->end - c->at)) {
+        c->at = begin;
+        return 0;
+    }
+    value->at = c->at;
+    value->end = c->at += size;
+    return 1;
+}
+
+/* The quick way into a field whose tag has one byte and its size one or two: where its content
+ * begins, which ends at or before `end`.  NULL: it is another field, or not so simple. */
+static inline const uint8_t *pfd_wire_enter(const uint8_t *at, const uint8_t *end, uint32_t tag,
+                                            int64_t *size)
+{
+    if (end - at < 2 || at[0] != tag) return NULL;
+    if (at[1] < 0x80) {
+        *size = at[1];
+        at += 2;
+    } else {
+        if (end - at < 3 || at[2] >= 0x80) return NULL;
+        *size = at[1] - 0x80 + ((int64_t)at[2] << 7);
+        at += 3;
+    }
+    return *size <= end - at ? at : NULL;
+}
+
+/* Little-endian numbers of fixed size. */
+static inline int32_t pfd_wire_fixed32(pfd_wire_cursor *c, uint32_t *value)
+{
+    if (c->end - c->at < 4) return 0;
+    *value = pfd_load_le32(c->at);
+    c->at += 4;
+    return 1;
+}
+
+static inline int32_t pfd_wire_fixed64(pfd_wire_cursor *c, uint64_t *value)
+{
+    if (c->end - c->at < 8) return 0;
+    *value = pfd_load_le64(c->at);
+    c->at += 8;
+    return 1;
+}
+
+/* Passes over the value of a field, whatever its type, whose tag was read last. */
+int32_t pfd_wire_skip(pfd_wire_cursor *c, uint32_t tag);
+#endif

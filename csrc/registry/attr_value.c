@@ -1,0 +1,345 @@
+/* One attr: checking a value and writing it into the op's struct. */
+#include "registry/attr_value.h"
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/scratch.h"
+#include "registry/attr_text.h"
+#include "registry/nearest_name.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdalign.h>
+#include <string.h>
+
+pfd_attr_type pfd_attr_type_of(int32_t type)
+{
+#define TYPE(c_type, name) {sizeof(c_type), alignof(c_type), name}
+    static const pfd_attr_type types[] = {
+        [PFD_ATTR_BOOL] = TYPE(int32_t, "bool"),
+        [PFD_ATTR_INT32] = TYPE(int32_t, "integer"),
+        [PFD_ATTR_INT64] = TYPE(int64_t, "integer"),
+        [PFD_ATTR_FLOAT32] = TYPE(float, "float"),
+        [PFD_ATTR_FLOAT64] = TYPE(double, "float"),
+        [PFD_ATTR_STRING] = TYPE(const char *, "string"),
+        [PFD_ATTR_DTYPE] = TYPE(int32_t, "dtype"),
+        [PFD_ATTR_SHAPE] = TYPE(pfd_list_int64, "list of integers"),
+        [PFD_ATTR_LIST_INT64] = TYPE(pfd_list_int64, "list of integers"),
+        [PFD_ATTR_LIST_FLOAT64] = TYPE(pfd_list_float64, "list of floats"),
+        [PFD_ATTR_LIST_STRING] = TYPE(pfd_list_string, "list of strings"),
+        [PFD_ATTR_CHOICE] = TYPE(int32_t, "string"),
+        [PFD_ATTR_OBJECT] = TYPE(int64_t, "object"),
+    };
+#undef TYPE
+    if (type < PFD_ATTR_BOOL || type > PFD_ATTR_OBJECT) return (pfd_attr_type){0};
+    return types[type];
+}
+
+int64_t pfd_split_choices(const char *choices, char buffer[PFD_CHOICES_BYTES],
+                          const char *names[PFD_MAX_CHOICES])
+{
+    size_t size = strlen(choices);
+    if (size >= PFD_CHOICES_BYTES) return -1;
+    memcpy(buffer, choices, size + 1);
+    int64_t n = 0;
+    for (char *name = buffer; name;) {
+        char *bar = strchr(name, '|');
+        if (bar) *bar = '\0';
+        if (n == PFD_MAX_CHOICES || !*name) return -1;
+        names[n++] = name;
+        name = bar ? bar + 1 : NULL;
+    }
+    return n;
+}
+
+/* "attr 'x' = 3; <element 1> must be ..." */
+static pfd_text begin_refusal(const pfd_attr *row, const pfd_attr_value *value, int64_t element,
+                              char *data, size_t capacity)
+{
+    pfd_text text = pfd_text_in(data, capacity);
+    pfd_text_add(&text, "attr '%s' = ", row->name);
+    pfd_text_add_value(&text, value);
+    if (element < 0) pfd_text_add(&text, "; it must be ");
+    else pfd_text_add(&text, "; element %" PRId64 " must be ", element);
+    return text;
+}
+
+/* What a value of another kind should have been, and what was meant where that is clear. */
+static pfd_status refuse_kind(const pfd_attr *row, const pfd_attr_value *value, pfd_error *err)
+{
+    const char *kind = pfd_value_kind_name(value->kind);
+    if (!kind)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr '%s' has a value of kind %" PRId32
+                        ", which is none of PFD_VALUE_*", row->name, value->kind);
+    char data[900], shown[200];
+    pfd_text text = pfd_text_in(data, sizeof data), short_value = pfd_text_in(shown, sizeof shown);
+    pfd_text_add_value(&short_value, value);
+    pfd_text_add(&text, "attr '%s' = %s (%s); it must be ", row->name, shown, kind);
+    const char *type = pfd_attr_type_of(row->type).name;
+    int32_t is_list = row->type >= PFD_ATTR_SHAPE && row->type <= PFD_ATTR_LIST_STRING,
+            is_float = value->kind == PFD_VALUE_FLOAT;
+    switch (row->type) {
+    case PFD_ATTR_BOOL: pfd_text_add(&text, "a bool: use True or False"); break;
+    case PFD_ATTR_DTYPE: pfd_text_add(&text, "the name of a dtype, like 'float32'"); break;
+    case PFD_ATTR_FLOAT32:
+    case PFD_ATTR_FLOAT64: pfd_text_add(&text, "a number"); break;
+    default: pfd_text_add(&text, "%s %s", *type == 'i' || *type == 'o' ? "an" : "a", type);
+    }
+    if ((row->type == PFD_ATTR_INT32 || row->type == PFD_ATTR_INT64) && is_float &&
+        fabs(value->f) < 1e15 && value->f == floor(value->f))
+        pfd_text_add(&text, ": use %" PRId64, (int64_t)value->f);
+    int32_t is_element = value->kind == PFD_VALUE_INT ? row->type != PFD_ATTR_LIST_STRING
+                         : is_float                   ? row->type == PFD_ATTR_LIST_FLOAT64
+                                                      : row->type == PFD_ATTR_LIST_STRING &&
+                                                            value->kind == PFD_VALUE_STRING;
+    if (is_list && is_element) pfd_text_add(&text, ": use [%s]", shown);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+}
+
+/* ---- Numbers ---- */
+
+static int32_t has_limits(const pfd_attr *row)
+{
+    return row->min != row->max;
+}
+
+static void int_limits(const pfd_attr *row, int64_t *low, int64_t *high)
+{
+    int64_t dimension = has_limits(row) && row->min < 0 ? -1 : 0; /* -1: it varies */
+    *low = row->type == PFD_ATTR_INT32   ? INT32_MIN
+           : row->type == PFD_ATTR_SHAPE ? dimension
+                                         : INT64_MIN;
+    *high = row->type == PFD_ATTR_INT32 ? INT32_MAX : INT64_MAX;
+    if (!has_limits(row)) return;
+    /* Doubles from -2^63 up to, but not including, 2^63 are what an int64_t can hold. */
+    double lowest = ceil(row->min), highest = floor(row->max);
+    if (lowest > (double)*low) *low = lowest < 0x1p63 ? (int64_t)lowest : INT64_MAX;
+    if (highest < (double)*high) *high = highest >= -0x1p63 ? (int64_t)highest : INT64_MIN;
+}
+
+static pfd_status check_int(const pfd_attr *row, const pfd_attr_value *value, int64_t number,
+                            int64_t element, pfd_error *err)
+{
+    int64_t low, high;
+    int_limits(row, &low, &high);
+    if (number >= low && number <= high) return PFD_OK;
+    char data[900];
+    pfd_text text = begin_refusal(row, value, element, data, sizeof data);
+    if (high == INT64_MAX) pfd_text_add(&text, "at least %" PRId64, low);
+    else if (low == INT64_MIN) pfd_text_add(&text, "at most %" PRId64, high);
+    else pfd_text_add(&text, "in [%" PRId64 ", %" PRId64 "]", low, high);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+}
+
+static pfd_status check_float(const pfd_attr *row, const pfd_attr_value *value, double number,
+                              int64_t element, pfd_error *err)
+{
+    int32_t is_float32 = row->type == PFD_ATTR_FLOAT32;
+    int32_t fits = !is_float32 || !isfinite(number) || fabs(number) <= FLT_MAX;
+    if (fits && !has_limits(row)) return PFD_OK;
+    if (fits && isfinite(number) && number >= row->min && number <= row->max) return PFD_OK;
+    char data[900];
+    pfd_text text = begin_refusal(row, value, element, data, sizeof data);
+    double low = row->min, high = row->max;
+    if (!has_limits(row)) {
+        low = -FLT_MAX;
+        high = FLT_MAX;
+    }
+    if (isinf(low) && isinf(high)) {
+        pfd_text_add(&text, "finite");
+    } else if (isinf(high)) {
+        pfd_text_add(&text, "finite and at least ");
+        pfd_text_add_float(&text, low, is_float32);
+    } else if (isinf(low)) {
+        pfd_text_add(&text, "finite and at most ");
+        pfd_text_add_float(&text, high, is_float32);
+    } else {
+        pfd_text_add(&text, "in [");
+        pfd_text_add_float(&text, low, is_float32);
+        pfd_text_add(&text, ", ");
+        pfd_text_add_float(&text, high, is_float32);
+        pfd_text_add(&text, "]");
+    }
+    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+}
+
+static pfd_status store_number(const pfd_attr *row, const pfd_attr_value *value, void *out,
+                               pfd_error *err)
+{
+    if (row->type == PFD_ATTR_INT32 || row->type == PFD_ATTR_INT64) {
+        if (value->kind != PFD_VALUE_INT) return refuse_kind(row, value, err);
+        PFD_TRY(check_int(row, value, value->i, -1, err));
+        if (row->type == PFD_ATTR_INT32) *(int32_t *)out = (int32_t)value->i;
+        else *(int64_t *)out = value->i;
+        return PFD_OK;
+    }
+    if (value->kind != PFD_VALUE_FLOAT && value->kind != PFD_VALUE_INT)
+        return refuse_kind(row, value, err);
+    double number = value->kind == PFD_VALUE_INT ? (double)value->i : value->f;
+    PFD_TRY(check_float(row, value, number, -1, err));
+    if (row->type == PFD_ATTR_FLOAT32) *(float *)out = (float)number;
+    else *(double *)out = number;
+    return PFD_OK;
+}
+
+/* ---- Strings ---- */
+
+/* *choice: which of the row's choices it is, where it has some. */
+static pfd_status check_string(const pfd_attr *row, const pfd_attr_value *value, const char *string,
+                               int64_t element, int32_t *choice, pfd_error *err)
+{
+    if (!string)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr '%s' is given as a NULL string",
+                        row->name);
+    const char *choices = row->choices;
+    if (!choices && row->type == PFD_ATTR_DTYPE) choices = pfd_dtype_choices;
+    if (!choices) return PFD_OK;
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES];
+    int64_t n = pfd_split_choices(choices, buffer, names);
+    for (int64_t i = 0; i < n; i++)
+        if (strcmp(string, names[i]) == 0) {
+            *choice = (int32_t)i;
+            return PFD_OK;
+        }
+    char data[900];
+    pfd_text text = begin_refusal(row, value, element, data, sizeof data);
+    pfd_text_add(&text, "one of ");
+    for (int64_t i = 0; i < n; i++) pfd_text_add(&text, i ? ", %s" : "%s", names[i]);
+    const char *near = pfd_nearest_name(string, names, n);
+    if (near) pfd_text_add(&text, "; did you mean '%s'?", near);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+}
+
+static pfd_status copy_string(const char *string, pfd_scratch *memory, const char **out,
+                              pfd_error *err)
+{
+    size_t bytes = strlen(string) + 1;
+    char *copy = pfd_scratch_alloc(memory, (int64_t)bytes);
+    if (!copy) return pfd_fail_memory(err, (int64_t)bytes, "a string");
+    memcpy(copy, string, bytes);
+    *out = copy;
+    return PFD_OK;
+}
+
+static pfd_status store_string(const pfd_attr *row, const pfd_attr_value *value,
+                               pfd_scratch *memory, void *out, pfd_error *err)
+{
+    if (value->kind != PFD_VALUE_STRING) return refuse_kind(row, value, err);
+    int32_t choice = 0;
+    PFD_TRY(check_string(row, value, value->s, -1, &choice, err));
+    if (row->type == PFD_ATTR_STRING) return copy_string(value->s, memory, out, err);
+    *(int32_t *)out = row->type == PFD_ATTR_CHOICE ? choice : pfd_dtype_parse(value->s);
+    return PFD_OK;
+}
+
+/* ---- Lists ---- */
+
+static pfd_status store_ints(const pfd_attr *row, const pfd_attr_value *value, int64_t *copy,
+                             pfd_error *err)
+{
+    const int64_t *given = value->list;
+    if (row->type == PFD_ATTR_SHAPE && value->list_size > PFD_MAX_DIMS)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr '%s' has %" PRId64 " dimensions; at most %d are possible", row->name,
+                        value->list_size, PFD_MAX_DIMS);
+    for (int64_t i = 0; i < value->list_size; i++) {
+        PFD_TRY(check_int(row, value, given[i], i, err));
+        copy[i] = given[i];
+    }
+    return PFD_OK;
+}
+
+static pfd_status store_floats(const pfd_attr *row, const pfd_attr_value *value, double *copy,
+                               pfd_error *err)
+{
+    for (int64_t i = 0; i < value->list_size; i++) {
+        copy[i] = value->kind == PFD_VALUE_LIST_INT ? (double)((const int64_t *)value->list)[i]
+                                                    : ((const double *)value->list)[i];
+        PFD_TRY(check_float(row, value, copy[i], i, err));
+    }
+    return PFD_OK;
+}
+
+static pfd_status store_strings(const pfd_attr *row, const pfd_attr_value *value,
+                                pfd_scratch *memory, const char **copy, pfd_error *err)
+{
+    const char *const *given = value->list;
+    for (int64_t i = 0; i < value->list_size; i++) {
+        int32_t choice;
+        PFD_TRY(check_string(row, value, given[i], i, &choice, err));
+        PFD_TRY(copy_string(given[i], memory, &copy[i], err));
+    }
+    return PFD_OK;
+}
+
+static int32_t is_list_for(const pfd_attr *row, const pfd_attr_value *value)
+{
+    if (value->kind < PFD_VALUE_LIST_INT || value->kind > PFD_VALUE_LIST_STRING) return 0;
+    if (value->list_size == 0) return 1;
+    switch (row->type) {
+    case PFD_ATTR_LIST_FLOAT64: return value->kind != PFD_VALUE_LIST_STRING;
+    case PFD_ATTR_LIST_STRING: return value->kind == PFD_VALUE_LIST_STRING;
+    default: return value->kind == PFD_VALUE_LIST_INT;
+    }
+}
+
+static pfd_status store_list(const pfd_attr *row, const pfd_attr_value *value, pfd_scratch *memory,
+                             void *out, pfd_error *err)
+{
+    if (!is_list_for(row, value)) return refuse_kind(row, value, err);
+    int64_t n = value->list_size;
+    if (n < 0 || n > INT64_MAX / 64 || (n > 0 && !value->list))
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr '%s' is given as a list of %" PRId64 " elements at %s", row->name, n,
+                        value->list ? "an address" : "NULL");
+    int64_t bytes = n * (int64_t)sizeof(int64_t);
+    void *copy = pfd_scratch_alloc(memory, bytes);
+    if (!copy) return pfd_fail_memory(err, bytes, "a list");
+    switch (row->type) {
+    case PFD_ATTR_LIST_FLOAT64:
+        PFD_TRY(store_floats(row, value, copy, err));
+        *(pfd_list_float64 *)out = (pfd_list_float64){copy, n};
+        return PFD_OK;
+    case PFD_ATTR_LIST_STRING:
+        PFD_TRY(store_strings(row, value, memory, copy, err));
+        *(pfd_list_string *)out = (pfd_list_string){copy, n};
+        return PFD_OK;
+    default:
+        PFD_TRY(store_ints(row, value, copy, err));
+        *(pfd_list_int64 *)out = (pfd_list_int64){copy, n};
+        return PFD_OK;
+    }
+}
+
+pfd_status pfd_attr_store(const pfd_attr *row, const pfd_attr_value *value, pfd_scratch *memory,
+                          void *out, pfd_error *err)
+{
+    switch (row->type) {
+    case PFD_ATTR_BOOL:
+        if (value->kind != PFD_VALUE_BOOL) return refuse_kind(row, value, err);
+        *(int32_t *)out = value->i != 0;
+        return PFD_OK;
+    case PFD_ATTR_OBJECT:
+        if (value->kind != PFD_VALUE_INT) return refuse_kind(row, value, err);
+        *(int64_t *)out = value->i;
+        return PFD_OK;
+    case PFD_ATTR_INT32:
+    case PFD_ATTR_INT64:
+    case PFD_ATTR_FLOAT32:
+    case PFD_ATTR_FLOAT64: return store_number(row, value, out, err);
+    case PFD_ATTR_STRING:
+    case PFD_ATTR_CHOICE:
+    case PFD_ATTR_DTYPE: return store_string(row, value, memory, out, err);
+    default: return store_list(row, value, memory, out, err);
+    }
+}
+
+pfd_status pfd_attr_store_default(const pfd_attr *row, pfd_scratch *memory, void *out,
+                                  pfd_error *err)
+{
+    pfd_attr_value value;
+    PFD_TRY(pfd_attr_parse_default(row, memory, &value, err));
+    return pfd_attr_store(row, &value, memory, out, err);
+}

@@ -1,0 +1,263 @@
+/* The rules that every op descriptor obeys, so that a fault in one is found at once. */
+#include "registry/descriptor.h"
+
+#include "core/dtype.h"
+#include "core/error.h"
+#include "core/scratch.h"
+#include "registry/attr_value.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const char NO_SENTENCE[] = "doc must be a sentence that ends with a period";
+static const char NO_SNAKE_CASE[] = "name must be in lower_snake_case, at most 63 letters";
+
+static pfd_status fault(pfd_error *err, const char *owner, const char *field, const char *found)
+{
+    return pfd_fail(err, PFD_INTERNAL, "descriptor of op '%s': %s %s", owner, field, found);
+}
+
+/* Of one row or port, "attr 'x': field ...". */
+static pfd_status fault_in(pfd_error *err, const char *owner, const char *kind, const char *name,
+                           const char *found)
+{
+    return pfd_fail(err, PFD_INTERNAL, "descriptor of op '%s': %s '%s': %s", owner, kind, name,
+                    found);
+}
+
+static int32_t is_sentence(const char *doc)
+{
+    return doc && doc[0] && doc[0] != ' ' && doc[strlen(doc) - 1] == '.';
+}
+
+/* What can be a parameter in Python and a C struct member: lower_snake_case. */
+static int32_t is_snake_case(const char *name)
+{
+    if (!name || name[0] < 'a' || name[0] > 'z') return 0;
+    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    return name[size] == '\0' && size < 64;
+}
+
+/* CamelCase, and short enough for pfd_error.op. */
+static int32_t is_camel_case(const char *name)
+{
+    if (!name || name[0] < 'A' || name[0] > 'Z') return 0;
+    size_t size = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789");
+    return name[size] == '\0' && size < 64;
+}
+
+/* ---- Attrs ---- */
+
+static const char *choices_fault(const pfd_attr *row)
+{
+    if (!row->choices)
+        return row->type == PFD_ATTR_CHOICE ? "choices are missing, which PFD_ATTR_CHOICE needs"
+                                            : NULL;
+    if (row->type != PFD_ATTR_STRING && row->type != PFD_ATTR_CHOICE &&
+        row->type != PFD_ATTR_DTYPE && row->type != PFD_ATTR_LIST_STRING)
+        return "choices are for strings and dtypes only";
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES];
+    int64_t n = pfd_split_choices(row->choices, buffer, names);
+    if (n < 0) return "choices must be names with | between, at most 64 and 1023 bytes";
+    for (int64_t i = 0; i < n; i++)
+        if (row->type == PFD_ATTR_DTYPE && !pfd_dtype_parse(names[i]))
+            return "choices must be names of dtypes";
+    return NULL;
+}
+
+static const char *limits_fault(const pfd_attr *row)
+{
+    if (!(row->min <= row->max)) return "min must not be above max";
+    int32_t is_string = row->type == PFD_ATTR_STRING || row->type == PFD_ATTR_DTYPE ||
+                        row->type == PFD_ATTR_LIST_STRING || row->type == PFD_ATTR_CHOICE ||
+                        row->type == PFD_ATTR_OBJECT;
+    if (is_string && row->min != row->max) return "min and max are for numbers only";
+    return NULL;
+}
+
+static const char *offset_fault(const pfd_attr *table, uint32_t i, uint32_t struct_size)
+{
+    pfd_attr_type type = pfd_attr_type_of(table[i].type);
+    int64_t begin = table[i].offset, end = begin + type.bytes;
+    if (table[i].size != type.bytes) return "type needs a struct member of another size";
+    if (end > struct_size) return "offset lies outside the attr struct";
+    if (begin % type.alignment != 0) return "offset is not aligned for the attr's type";
+    for (uint32_t j = 0; j < i; j++) {
+        int64_t other = table[j].offset;
+        if (begin < other + pfd_attr_type_of(table[j].type).bytes && other < end)
+            return "offset overlaps that of another attr";
+    }
+    return NULL;
+}
+
+static const char *flags_fault(const pfd_attr *row)
+{
+    if (row->flags & ~PFD_ATTR_FOUND) return "flags has unknown bits";
+    if (row->flags && row->type == PFD_ATTR_OBJECT) return "flags: no object is found in files";
+    return NULL;
+}
+
+static pfd_status check_default(const char *owner, const pfd_attr *row, pfd_error *err)
+{
+    if (!row->default_value) return PFD_OK;
+    if (row->type == PFD_ATTR_OBJECT)
+        return fault_in(err, owner, "attr", row->name, "default_value: an object can have none");
+    union {
+        int64_t i;
+        double f;
+        pfd_list_int64 list;
+    } value;
+    pfd_scratch *memory = pfd_scratch_create();
+    if (!memory) return pfd_fail_memory(err, 0, "the registry");
+    pfd_status status = pfd_attr_store_default(row, memory, &value, err);
+    pfd_scratch_free(memory);
+    if (status != PFD_INVALID_ARGUMENT) return status;
+    char message[sizeof err->message];
+    memcpy(message, err->message, sizeof message);
+    return pfd_fail(err, PFD_INTERNAL, "descriptor of op '%s': default_value: %.900s", owner,
+                    message);
+}
+
+pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32_t count,
+                                uint32_t struct_size, pfd_error *err)
+{
+    if (count > 0 && !table) return fault(err, owner, "attrs", "is NULL");
+    for (uint32_t i = 0; i < count; i++) {
+        const pfd_attr *row = &table[i];
+        if (!is_snake_case(row->name))
+            return fault_in(err, owner, "attr", row->name ? row->name : "NULL", NO_SNAKE_CASE);
+        const char *found = NULL;
+        if (!pfd_attr_type_of(row->type).name) found = "type is none of PFD_ATTR_*";
+        if (!found && !is_sentence(row->doc)) found = NO_SENTENCE;
+        if (!found) found = offset_fault(table, i, struct_size);
+        if (!found) found = limits_fault(row);
+        if (!found) found = choices_fault(row);
+        if (!found) found = flags_fault(row);
+        if (found) return fault_in(err, owner, "attr", row->name, found);
+        PFD_TRY(check_default(owner, row, err));
+    }
+    return PFD_OK;
+}
+
+/* ---- Ports and the whole ---- */
+
+static pfd_status check_ports(const char *owner, const char *kind, const pfd_port *ports,
+                              uint32_t count, pfd_error *err)
+{
+    if (count > 0 && !ports) return fault(err, owner, kind, "array is NULL");
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_snake_case(ports[i].name))
+            return fault_in(err, owner, kind, ports[i].name ? ports[i].name : "NULL",
+                            NO_SNAKE_CASE);
+        if (!is_sentence(ports[i].doc))
+            return fault_in(err, owner, kind, ports[i].name, NO_SENTENCE);
+        for (uint32_t j = 0; j < i; j++)
+            if (strcmp(ports[i].name, ports[j].name) == 0)
+                return fault_in(err, owner, kind, ports[i].name, "name is there twice");
+    }
+    return PFD_OK;
+}
+
+static pfd_status check_functions(const pfd_op *op, pfd_error *err)
+{
+    if (!op->infer) return fault(err, op->name, "infer", "is NULL");
+    if (!op->compute) return fault(err, op->name, "compute", "is NULL");
+    if (op->num_outputs == 0) return fault(err, op->name, "outputs", "are none");
+    if (!op->open && op->num_inputs == 0)
+        return fault(err, op->name, "open", "is NULL, but an op without inputs is a reader");
+    if (op->open && op->num_inputs > 0)
+        return fault(err, op->name, "inputs", "are there, but an op with open is a reader");
+    if (!op->open && op->group) return fault(err, op->name, "group", "is for readers only");
+    if (!op->open && (op->flags & PFD_READS_FILES))
+        return fault(err, op->name, "flags", "has PFD_READS_FILES, which is for readers only");
+    if (op->open && (op->flags & PFD_WHOLE_BATCH))
+        return fault(err, op->name, "flags", "has PFD_WHOLE_BATCH, which readers cannot have");
+    if (op->open && (op->flags & PFD_TAKES_RAGGED))
+        return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, and a reader takes no inputs");
+    if ((op->flags & PFD_MANY_INPUTS) && (op->open || op->num_inputs != 1))
+        return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs one input declared");
+    if (op->companions && !(op->flags & PFD_READS_FILES))
+        return fault(err, op->name, "companions", "are for ops with PFD_READS_FILES");
+    if (op->propose && !(op->flags & PFD_READS_FILES))
+        return fault(err, op->name, "propose", "is for ops with PFD_READS_FILES");
+    return PFD_OK;
+}
+
+/* After the attr table was checked. */
+static pfd_status check_propose(const pfd_op *op, pfd_error *err)
+{
+    int32_t finds = 0;
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        finds |= (op->attrs[i].flags & PFD_ATTR_FOUND) != 0;
+    if (finds && !op->propose)
+        return fault(err, op->name, "propose", "is NULL, and an attr has PFD_ATTR_FOUND");
+    if (!finds && op->propose)
+        return fault(err, op->name, "propose", "is there, and no attr has PFD_ATTR_FOUND");
+    return PFD_OK;
+}
+
+/* After the attr table was checked. */
+static pfd_status check_outputs_attr(const pfd_op *op, pfd_error *err)
+{
+    if (!op->outputs_attr) return PFD_OK;
+    if (op->num_outputs != 1)
+        return fault(err, op->name, "outputs_attr", "needs one output declared, for all of them");
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        if (!strcmp(op->attrs[i].name, op->outputs_attr) &&
+            op->attrs[i].type == PFD_ATTR_LIST_STRING)
+            return PFD_OK;
+    return fault(err, op->name, "outputs_attr", "must be the name of an attr that lists strings");
+}
+
+static pfd_status check_aliases(const pfd_op *op, pfd_error *err)
+{
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES];
+    int64_t n = op->aliases ? pfd_split_choices(op->aliases, buffer, names) : 0;
+    int32_t good = n >= 0;
+    for (int64_t i = 0; i < n && good; i++)
+        good = is_camel_case(names[i]) || is_snake_case(names[i]);
+    return good ? PFD_OK
+                : fault(err, op->name, "aliases",
+                        "must be names in CamelCase or lower_snake_case with | between");
+}
+
+pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
+{
+    if (!is_camel_case(op->name))
+        return fault(err, op->name ? op->name : "NULL", "name",
+                     "must be in CamelCase, at most 63 letters");
+    if (!is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
+    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS))
+        return fault(err, op->name, "flags", "has unknown bits");
+    PFD_TRY(check_functions(op, err));
+    PFD_TRY(check_aliases(op, err));
+    PFD_TRY(pfd_attr_table_check(op->name, op->attrs, op->num_attrs, op->attrs_struct_size, err));
+    PFD_TRY(check_outputs_attr(op, err));
+    PFD_TRY(check_propose(op, err));
+    PFD_TRY(check_ports(op->name, "input", op->inputs, op->num_inputs, err));
+    return check_ports(op->name, "output", op->outputs, op->num_outputs, err);
+}
+
+pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err)
+{
+    for (uint32_t i = 0; i < op->num_attrs; i++) {
+        const char *name = op->attrs[i].name;
+        if (strcmp(name, "name") == 0)
+            return fault_in(err, op->name, "attr", name, "name is that of every node's own name");
+        for (uint32_t j = 0; j < i; j++)
+            if (strcmp(name, op->attrs[j].name) == 0)
+                return fault_in(err, op->name, "attr", name,
+                                "name is there twice (every reader "
+                                "has the attrs of pfd_reader_attrs, and of pfd_file_attrs)");
+        for (uint32_t j = 0; j < op->num_inputs; j++)
+            if (strcmp(name, op->inputs[j].name) == 0)
+                return fault_in(err, op->name, "attr", name, "name is that of an input");
+    }
+    for (uint32_t i = 0; i < op->num_inputs; i++)
+        if (strcmp(op->inputs[i].name, "name") == 0)
+            return fault_in(err, op->name, "input", "name", "name is that of every node's name");
+    return check_ports(op->name, "output", op->outputs, op->num_outputs, err);
+}

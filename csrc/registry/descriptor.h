@@ -1,0 +1,18 @@
+/* registry/descriptor.h -- the rules that every op descriptor obeys.
+ *
+ * ERRORS  A fault is the op author's: PFD_INTERNAL, with op and field.
+ */
+#ifndef PFD_REGISTRY_DESCRIPTOR_H
+#define PFD_REGISTRY_DESCRIPTOR_H
+#include "pyflowdata/op.h"
+
+/* Checks the descriptor by itself.  PFD_INTERNAL names the op and the field at fault. */
+pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err);
+
+/* Checks an attr table that belongs to `owner`: names, types, offsets, defaults, docs. */
+pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32_t count,
+                                uint32_t struct_size, pfd_error *err);
+
+/* Checks that the names a user can give to an op differ: its inputs, its attrs, and "name". */
+pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err);
+#endif

@@ -1,0 +1,58 @@
+/* What the host gives to ops, and by what Python knows that it fits. */
+#include "core/error.h"
+#include "core/random.h"
+#include "core/scratch.h"
+#include "sources/fixed.h"
+#include "sources/frames.h"
+#include "files/input_files.h"
+#include "sources/lines.h"
+#include "registry/registry.h"
+#include "registry/version.h"
+#include "parse/parse_double.h"
+
+#define MIX(hash, type) ((hash)*31u + (uint32_t)sizeof(type))
+#define ABI_OF_OPS                                                                                 \
+    MIX(MIX(MIX(MIX(MIX(1u, pfd_error), pfd_row_type), pfd_attr), pfd_port), pfd_op)
+#define ABI_OF_NODES MIX(MIX(ABI_OF_OPS, pfd_attr_value), pfd_blob)
+#define ABI_OF_LOADERS                                                                             \
+    MIX(MIX(MIX(MIX(MIX(MIX(ABI_OF_NODES, pfd_loader_options), pfd_loader_info), pfd_reader_info), \
+                pfd_batch),                                                                        \
+            pfd_ragged_batch),                                                                     \
+        pfd_stats)
+#define ABI_VERSION MIX(MIX(ABI_OF_LOADERS, pfd_kit_options), pfd_kit_result)
+
+uint32_t pfd_abi_version(void)
+{
+    return ABI_VERSION;
+}
+
+const char *pfd_version(void)
+{
+    return PFD_VERSION;
+}
+
+static uint64_t random_bits(uint64_t random_key, int64_t ordinal, int64_t draw)
+{
+    return pfd_random_bits(pfd_random_bits(random_key, (uint64_t)ordinal), (uint64_t)draw);
+}
+
+const pfd_host *pfd_host_table(void)
+{
+    static const pfd_host host = {
+        .struct_size = sizeof host,
+        .abi_major = PFD_ABI_MAJOR,
+        .abi_minor = PFD_ABI_MINOR,
+        .fail = pfd_fail,
+        .fail_row = pfd_fail_row,
+        .fail_file = pfd_fail_at,
+        .alloc = pfd_scratch_alloc,
+        .is_cancelled = pfd_scratch_is_cancelled,
+        .read = pfd_file_read,
+        .open_lines = pfd_lines_open,
+        .open_frames = pfd_frames_open,
+        .open_fixed = pfd_fixed_open,
+        .parse_double = pfd_parse_double,
+        .random_bits = random_bits,
+    };
+    return &host;
+}

@@ -1,0 +1,336 @@
+/* One use of an op: attrs and inputs checked, outputs inferred. */
+#include "registry/node.h"
+
+#include "core/error.h"
+#include "registry/attr_text.h"
+#include "registry/nearest_name.h"
+#include "registry/node_found.h"
+#include "registry/node_ports.h"
+#include "parse/row_type.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More bytes than any machine has: a batch above is a mistake, and sizes below can be added up. */
+static const int64_t MOST_BATCH_BYTES = (int64_t)1 << 46;
+
+/* ---- Attrs ---- */
+
+static pfd_status fail_unknown_attr(const pfd_op *op, const char *name, pfd_error *err)
+{
+    const char **names = calloc(op->num_attrs + 1, sizeof *names);
+    if (!names) return pfd_fail_memory(err, 0, "a message");
+    char data[900];
+    pfd_text text = pfd_text_in(data, sizeof data);
+    pfd_text_add(&text, "unknown attr ");
+    pfd_text_add_quoted(&text, name);
+    for (uint32_t i = 0; i < op->num_attrs; i++) names[i] = op->attrs[i].name;
+    const char *near = pfd_nearest_name(name, names, op->num_attrs);
+    if (near) pfd_text_add(&text, "; did you mean '%s'?", near);
+    pfd_text_add(&text, op->num_attrs > 0 ? "%s Attrs of %s: " : "%s %s has no attrs.",
+                 near ? "" : ".", op->name);
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        pfd_text_add(&text, i > 0 ? ", %s" : "%s", names[i]);
+    free(names);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+}
+
+/* Before all else: a misspelt attr is not to be reported as a missing one. */
+static pfd_status check_attr_names(const pfd_op *op, const pfd_attr_value *values, int64_t n,
+                                   pfd_error *err)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (!values[i].name)
+            return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr value %" PRId64 " has no name", i);
+        uint32_t row = 0;
+        while (row < op->num_attrs && strcmp(values[i].name, op->attrs[row].name) != 0) row++;
+        if (row == op->num_attrs) return fail_unknown_attr(op, values[i].name, err);
+    }
+    return PFD_OK;
+}
+
+static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int64_t n,
+                               pfd_error *err)
+{
+    const pfd_op *op = node->op->op;
+    PFD_TRY(check_attr_names(node->op->public_op, values, n, err));
+    PFD_TRY(pfd_attrs_create(op->attrs, op->num_attrs, op->attrs_struct_size, values, n,
+                             &node->attrs, err));
+    if (op->flags & PFD_READS_FILES) {
+        PFD_TRY(pfd_attrs_create(pfd_file_attr_table, pfd_file_attr_count, sizeof(pfd_file_attrs),
+                                 values, n, &node->file_attrs, err));
+        PFD_TRY(pfd_file_attrs_check(pfd_attrs_struct(node->file_attrs), err));
+    }
+    if (!pfd_op_is_reader(op)) return PFD_OK;
+    PFD_TRY(pfd_attrs_create(pfd_reader_attr_table, pfd_reader_attr_count,
+                             sizeof(pfd_reader_attrs), values, n, &node->reader_attrs, err));
+    return pfd_reader_attrs_settle(pfd_attrs_unsettled(node->reader_attrs), err);
+}
+
+/* ---- Inputs ---- */
+
+static pfd_status fail_input_count(const pfd_op *op, int64_t given, pfd_error *err)
+{
+    if (op->num_inputs == 0)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "inputs are given (%" PRId64 "), but %s is a reader and takes none", given,
+                        op->name);
+    char data[700];
+    pfd_text text = pfd_text_in(data, sizeof data);
+    for (uint32_t i = 0; i < op->num_inputs; i++)
+        pfd_text_add(&text, i > 0 ? ", '%s'" : "'%s'", op->inputs[i].name);
+    if (given < op->num_inputs)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "input '%s' is missing: %s takes %" PRIu32 " (%s)",
+                        op->inputs[given].name, op->name, op->num_inputs, data);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "%" PRId64 " inputs are given; %s takes %" PRIu32 " (%s)", given, op->name,
+                    op->num_inputs, data);
+}
+
+static pfd_status check_blob(const pfd_blob *blob, pfd_error *err)
+{
+    if (!blob->node) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the blob has no node");
+    const pfd_op *public_op = blob->node->op->public_op;
+    if (blob->output < 0 || (uint32_t)blob->output >= public_op->num_outputs)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "the blob is output %" PRId32 " of %s, whose outputs are 0 to %" PRIu32,
+                        blob->output, public_op->name, public_op->num_outputs - 1);
+    return PFD_OK;
+}
+
+static pfd_status take_inputs(pfd_node *node, const pfd_blob *inputs, int64_t n, pfd_error *err)
+{
+    const pfd_op *op = node->op->public_op;
+    if (n != op->num_inputs) return fail_input_count(op, n, err);
+    node->inputs = calloc((size_t)n + 1, sizeof *node->inputs);
+    if (!node->inputs) return pfd_fail_memory(err, n * (int64_t)sizeof *node->inputs, "inputs");
+    for (int64_t i = 0; i < n; i++) {
+        if (!inputs[i].node)
+            return pfd_fail(err, PFD_INVALID_ARGUMENT, "input '%s' is missing", op->inputs[i].name);
+        PFD_TRY(check_blob(&inputs[i], err));
+        node->inputs[i] = (pfd_blob){pfd_node_retain(inputs[i].node), inputs[i].output};
+        int64_t batch_size = inputs[i].node->batch_size;
+        if (i == 0) node->batch_size = batch_size;
+        if (batch_size != node->batch_size)
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "input '%s' comes in batches of %" PRId64 " and input '%s' of %" PRId64
+                            "; give their readers the same batch_size",
+                            op->inputs[0].name, node->batch_size, op->inputs[i].name, batch_size);
+    }
+    if (node->reader_attrs) {
+        const pfd_reader_attrs *attrs = pfd_attrs_struct(node->reader_attrs);
+        node->batch_size = attrs->batch_size;
+    }
+    return PFD_OK;
+}
+
+/* ---- Outputs ---- */
+
+static pfd_status fail_output(const pfd_node *node, uint32_t output, const char *found,
+                              int64_t value, pfd_error *err)
+{
+    return pfd_fail(err, PFD_INTERNAL,
+                    "infer() gave output '%s' %s %" PRId64 "; it must fill in a PFD_BOOL ... "
+                    "PFD_FLOAT64, 0 to %d dimensions and sizes from 0, or -1 for one that varies",
+                    node->op->public_op->outputs[output].name, found, value, PFD_MAX_DIMS);
+}
+
+static pfd_status check_bytes(const pfd_node *node, uint32_t output, pfd_error *err)
+{
+    const pfd_row_type *type = &node->outputs[output];
+    /* A dimension of 0 must not hide the others: NumPy multiplies them without it, too.  One that
+     * varies counts as 1: what it comes to is known with each batch. */
+    int64_t bytes = pfd_dtype_size(type->dtype) * node->batch_size;
+    int32_t too_large = bytes > MOST_BATCH_BYTES;
+    for (int32_t i = 0; i < type->ndim && !too_large; i++) {
+        int64_t size = type->shape[i] > 0 ? type->shape[i] : 1;
+        too_large = size > MOST_BATCH_BYTES / bytes;
+        if (!too_large) bytes *= size;
+    }
+    if (!too_large) return PFD_OK;
+    char data[300];
+    pfd_text text = pfd_text_in(data, sizeof data);
+    for (int32_t i = 0; i < type->ndim; i++)
+        pfd_text_add(&text, i > 0 ? ", %" PRId64 : "%" PRId64, type->shape[i]);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "output '%s' has rows of %s (%s); %" PRId64
+                    " of them are more than the 64 TiB that a batch can have",
+                    node->op->public_op->outputs[output].name, pfd_dtype_name(type->dtype), data,
+                    node->batch_size);
+}
+
+static pfd_status check_output(pfd_node *node, uint32_t output, pfd_error *err)
+{
+    pfd_row_type *type = &node->outputs[output];
+    if (!pfd_dtype_name(type->dtype)) return fail_output(node, output, "dtype", type->dtype, err);
+    if (type->ndim < 0 || type->ndim > PFD_MAX_DIMS)
+        return fail_output(node, output, "ndim", type->ndim, err);
+    for (int32_t i = 0; i < type->ndim; i++)
+        if (type->shape[i] < -1)
+            return fail_output(node, output, "a dimension of", type->shape[i], err);
+    for (int32_t i = type->ndim; i < PFD_MAX_DIMS; i++) type->shape[i] = 0;
+    return check_bytes(node, output, err);
+}
+
+static pfd_status call_infer(pfd_node *node, const pfd_row_type *inputs, pfd_error *err)
+{
+    pfd_infer_args args = {
+        .struct_size = sizeof args,
+        .host = pfd_host_table(),
+        .attrs = pfd_attrs_struct(node->attrs),
+        .inputs = inputs,
+        .outputs = node->outputs,
+        .num_inputs = node->op->op->num_inputs,
+        .num_outputs = node->op->op->num_outputs,
+    };
+    pfd_error_init(err);
+    pfd_status status = node->op->op->infer(&args, err);
+    if (status == PFD_OK) return PFD_OK;
+    if (status > 0 || !err->message[0])
+        return pfd_fail(err, status < 0 ? status : PFD_INTERNAL,
+                        "infer() returned %" PRId32 " and no message", status);
+    err->status = status;
+    return status;
+}
+
+/* An op that knows nothing of ragged rows would read data where there are rows. */
+static pfd_status check_ragged(const pfd_op *op, const pfd_row_type *inputs, pfd_error *err)
+{
+    if (op->flags & PFD_TAKES_RAGGED) return PFD_OK;
+    for (uint32_t i = 0; i < op->num_inputs; i++) {
+        char found[256];
+        for (int32_t d = 0; d < inputs[i].ndim; d++)
+            if (inputs[i].shape[d] < 0)
+                return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                                "the rows of input '%s' are %s, and vary in size; %s takes rows of "
+                                "one size",
+                                op->inputs[i].name,
+                                pfd_format_row_type(&inputs[i], found, sizeof found), op->name);
+    }
+    return PFD_OK;
+}
+
+static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
+{
+    const pfd_op *op = node->op->op, *public_op = node->op->public_op;
+    node->outputs = calloc(public_op->num_outputs, sizeof *node->outputs);
+    pfd_row_type *inputs = calloc(op->num_inputs + 1, sizeof *inputs);
+    if (!node->outputs || !inputs) {
+        free(inputs);
+        return pfd_fail_memory(err, public_op->num_outputs * (int64_t)sizeof *inputs, "types");
+    }
+    for (uint32_t i = 0; i < op->num_inputs; i++)
+        inputs[i] = node->inputs[i].node->outputs[node->inputs[i].output];
+    pfd_status status = check_ragged(op, inputs, err);
+    if (status == PFD_OK) status = call_infer(node, inputs, err);
+    free(inputs);
+    PFD_TRY(status);
+    if (pfd_op_is_reader(op)) {
+        node->outputs[op->num_outputs] = (pfd_row_type){.dtype = PFD_BOOL};
+        node->outputs[op->num_outputs + 1] =
+            (pfd_row_type){.dtype = PFD_INT64, .ndim = 1, .shape = {2}};
+    }
+    for (uint32_t i = 0; i < public_op->num_outputs; i++) PFD_TRY(check_output(node, i, err));
+    return PFD_OK;
+}
+
+/* ---- Life ---- */
+
+static pfd_status fill(pfd_node *node, const char *name, const pfd_attr_value *values,
+                       int64_t num_values, const pfd_blob *inputs, int64_t num_inputs,
+                       pfd_error *err)
+{
+    node->name = strdup(name ? name : "");
+    if (!node->name) return pfd_fail_memory(err, 0, "a name");
+    if (num_values < 0 || num_inputs < 0 || (num_values > 0 && !values) ||
+        (num_inputs > 0 && !inputs))
+        return pfd_fail(err, PFD_INVALID_ARGUMENT, "%" PRId64 " attr values and %" PRId64
+                        " inputs are given, at NULL", num_values, num_inputs);
+    PFD_TRY(create_attrs(node, values, num_values, err));
+    PFD_TRY(pfd_node_find_attrs(node, values, num_values, err));
+    PFD_TRY(pfd_node_ports_create(node->op, pfd_attrs_struct(node->attrs), num_inputs,
+                                  &node->own_op, err));
+    if (node->own_op) node->op = node->own_op;
+    PFD_TRY(take_inputs(node, inputs, num_inputs, err));
+    return infer_outputs(node, err);
+}
+
+pfd_status pfd_node_create(const char *op, const char *name, const pfd_attr_value *values,
+                           int64_t num_values, const pfd_blob *inputs, int64_t num_inputs,
+                           pfd_node **out, pfd_error *err)
+{
+    const pfd_registered_op *found = pfd_registry_find(op, err);
+    if (!found) return err->status;
+    pfd_node *node = calloc(1, sizeof *node);
+    if (!node) return pfd_fail_memory(err, sizeof *node, "a node");
+    atomic_init(&node->references, 1);
+    node->op = found;
+    pfd_status status = fill(node, name, values, num_values, inputs, num_inputs, err);
+    if (status != PFD_OK) {
+        pfd_node_release(node);
+        pfd_error_set_op(err, found->op->name);
+        return status;
+    }
+    *out = node;
+    return PFD_OK;
+}
+
+pfd_node *pfd_node_retain(pfd_node *node)
+{
+    (void)atomic_fetch_add_explicit(&node->references, 1, memory_order_relaxed);
+    return node;
+}
+
+/* Drops a reference; a node without any goes in front of the list. */
+static void drop(pfd_node *node, pfd_node **released)
+{
+    if (!node) return;
+    if (atomic_fetch_sub_explicit(&node->references, 1, memory_order_acq_rel) != 1) return;
+    node->next_released = *released;
+    *released = node;
+}
+
+/* With a list instead of recursion, so that a long chain of ops needs no deep stack. */
+void pfd_node_release(pfd_node *node)
+{
+    pfd_node *released = NULL;
+    drop(node, &released);
+    while (released) {
+        pfd_node *next = released;
+        released = next->next_released;
+        for (uint32_t i = 0; next->inputs && i < next->op->public_op->num_inputs; i++)
+            drop(next->inputs[i].node, &released);
+        pfd_attrs_free(next->attrs);
+        pfd_attrs_free(next->file_attrs);
+        pfd_attrs_free(next->reader_attrs);
+        free(next->found);
+        free(next->inputs);
+        free(next->outputs);
+        free(next->name);
+        free(next->own_op);
+        free(next);
+    }
+}
+
+const pfd_op *pfd_node_op(const pfd_node *node)
+{
+    return node->op->public_op;
+}
+
+const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n)
+{
+    *n = node->num_found;
+    return node->found;
+}
+
+pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
+                         pfd_error *err)
+{
+    PFD_TRY(check_blob(blob, err));
+    *type = blob->node->outputs[blob->output];
+    *batch_size = blob->node->batch_size;
+    return PFD_OK;
+}

@@ -1,0 +1,17 @@
+/* registry/node_files.h -- the files that a reader reads: those its user named, and their companions.
+ *
+ * OWNERSHIP  Lists and opened files are the caller's; of a failed call, too.
+ * THREADS    Any thread.
+ */
+#ifndef PFD_REGISTRY_NODE_FILES_H
+#define PFD_REGISTRY_NODE_FILES_H
+#include "files/input_files.h"
+#include "files/path_list.h"
+#include "registry/node.h"
+
+/* Of a reader with PFD_READS_FILES. */
+pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out, pfd_error *err);
+
+/* The same, opened as file_access and compression say. */
+pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_error *err);
+#endif

@@ -1,0 +1,135 @@
+/* Loads plugins: shared libraries with ops of their own.
+ *
+ * A plugin stays loaded as long as the process, since nodes and batches point into it. */
+#include "core/error.h"
+#include "registry/library_file.h"
+#include "registry/registry.h"
+#include "registry/version.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fenv.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENTRY_OF(major) ENTRY_OF_NUMBER(major)
+#define ENTRY_OF_NUMBER(major) "pfd_plugin_v" #major
+
+enum { most_bytes = 4096 }; /* no pfd_plugin grows beyond; larger is memory that was never set */
+
+typedef const pfd_plugin *(*plugin_entry)(void);
+
+/* Another major version whose entry the library has; -1: none. */
+static int32_t other_major(void *library)
+{
+    char symbol[32];
+    for (int32_t major = 0; major < 100; major++) {
+        snprintf(symbol, sizeof symbol, "pfd_plugin_v%d", major);
+        if (major != PFD_ABI_MAJOR && dlsym(library, symbol)) return major;
+    }
+    return -1;
+}
+
+static pfd_status fail_major(int32_t major, pfd_error *err)
+{
+    return pfd_fail(err, PFD_UNSUPPORTED,
+                    "the plugin was made for version %d of the plugin interface, this pyflowdata "
+                    "(%s) has version %d: %s",
+                    major, PFD_VERSION, PFD_ABI_MAJOR,
+                    major < PFD_ABI_MAJOR ? "compile the plugin with the headers of this pyflowdata"
+                                          : "use a newer pyflowdata");
+}
+
+static pfd_status fail_entry(void *library, pfd_error *err)
+{
+    int32_t major = other_major(library);
+    if (major >= 0) return fail_major(major, err);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "the library is no plugin, it exports no function %s: end one of its C files "
+                    "with PFD_PLUGIN(\"name\", \"1.0\", &pfd_op_...)",
+                    ENTRY_OF(PFD_ABI_MAJOR));
+}
+
+static pfd_status fault(const char *found, pfd_error *err)
+{
+    return pfd_fail(err, PFD_INTERNAL, "the pfd_plugin that %s() returned: %s; use PFD_PLUGIN()",
+                    ENTRY_OF(PFD_ABI_MAJOR), found);
+}
+
+static pfd_status check_plugin(const pfd_plugin *plugin, pfd_error *err)
+{
+    if (!plugin) return fault("it is NULL", err);
+    if (plugin->struct_size < offsetof(pfd_plugin, version) || plugin->struct_size > most_bytes)
+        return fault("struct_size is not sizeof(pfd_plugin)", err);
+    if (plugin->abi_major != PFD_ABI_MAJOR) return fail_major(plugin->abi_major, err);
+    if (plugin->abi_minor > PFD_ABI_MINOR)
+        return pfd_fail(err, PFD_UNSUPPORTED,
+                        "the plugin needs version %d.%d of the plugin interface, this pyflowdata "
+                        "(%s) has %d.%d: use a newer pyflowdata, or compile the plugin with the "
+                        "headers of this one, or with -DPFD_ABI_MINOR_NEEDED=%d if it uses "
+                        "nothing newer",
+                        plugin->abi_major, plugin->abi_minor, PFD_VERSION, PFD_ABI_MAJOR,
+                        PFD_ABI_MINOR, PFD_ABI_MINOR);
+    if (plugin->abi_minor < 0) return fault("abi_minor is negative", err);
+    if (!plugin->ops) return fault("ops is NULL", err);
+    if (plugin->num_ops == 0) return fault("num_ops is 0", err);
+    if (plugin->num_ops > most_bytes) return fault("num_ops is above 4096", err);
+    for (uint32_t i = 0; i < plugin->num_ops; i++)
+        if (!plugin->ops[i])
+            return pfd_fail(err, PFD_INTERNAL,
+                            "the pfd_plugin that %s() returned: ops[%" PRIu32 "] is NULL",
+                            ENTRY_OF(PFD_ABI_MAJOR), i);
+    return PFD_OK;
+}
+
+/* A library linked with -ffast-math sets the thread that loads it to flush small numbers to zero:
+ * that is undone. */
+static void *open_library(const char *path)
+{
+    fenv_t environment;
+    (void)fegetenv(&environment);
+    /* NOW: a missing symbol is found here.  LOCAL: plugins do not see each other. */
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    (void)fesetenv(&environment);
+    return library;
+}
+
+static pfd_status load(const char *path, int32_t replace, const pfd_plugin **out, pfd_error *err)
+{
+    PFD_TRY(pfd_library_file_check(path, err));
+    void *library = open_library(path);
+    if (!library) return pfd_library_file_fail(dlerror(), err);
+    plugin_entry entry = NULL;
+    void *symbol = dlsym(library, ENTRY_OF(PFD_ABI_MAJOR));
+    memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from data to function */
+    if (!entry) return fail_entry(library, err);
+    const pfd_plugin *plugin = entry();
+    PFD_TRY(check_plugin(plugin, err));
+    return pfd_registry_add(plugin, path, replace, out, err);
+}
+
+pfd_status pfd_library_load(const char *path, int32_t replace, const pfd_plugin **out,
+                            pfd_error *err)
+{
+    PFD_TRY(pfd_registry_check(err));
+    pfd_error_init(err);
+    /* Without a slash the system's folders would be searched. */
+    char *file = realpath(path, NULL);
+    if (!file)
+        return pfd_fail_file(err, path, "there is no such library to load: %s", strerror(errno));
+    pfd_status status = load(file, replace, out, err);
+    free(file);
+    if (status != PFD_OK) pfd_error_set_file(err, path);
+    return status;
+}
+
+pfd_status pfd_plugin_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
+                          pfd_error *err)
+{
+    PFD_TRY(pfd_registry_check(err));
+    pfd_error_init(err);
+    PFD_TRY(check_plugin(plugin, err));
+    return pfd_registry_add(plugin, origin, replace, NULL, err);
+}

@@ -1,0 +1,178 @@
+/* The attrs and outputs that every reader op has besides its own. */
+#include "registry/reader_attrs.h"
+
+#include "core/error.h"
+#include "dataset/dataset.h"
+
+#include <inttypes.h>
+
+#define ROW(field, type, default_value, min, max, choices, doc)                                    \
+    PFD_ATTR_ROW(pfd_reader_attrs, field, type, default_value, min, max, choices, doc)
+#define FLAG(field, doc) ROW(field, PFD_ATTR_BOOL, "false", 0, 0, NULL, doc)
+
+enum { LEFT_OPEN = -1 }; /* of rank and world_size */
+
+#define INT32_TOP 2147483647.0
+#define INT64_TOP 9.2e18 /* a round number that a double and an int64_t both hold */
+
+const pfd_attr pfd_reader_attr_table[] = {
+    ROW(batch_size, PFD_ATTR_INT32, "1", 1, INT32_TOP, NULL,
+        "Records in a batch, of all ranks together; it must be divisible by world_size."),
+    ROW(last_batch, PFD_ATTR_STRING, "short", 0, 0, "short|drop|pad|wrap",
+        "What becomes of an epoch's last batch when records are too few: short delivers it "
+        "smaller (a rank may get 0 rows), drop leaves it out, pad repeats the last record, wrap "
+        "takes the next epoch's first records."),
+    FLAG(random_shuffle, "Whether the order is random, with every record once in an epoch; which "
+                         "random order, is said by the attr shuffle."),
+    ROW(shuffle, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|none|global|window|buffer",
+        "Which records can come next: global shuffles all of them, window those of some blocks of "
+        "the files, buffer the shuffle_buffer_size next ones of the files; none is the files' own "
+        "order; auto is none without random_shuffle, and with it global, or buffer where the "
+        "source can only be read in sequence."),
+    FLAG(shuffle_after_epoch,
+         "Whether a shuffle makes a new order for each epoch, instead of the same one; without a "
+         "shuffle it does nothing."),
+    ROW(shuffle_buffer_size, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL,
+        "Records that the buffer holds to choose from, where the shuffle is a buffer."),
+    ROW(shuffle_block_size, PFD_ATTR_INT32, "256", 1, INT32_TOP, NULL,
+        "Where shuffle is window, the records in a block: what is read together from a file."),
+    ROW(shuffle_window, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL,
+        "Where shuffle is window, the blocks that are mixed at a time; more mix better and touch "
+        "more memory."),
+    ROW(seed, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL,
+        "Start of the random numbers; -1 draws a seed when the loader opens, or uses 0 where "
+        "world_size is above 1, since all ranks need the same one."),
+    ROW(order_key, PFD_ATTR_STRING, "", 0, 0, NULL,
+        "Text that the random order depends on besides the seed, the same for readers that shall "
+        "stay paired; empty takes the reader's name."),
+    ROW(group_buffer_size, PFD_ATTR_INT32, "65536", 1, INT32_TOP, NULL,
+        "Records that wait at most for others of their group, in readers that make batches of one "
+        "group each."),
+    ROW(rank, PFD_ATTR_INT64, "-1", -1, INT32_TOP - 1, NULL,
+        "Which part of every batch this process gets, counted from 0; -1, given or left out with "
+        "world_size, finds both out from the framework or launcher in use."),
+    ROW(world_size, PFD_ATTR_INT64, "-1", -1, INT32_TOP, NULL,
+        "Number of ranks that share every batch; -1 finds it out, together with rank."),
+    ROW(on_error, PFD_ATTR_STRING, "raise", 0, 0, "raise|skip|pad",
+        "What a damaged record does: raise fails its batch, skip leaves its row out (a batch may "
+        "be "
+        "left with 0 rows), pad delivers a row of zeros whose mask is False."),
+    ROW(max_errors, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL,
+        "Damaged records that an epoch of this rank may have before on_error=skip and pad fail as "
+        "well; -1 is no limit."),
+    FLAG(with_mask,
+         "Whether the output mask is returned too: bool, False for rows that only fill a batch."),
+    FLAG(with_id, "Whether the output id is returned too: int64 (2,), the file's index and the "
+                  "record's number in the dataset."),
+};
+const uint32_t pfd_reader_attr_count = PFD_COUNT(pfd_reader_attr_table);
+
+const pfd_port pfd_reader_ports[2] = {
+    {"mask", "False for rows that only fill a batch and for damaged records that were padded."},
+    {"id", "Index of the record's file and its 0-based number in the dataset."},
+};
+
+static pfd_status fail_indivisible(const pfd_reader_attrs *attrs, pfd_error *err)
+{
+    int64_t below = attrs->batch_size / attrs->world_size * attrs->world_size;
+    int64_t above = below + attrs->world_size;
+    const char *about = "it counts the records of all ranks and must be divisible by world_size";
+    if (below == 0)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
+                        ": the smallest size is %" PRId64,
+                        attrs->batch_size, about, attrs->world_size, above);
+    if (above > INT32_MAX)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
+                        ": the nearest size is %" PRId64,
+                        attrs->batch_size, about, attrs->world_size, below);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
+                    ": the nearest sizes are %" PRId64 " and %" PRId64,
+                    attrs->batch_size, about, attrs->world_size, below, above);
+}
+
+static pfd_status check_shuffle(const pfd_reader_attrs *attrs, pfd_error *err)
+{
+    if (attrs->random_shuffle && attrs->shuffle == PFD_SHUFFLE_NONE)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'shuffle' = 'none', but random_shuffle = true asks for a random "
+                        "order; leave one of the two out");
+    int64_t records = (int64_t)attrs->shuffle_block_size * attrs->shuffle_window;
+    if (attrs->shuffle == PFD_SHUFFLE_WINDOW && records > PFD_MOST_WINDOW_RECORDS)
+        return pfd_fail(
+            err, PFD_INVALID_ARGUMENT,
+            "attr 'shuffle_window' = %" PRId32 " blocks of shuffle_block_size = %" PRId32
+            " are windows of %" PRId64 " records; the most is %" PRId64
+            ": lower one of the two, or use shuffle='global'",
+            attrs->shuffle_window, attrs->shuffle_block_size, records, PFD_MOST_WINDOW_RECORDS);
+    return PFD_OK;
+}
+
+/* Both or neither; whoever could find them out has done so, and what is left open is 0 of 1. */
+static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
+{
+    int32_t has_rank = attrs->rank != LEFT_OPEN, has_size = attrs->world_size != LEFT_OPEN;
+    if (has_rank != has_size)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr '%s' = %" PRId64 " is given and '%s' is not; give both, or neither "
+                        "to have them found out",
+                        has_rank ? "rank" : "world_size",
+                        has_rank ? attrs->rank : attrs->world_size,
+                        has_rank ? "world_size" : "rank");
+    if (!has_rank) {
+        attrs->rank = 0;
+        attrs->world_size = 1;
+    }
+    if (attrs->world_size == 0)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'world_size' = 0; it must be at least 1, or -1 to be found out");
+    if (attrs->rank >= attrs->world_size)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "attr 'rank' = %" PRId64 "; it must be in [0, %" PRId64
+                        "], below world_size = %" PRId64,
+                        attrs->rank, attrs->world_size - 1, attrs->world_size);
+    return PFD_OK;
+}
+
+pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err)
+{
+    PFD_TRY(settle_world(attrs, err));
+    if (attrs->batch_size % attrs->world_size != 0) return fail_indivisible(attrs, err);
+    return check_shuffle(attrs, err);
+}
+
+pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t random_access,
+                                    int32_t *shuffle, pfd_error *err)
+{
+    *shuffle = attrs->shuffle;
+    if (*shuffle == PFD_SHUFFLE_AUTO)
+        *shuffle = !attrs->random_shuffle ? PFD_SHUFFLE_NONE
+                   : random_access        ? PFD_SHUFFLE_GLOBAL
+                                          : PFD_SHUFFLE_BUFFER;
+    int32_t needs_index = *shuffle == PFD_SHUFFLE_GLOBAL || *shuffle == PFD_SHUFFLE_WINDOW;
+    if (random_access || !needs_index) return PFD_OK;
+    return pfd_fail(err, PFD_UNSUPPORTED,
+                    "attr 'shuffle' = '%s'; this source can only be read in sequence, and there "
+                    "only a buffer can shuffle: use 'buffer' or 'auto'",
+                    *shuffle == PFD_SHUFFLE_GLOBAL ? "global" : "window");
+}
+
+int32_t pfd_reader_attrs_access(const pfd_reader_attrs *attrs)
+{
+    int32_t shuffle;
+    pfd_error err;
+    if (pfd_reader_attrs_shuffle(attrs, 1, &shuffle, &err) != PFD_OK) return PFD_ACCESS_RANDOM;
+    int32_t in_order = shuffle == PFD_SHUFFLE_NONE || shuffle == PFD_SHUFFLE_BUFFER;
+    return in_order ? PFD_ACCESS_SEQUENTIAL : PFD_ACCESS_RANDOM;
+}
+
+void pfd_reader_ports_fill(const pfd_record *records, int64_t n, uint8_t *mask, int64_t *ids)
+{
+    for (int64_t i = 0; mask && i < n; i++) mask[i] = !records[i].filler;
+    for (int64_t i = 0; ids && i < n; i++) {
+        ids[2 * i] = records[i].file;
+        ids[2 * i + 1] = records[i].ordinal;
+    }
+}

@@ -1,0 +1,57 @@
+/* registry/reader_attrs.h -- the attrs and outputs that every reader op has besides its own.
+ *
+ * OWNERSHIP  Strings in pfd_reader_attrs belong to the pfd_attrs that the struct is in.
+ */
+#ifndef PFD_REGISTRY_READER_ATTRS_H
+#define PFD_REGISTRY_READER_ATTRS_H
+#include "pyflowdata/op.h"
+
+/* In the order of the attr's choices. */
+#define PFD_SHUFFLE_AUTO 0
+#define PFD_SHUFFLE_NONE 1
+#define PFD_SHUFFLE_GLOBAL 2
+#define PFD_SHUFFLE_WINDOW 3
+#define PFD_SHUFFLE_BUFFER 4
+
+typedef struct pfd_reader_attrs {
+    int32_t batch_size;
+    const char *last_batch;    /* short|drop|pad|wrap */
+    int32_t random_shuffle;
+    int32_t shuffle; /* PFD_SHUFFLE_*; see pfd_reader_attrs_shuffle() */
+    int32_t shuffle_after_epoch;
+    int32_t shuffle_buffer_size;
+    int32_t shuffle_block_size; /* records in a block of shuffle=window */
+    int32_t shuffle_window;     /* blocks in a window */
+    int64_t seed;              /* -1: open */
+    const char *order_key;     /* "": the reader's name */
+    int32_t group_buffer_size; /* records that wait for their group's batch, at most */
+    int64_t rank, world_size;  /* never -1 once settled */
+    const char *on_error;      /* raise|skip|pad */
+    int64_t max_errors;        /* per epoch and rank; -1: no limit */
+    int32_t with_mask, with_id;
+} pfd_reader_attrs;
+
+extern const pfd_attr pfd_reader_attr_table[];
+extern const uint32_t pfd_reader_attr_count;
+
+/* What the table cannot say.  rank and world_size that were both left at -1 become 0 of 1: finding
+ * out is the caller's part, which gives what it found.  Refused are: only one of them, a rank
+ * outside the world, a batch_size that world_size does not divide (with the nearest sizes), and
+ * attrs of a shuffle that contradict each other. */
+pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err);
+
+/* Which shuffle, never auto, the attrs `shuffle` and random_shuffle ask for, of a source with an
+ * index or of one that can only be read in sequence: PFD_UNSUPPORTED where an index is needed. */
+pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t random_access,
+                                    int32_t *shuffle, pfd_error *err);
+
+/* PFD_ACCESS_*: how the records of a source with an index will be asked for. */
+int32_t pfd_reader_attrs_access(const pfd_reader_attrs *attrs);
+
+/* The outputs that the host fills itself: "mask" (bool scalar per row) and "id" (int64 (2,):
+ * file index and ordinal). */
+extern const pfd_port pfd_reader_ports[2];
+
+/* Fills them for n records; NULL: one that is not asked for. */
+void pfd_reader_ports_fill(const pfd_record *records, int64_t n, uint8_t *mask, int64_t *ids);
+#endif

@@ -1,0 +1,385 @@
+/* All ops by name: the built-in ones and those of plugins; they stay as long as the process. */
+#include "registry/registry.h"
+
+#include "core/error.h"
+#include "files/part_files.h"
+#include "registry/attr_text.h"
+#include "registry/attr_value.h"
+#include "registry/descriptor.h"
+#include "registry/nearest_name.h"
+#include "registry/op_copy.h"
+#include "registry/reader_attrs.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOLDED_BYTES = 64 };
+
+static const char BUILT_IN[] = "built in";
+
+/* A plugin whose ops are here. */
+struct added_plugin {
+    struct added_plugin *next;
+    const pfd_plugin *author;
+    pfd_plugin plugin; /* with all fields of this library */
+    char origin[];
+};
+
+static pthread_once_t built = PTHREAD_ONCE_INIT;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for what grows */
+static struct {
+    const pfd_registered_op **ops;
+    const char **names;
+    int64_t size, capacity;
+    struct added_plugin *plugins; /* the latest first */
+    pfd_error fault;              /* PFD_OK: the registry is good */
+} registry;
+
+int32_t pfd_op_is_reader(const pfd_op *op)
+{
+    return op->open != NULL;
+}
+
+static void append_attrs(pfd_attr **end, const pfd_attr *rows, uint32_t count)
+{
+    if (count > 0) memcpy(*end, rows, count * sizeof **end);
+    *end += count;
+}
+
+/* A reader as its user sees it: own attrs, file attrs, reader attrs; own outputs, mask, id. */
+static pfd_status make_public_op(const pfd_op *op, const pfd_op **out, pfd_error *err)
+{
+    uint32_t file_attrs = (op->flags & PFD_READS_FILES) ? pfd_file_attr_count : 0;
+    uint32_t num_attrs = op->num_attrs + file_attrs + pfd_reader_attr_count;
+    uint32_t num_outputs = op->num_outputs + PFD_COUNT(pfd_reader_ports);
+    pfd_op *public_op = malloc(sizeof *public_op);
+    pfd_attr *attrs = calloc(num_attrs, sizeof *attrs);
+    pfd_port *outputs = calloc(num_outputs, sizeof *outputs);
+    if (!public_op || !attrs || !outputs) {
+        free(public_op);
+        free(attrs);
+        free(outputs);
+        return pfd_fail_memory(err, 0, "the registry");
+    }
+    pfd_attr *end = attrs;
+    append_attrs(&end, op->attrs, op->num_attrs);
+    append_attrs(&end, pfd_file_attr_table, file_attrs);
+    append_attrs(&end, pfd_reader_attr_table, pfd_reader_attr_count);
+    memcpy(outputs, op->outputs, op->num_outputs * sizeof *outputs);
+    memcpy(outputs + op->num_outputs, pfd_reader_ports, sizeof pfd_reader_ports);
+    *public_op = *op;
+    public_op->attrs = attrs;
+    public_op->num_attrs = num_attrs;
+    public_op->outputs = outputs;
+    public_op->num_outputs = num_outputs;
+    *out = public_op;
+    return PFD_OK;
+}
+
+static void free_public_op(pfd_op *public_op)
+{
+    free((pfd_attr *)(uintptr_t)public_op->attrs);
+    free((pfd_port *)(uintptr_t)public_op->outputs);
+    free(public_op);
+}
+
+static int32_t same_name(const char *a, const char *b)
+{
+    char folded_a[FOLDED_BYTES], folded_b[FOLDED_BYTES];
+    return pfd_fold_name(a, folded_a, FOLDED_BYTES) > 0 &&
+           pfd_fold_name(b, folded_b, FOLDED_BYTES) > 0 && strcmp(folded_a, folded_b) == 0;
+}
+
+static int32_t is_alias(const char *name, const char *aliases)
+{
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES];
+    int64_t n = aliases ? pfd_split_choices(aliases, buffer, names) : 0;
+    for (int64_t i = 0; i < n; i++)
+        if (same_name(name, names[i])) return 1;
+    return 0;
+}
+
+/* The op that has one of these names already, in any spelling; NULL: none. */
+static const pfd_registered_op *find(const char *name)
+{
+    for (int64_t i = 0; i < registry.size; i++) {
+        const pfd_registered_op *known = registry.ops[i];
+        if (same_name(name, known->op->name) || is_alias(name, known->op->aliases)) return known;
+    }
+    return NULL;
+}
+
+static pfd_status check_free(const pfd_op *op, const char *name, const pfd_registered_op *old,
+                             pfd_error *err)
+{
+    const pfd_registered_op *known = find(name);
+    if (!known || known == old) return PFD_OK;
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "descriptor of op '%s': the name '%s' is that of op '%s' (%s)", op->name, name,
+                    known->op->name, known->origin);
+}
+
+/* `old`: the op whose place it takes; NULL: none. */
+static pfd_status check_names_free(const pfd_op *op, const pfd_registered_op *old, pfd_error *err)
+{
+    PFD_TRY(check_free(op, op->name, old, err));
+    char buffer[PFD_CHOICES_BYTES];
+    const char *names[PFD_MAX_CHOICES];
+    int64_t n = op->aliases ? pfd_split_choices(op->aliases, buffer, names) : 0;
+    for (int64_t i = 0; i < n; i++) PFD_TRY(check_free(op, names[i], old, err));
+    return PFD_OK;
+}
+
+static pfd_status reserve(int64_t more, pfd_error *err)
+{
+    int64_t capacity = registry.size + more;
+    if (capacity <= registry.capacity) return PFD_OK;
+    size_t bytes = (size_t)capacity * sizeof(void *);
+    const pfd_registered_op **ops = realloc(registry.ops, bytes);
+    if (ops) registry.ops = ops;
+    const char **names = realloc(registry.names, bytes);
+    if (names) registry.names = names;
+    if (!ops || !names) return pfd_fail_memory(err, (int64_t)bytes, "the registry");
+    registry.capacity = capacity;
+    return PFD_OK;
+}
+
+static void free_op(pfd_registered_op *op)
+{
+    if (op->public_op != op->op) free_public_op((pfd_op *)(uintptr_t)op->public_op);
+    free((pfd_op *)(uintptr_t)op->op);
+    free(op);
+}
+
+/* The author's descriptor, copied, checked and made public. */
+static pfd_status register_op(const pfd_op *author, pfd_registered_op *op,
+                              const pfd_registered_op *old, pfd_error *err)
+{
+    pfd_op *copy;
+    PFD_TRY(pfd_op_copy(author, &copy, err));
+    op->op = op->public_op = copy;
+    PFD_TRY(pfd_descriptor_check(copy, err));
+    PFD_TRY(check_names_free(copy, old, err));
+    if (pfd_op_is_reader(copy)) PFD_TRY(make_public_op(copy, &op->public_op, err));
+    return pfd_descriptor_check_names(op->public_op, err);
+}
+
+/* Adds an op behind the others, or at `place` for the one that is there. */
+static pfd_status add_op(const pfd_op *author, const char *origin, int64_t place, pfd_error *err)
+{
+    PFD_TRY(reserve(1, err));
+    pfd_registered_op *op = calloc(1, sizeof *op);
+    if (!op) return pfd_fail_memory(err, (int64_t)sizeof *op, "the registry");
+    op->author = author;
+    op->origin = origin;
+    op->former = place < registry.size ? registry.ops[place] : NULL;
+    pfd_status status = register_op(author, op, op->former, err);
+    if (status != PFD_OK) {
+        free_op(op);
+        return status;
+    }
+    registry.ops[place] = op;
+    registry.names[place] = op->op->name;
+    if (!op->former) registry.size++;
+    return PFD_OK;
+}
+
+static pfd_status add_all(pfd_error *err)
+{
+    PFD_TRY(pfd_attr_table_check("(every reader)", pfd_reader_attr_table, pfd_reader_attr_count,
+                                 sizeof(pfd_reader_attrs), err));
+    PFD_TRY(pfd_attr_table_check("(every reader of files)", pfd_file_attr_table,
+                                 pfd_file_attr_count, sizeof(pfd_file_attrs), err));
+    for (size_t i = 0; pfd_builtin_ops[i]; i++)
+        PFD_TRY(add_op(pfd_builtin_ops[i], BUILT_IN, registry.size, err));
+    return PFD_OK;
+}
+
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void give_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void build(void)
+{
+    /* A child that is forked while another thread holds the lock would wait for ever. */
+    (void)pthread_atfork(take_lock, give_lock, give_lock);
+    pfd_error_init(&registry.fault);
+    (void)add_all(&registry.fault);
+}
+
+/* PFD_OK, or the fault that keeps every op from being used. */
+static pfd_status ensure_built(pfd_error *err)
+{
+    (void)pthread_once(&built, build);
+    if (registry.fault.status != PFD_OK) *err = registry.fault;
+    return registry.fault.status;
+}
+
+static void fail_unknown(const char *name, pfd_error *err)
+{
+    char data[900];
+    pfd_text text = pfd_text_in(data, sizeof data);
+    pfd_text_add(&text, "unknown op ");
+    pfd_text_add_quoted(&text, name);
+    const char *near = pfd_nearest_name(name, registry.names, registry.size);
+    if (near) pfd_text_add(&text, "; did you mean '%s'?", near);
+    pfd_text_add(&text, "%s Known ops: ", near ? "" : ".");
+    for (int64_t i = 0; i < registry.size; i++)
+        pfd_text_add(&text, i > 0 ? ", %s" : "%s", registry.names[i]);
+    (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+}
+
+static struct added_plugin *find_plugin(const pfd_plugin *author)
+{
+    struct added_plugin *added = registry.plugins;
+    while (added && added->author != author) added = added->next;
+    return added;
+}
+
+/* Where an op goes: to the place of another plugin's op of that name, or behind all. */
+static int64_t place_of(const pfd_op *author, const char *origin, int32_t replace)
+{
+    for (int64_t i = 0; replace && i < registry.size; i++) {
+        const pfd_registered_op *known = registry.ops[i];
+        if (known->origin != BUILT_IN && known->origin != origin && author->name &&
+            same_name(author->name, known->op->name))
+            return i;
+    }
+    return registry.size;
+}
+
+static void put_back(const pfd_registered_op **before, int64_t size)
+{
+    for (int64_t i = 0; i < registry.size; i++) {
+        if (i < size && registry.ops[i] == before[i]) continue;
+        free_op((pfd_registered_op *)(uintptr_t)registry.ops[i]);
+        if (i >= size) continue;
+        registry.ops[i] = before[i];
+        registry.names[i] = before[i]->op->name;
+    }
+    registry.size = size;
+}
+
+/* All ops or none. */
+static pfd_status add_ops(const struct added_plugin *added, int32_t replace, pfd_error *err)
+{
+    int64_t size = registry.size;
+    size_t bytes = (size_t)size * sizeof *registry.ops + 1;
+    const pfd_registered_op **before = malloc(bytes);
+    if (!before) return pfd_fail_memory(err, (int64_t)bytes, "the registry");
+    if (size > 0) memcpy(before, registry.ops, (size_t)size * sizeof *before);
+    pfd_status status = PFD_OK;
+    for (uint32_t i = 0; i < added->plugin.num_ops && status == PFD_OK; i++) {
+        const pfd_op *author = added->plugin.ops[i];
+        status = add_op(author, added->origin, place_of(author, added->origin, replace), err);
+    }
+    if (status != PFD_OK) put_back(before, size);
+    free(before);
+    return status;
+}
+
+static int32_t has_all(const pfd_plugin *plugin)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < plugin->num_ops; i++)
+        for (int64_t j = 0; j < registry.size; j++)
+            found += registry.ops[j]->author == plugin->ops[i];
+    return found == plugin->num_ops;
+}
+
+static struct added_plugin *copy_plugin(const pfd_plugin *author, const char *origin)
+{
+    size_t length = strlen(origin) + 1;
+    struct added_plugin *added = calloc(1, sizeof *added + length);
+    if (!added) return NULL;
+    size_t size = author->struct_size;
+    memcpy(&added->plugin, author, size < sizeof *author ? size : sizeof *author);
+    memcpy(added->origin, origin, length);
+    added->plugin.struct_size = sizeof(pfd_plugin);
+    added->author = author;
+    return added;
+}
+
+static pfd_status add_plugin(const pfd_plugin *author, const char *origin, int32_t replace,
+                             pfd_error *err)
+{
+    const struct added_plugin *known = find_plugin(author);
+    if (known) return has_all(author) ? PFD_OK : add_ops(known, replace, err);
+    struct added_plugin *added = copy_plugin(author, origin);
+    if (!added) return pfd_fail_memory(err, (int64_t)sizeof *added, "the registry");
+    pfd_status status = add_ops(added, replace, err);
+    if (status != PFD_OK) {
+        free(added);
+        return status;
+    }
+    added->next = registry.plugins;
+    registry.plugins = added;
+    return PFD_OK;
+}
+
+pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
+                            const pfd_plugin **out, pfd_error *err)
+{
+    PFD_TRY(ensure_built(err));
+    pthread_mutex_lock(&lock);
+    pfd_status status = add_plugin(plugin, origin, replace, err);
+    if (status == PFD_OK && out) *out = &find_plugin(plugin)->plugin;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err)
+{
+    if (ensure_built(err) != PFD_OK) return NULL;
+    if (!name) {
+        (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "the name of the op is NULL");
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    const pfd_registered_op *found = find(name);
+    if (!found) fail_unknown(name, err);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+pfd_status pfd_registry_check(pfd_error *err)
+{
+    return ensure_built(err);
+}
+
+const pfd_op *pfd_op_at(int64_t i)
+{
+    pfd_error err;
+    if (ensure_built(&err) != PFD_OK) return NULL;
+    pthread_mutex_lock(&lock);
+    const pfd_op *op = i < 0 || i >= registry.size ? NULL : registry.ops[i]->public_op;
+    pthread_mutex_unlock(&lock);
+    return op;
+}
+
+const char *pfd_op_origin(int64_t i)
+{
+    pfd_error err;
+    if (ensure_built(&err) != PFD_OK) return NULL;
+    pthread_mutex_lock(&lock);
+    const char *origin = i < 0 || i >= registry.size ? NULL : registry.ops[i]->origin;
+    pthread_mutex_unlock(&lock);
+    return origin;
+}
+
+pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err)
+{
+    const pfd_registered_op *found = pfd_registry_find(name, err);
+    if (!found) return err->status;
+    *out = found->public_op;
+    return PFD_OK;
+}

@@ -1,0 +1,37 @@
+/* registry/registry.h -- all ops by name.
+ *
+ * OWNERSHIP  What is returned lives as long as the process, and never changes.
+ * THREADS    Everything here may be called from any thread.
+ */
+#ifndef PFD_REGISTRY_REGISTRY_H
+#define PFD_REGISTRY_REGISTRY_H
+#include "pyflowdata/pyflowdata.h"
+
+/* Defined in builtin_ops.c, ends with NULL. */
+extern const pfd_op *const pfd_builtin_ops[];
+
+/* An op and its public form (pfd_op_at): the same with the host's attrs and outputs added. */
+typedef struct pfd_registered_op {
+    const pfd_op *author;    /* as it was given */
+    const pfd_op *op;        /* the same, with all fields of this library */
+    const pfd_op *public_op; /* the user's; for an op that is no reader, the same pointer as op */
+    const char *origin;      /* "built in", or the path of the plugin */
+    const struct pfd_registered_op *former; /* whose place it took, which nodes may use; or NULL */
+} pfd_registered_op;
+
+/* NULL and an error with the nearest names when there is none.  The registry is built at the first
+ * call, under a lock; a faulty descriptor is PFD_INTERNAL and names op and field. */
+const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err);
+
+/* Adds all ops of a plugin, or none where one is faulty or has a name that is taken; a plugin that
+ * was added before is there already.  With `replace` ops of other plugins give way to those of the
+ * same name; nodes that were made of them stay.  `origin` is copied.  *out, where it is given: the
+ * plugin with all fields of this library. */
+pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
+                            const pfd_plugin **out, pfd_error *err);
+
+int32_t pfd_op_is_reader(const pfd_op *op);
+
+/* The host table that ops are given. */
+const pfd_host *pfd_host_table(void);
+#endif

@@ -1,0 +1,17 @@
+/* sources/fixed.h -- files of records of one size as a random-access source; host->open_fixed().
+ *
+ * Where a record lies is arithmetic: there is no index.
+ * OWNERSHIP  Files and their array are borrowed until close; layouts are copied.
+ * THREADS    As of a pfd_source in op.h.
+ */
+#ifndef PFD_SOURCES_FIXED_H
+#define PFD_SOURCES_FIXED_H
+#include "pyflowdata/op.h"
+
+pfd_status pfd_fixed_open(const pfd_open_args *args, const pfd_fixed_layout *layout,
+                          pfd_source *out, pfd_error *err);
+
+/* The same over n >= 1 files with a layout for each; record_bytes is the same in all. */
+pfd_status pfd_fixed_open_each(const pfd_file *const *files, const pfd_fixed_layout *layouts,
+                               int64_t n, pfd_source *out, pfd_error *err);
+#endif

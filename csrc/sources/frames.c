@@ -1,0 +1,327 @@
+/* Files of framed records as a random-access source. */
+#include "sources/frames.h"
+
+#include "core/error.h"
+#include "core/parallel_for.h"
+#include "core/scratch.h"
+#include "files/file_stream.h"
+#include "sources/frame_call.h"
+#include "sources/frame_stream.h"
+#include "index/index_cache.h"
+#include "files/input_files.h"
+#include "index/record_marks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    list_width = 2,         /* strides of frames are listed in four bytes */
+    bytes_per_stride = 16,  /* or more, as for lines */
+    frames_per_scratch = 64, /* whose headers may lie in a scratch together */
+    fetched_bytes = 512,     /* of a record: behind them the processor sees what comes */
+    fetched_ahead = 8192     /* of records in file order */
+};
+
+typedef struct frames {
+    pfd_frame_call call;
+    const pfd_file *const *files; /* borrowed */
+    int64_t num_files;
+    const uint8_t **texts;  /* owned; NULL: not mapped */
+    pfd_index_image *image; /* owned */
+    pfd_record_index index;
+} frames;
+
+/* ---- The index ------------------------------------------------------------------------------- */
+typedef struct frame_scan {
+    const frames *source;
+    const pfd_open_args *args;
+    pfd_mark_list *lists; /* of each thread */
+    pfd_scratch **scratches;
+    pfd_mark_piece *pieces; /* one a file */
+} frame_scan;
+
+/* Which record of the file it is: its number in the dataset is not known yet. */
+static pfd_status number_failure(int64_t number, pfd_status status, pfd_error *err)
+{
+    size_t used = strlen(err->message);
+    if (status == PFD_CORRUPT_DATA && number > 0)
+        (void)snprintf(err->message + used, sizeof err->message - used,
+                       " (%" PRId64 " records of the file are before it)", number);
+    return status;
+}
+
+static pfd_status scan_file(const frame_scan *self, int64_t number, int32_t worker, pfd_error *err)
+{
+    const pfd_file *file = self->source->files[number];
+    pfd_scratch *scratch = self->scratches[worker];
+    pfd_mark_piece piece;
+    pfd_mark_piece_begin(&piece, &self->lists[worker], worker, number);
+    int64_t asked = 0;
+    for (int64_t offset = 0; offset < file->size; asked++) {
+        pfd_frame frame;
+        if (asked % frames_per_scratch == 0) {
+            pfd_scratch_reset(scratch);
+            if (self->args->scratch && pfd_scratch_is_cancelled(self->args->scratch))
+                return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
+        }
+        pfd_status status =
+            pfd_frame_ask(&self->source->call, file, offset, scratch, &frame, err);
+        if (status != PFD_OK) return number_failure(piece.num_marks, status, err);
+        if (frame.is_record)
+            PFD_TRY(pfd_mark_piece_add_one(&piece, &self->lists[worker], offset, err));
+        offset = frame.next;
+    }
+    self->pieces[number] = piece;
+    return PFD_OK;
+}
+
+static pfd_status scan_files(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+{
+    for (int64_t i = begin; i < end; i++) PFD_TRY(scan_file(ctx, i, worker, err));
+    return PFD_OK;
+}
+
+/* As long as the mean stride, from the first record on, asks for. */
+static void choose_strides(pfd_record_marks *marks, int64_t bytes, int64_t records)
+{
+    if (records == 0) return;
+    while ((bytes << marks->shift) / records < bytes_per_stride && marks->shift < 3) marks->shift++;
+    int64_t stride = (bytes << marks->shift) / records;
+    marks->width = stride < 64 ? 0 : stride < 64 * 256 ? 1 : 2;
+}
+
+static pfd_status join(const frame_scan *self, int32_t num_threads, pfd_index_image **out,
+                       pfd_error *err)
+{
+    int64_t num_files = self->source->num_files, records = 0;
+    pfd_record_marks marks = {
+        .lists = self->lists, .pieces = self->pieces, .num_pieces = num_files};
+    pfd_index_file *files = calloc((size_t)num_files + 1, sizeof *files);
+    if (!files) return pfd_fail_memory(err, num_files, "the table of files");
+    for (int64_t i = 0; i < num_files; i++) {
+        files[i + 1].first_place = files[i].first_place + self->source->files[i]->size;
+        records += self->pieces[i].num_marks;
+    }
+    choose_strides(&marks, files[num_files].first_place, records);
+    pfd_record_marks_place(&marks, files, num_files);
+    pfd_status status = pfd_index_image_create(PFD_INDEX_FRAMES, num_files,
+                                               pfd_record_marks_groups(&marks, records), out, err);
+    if (status == PFD_OK) {
+        memcpy((*out)->files, files, ((size_t)num_files + 1) * sizeof *files);
+        status = pfd_record_marks_fill(&marks, records, num_threads, *out, err);
+    }
+    free(files);
+    return status;
+}
+
+static void free_scan(frame_scan *self, int32_t num_threads)
+{
+    for (int32_t i = 0; i < num_threads; i++) {
+        if (self->lists) pfd_mark_list_free(&self->lists[i]);
+        if (self->scratches) pfd_scratch_free(self->scratches[i]);
+    }
+    free(self->lists);
+    free(self->scratches);
+    free(self->pieces);
+}
+
+static int open_scan(frame_scan *self, int32_t num_threads)
+{
+    self->lists = calloc((size_t)num_threads, sizeof *self->lists);
+    self->scratches = calloc((size_t)num_threads, sizeof *self->scratches);
+    self->pieces = calloc((size_t)self->source->num_files + 1, sizeof *self->pieces);
+    if (!self->lists || !self->scratches || !self->pieces) return 0;
+    for (int32_t i = 0; i < num_threads; i++) {
+        self->lists[i].width = list_width;
+        self->scratches[i] = pfd_scratch_create();
+        if (!self->scratches[i]) return 0;
+        pfd_scratch_inherit_bounds(self->scratches[i], self->args->scratch);
+    }
+    return 1;
+}
+
+typedef struct build_args {
+    const frames *source;
+    const pfd_open_args *args;
+} build_args;
+
+static pfd_status build(void *ctx, int32_t num_threads, pfd_index_image **out, pfd_error *err)
+{
+    const build_args *given = ctx;
+    int64_t num_files = given->source->num_files;
+    frame_scan self = {.source = given->source, .args = given->args};
+    pfd_index_image *image = NULL;
+    pfd_status status = open_scan(&self, num_threads)
+                            ? pfd_parallel_for(num_threads, num_files, 1, scan_files, &self, err)
+                            : pfd_fail_memory(err, num_files, "the scan of the files");
+    if (status == PFD_OK) status = join(&self, num_threads, &image, err);
+    free_scan(&self, num_threads);
+    if (status == PFD_OK)
+        *out = image;
+    else
+        pfd_index_image_free(image);
+    return status;
+}
+
+/* ---- The source ------------------------------------------------------------------------------ */
+static int64_t num_records(void *source)
+{
+    const frames *self = source;
+    return self->index.num_records;
+}
+
+static pfd_status fail_lost(const frames *self, const pfd_file *file, int64_t offset,
+                            pfd_error *err)
+{
+    PFD_TRY(pfd_index_image_check_disk(self->image, err));
+    return pfd_fail_at(err, file, offset, PFD_IO,
+                       "the file changed while open: a record found at open is not there");
+}
+
+/* The record `skip` records behind a frame, and where the next frame is. */
+static pfd_status read_record(const frames *self, pfd_record_start *from, int64_t position,
+                              pfd_scratch *scratch, pfd_record *out, pfd_error *err)
+{
+    const pfd_file *file = self->files[from->file];
+    for (;;) {
+        pfd_frame frame;
+        if (from->offset >= file->size) return fail_lost(self, file, from->offset, err);
+        PFD_TRY(pfd_frame_ask(&self->call, file, from->offset, scratch, &frame, err));
+        from->offset = frame.next;
+        if (!frame.is_record || from->skip-- > 0) continue;
+        *out = (pfd_record){
+            .size = frame.size, .offset = frame.data, .ordinal = position, .file = file->index};
+        from->skip = 0;
+        return pfd_file_read(file, frame.data, frame.size, scratch, &out->data, err);
+    }
+}
+
+enum { starts_at_once = 64 };
+
+/* As many bytes as a record has will be wanted soon, so far behind it. */
+static inline void fetch_ahead(const pfd_record *record)
+{
+    int64_t most = record->size < fetched_bytes ? record->size : fetched_bytes;
+    uintptr_t from = (uintptr_t)record->data + fetched_ahead;
+    for (int64_t i = 0; i < most; i += 64)
+        __builtin_prefetch((const void *)(from + (uintptr_t)i), 0, 2);
+}
+
+/* A record behind the one before needs no look-up, if it is in the same file. */
+static int follows(const frames *self, const pfd_record_start *from, const int64_t *positions,
+                   int64_t i)
+{
+    return i > 0 && positions[i] == positions[i - 1] + 1 &&
+           positions[i] < self->image->files[from->file + 1].first_record;
+}
+
+/* Those are walked to, and looked up only in the next file. */
+static int32_t are_in_order(const int64_t *positions, int64_t n)
+{
+    int64_t i = 1;
+    while (i < n && positions[i] == positions[i - 1] + 1) i++;
+    return i == n && n > 1;
+}
+
+static pfd_status at(void *source, const int64_t *positions, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err)
+{
+    const frames *self = source;
+    pfd_record_start starts[starts_at_once], from = {0};
+    int32_t in_order = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (positions[i] >= 0 && positions[i] < self->index.num_records) continue;
+        return pfd_fail_row(err, i, -1, PFD_INTERNAL,
+                            "position = %" PRId64 " of frames; it must be in [0, %" PRId64 ")",
+                            positions[i], self->index.num_records);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t some = n - i < starts_at_once ? n - i : starts_at_once;
+        if (i % starts_at_once == 0) {
+            in_order = are_in_order(positions + i, some);
+            if (!in_order)
+                pfd_record_index_find_all(&self->index, positions + i, some, fetched_bytes, starts);
+        }
+        if (!follows(self, &from, positions, i))
+            from = in_order ? pfd_record_index_find(&self->index, positions[i])
+                            : starts[i % starts_at_once];
+        pfd_status status = read_record(self, &from, positions[i], scratch, &out[i], err);
+        if (status != PFD_OK) {
+            err->row = i;
+            return status;
+        }
+        if (in_order) fetch_ahead(&out[i]);
+    }
+    return pfd_index_image_check(self->image, err);
+}
+
+static void close_frames(void *source)
+{
+    frames *self = source;
+    pfd_index_image_free(self->image);
+    free(self->texts);
+    free(self);
+}
+
+static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
+{
+    const frames *self = source;
+    for (int64_t i = 0; i < n; i++) {
+        pfd_record_start from = pfd_record_index_find(&self->index, ordinals[i]);
+        out[i] = (pfd_place){.offset = from.offset, .file = self->files[from.file]->index};
+    }
+}
+
+static const pfd_source_methods methods = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_frames,
+    .size = num_records,
+    .at = at,
+    .places = places,
+};
+
+/* 0: the image cannot be one of these files. */
+static int32_t init_index(frames *self)
+{
+    for (int64_t i = 0; i < self->num_files; i++) {
+        const pfd_index_file *place = &self->image->files[i];
+        if (place[1].first_place - place->first_place != self->files[i]->size) return 0;
+    }
+    return pfd_record_index_init(&self->index, self->image, self->texts);
+}
+
+static pfd_status open_frames(frames *self, const pfd_open_args *args, pfd_error *err)
+{
+    self->texts = calloc((size_t)self->num_files + 1, sizeof *self->texts);
+    if (!self->texts) return pfd_fail_memory(err, self->num_files, "the table of files");
+    for (int64_t i = 0; i < self->num_files; i++) self->texts[i] = pfd_file_data(args->files[i]);
+    build_args given = {self, args};
+    PFD_TRY(pfd_index_obtain(args, PFD_INDEX_FRAMES, build, &given, &self->image, err));
+    if (init_index(self)) return PFD_OK;
+    pfd_index_image_free(self->image); /* it came from the cache, and lies in all its checksums */
+    self->image = NULL;
+    PFD_TRY(build(&given, pfd_index_threads(args), &self->image, err));
+    (void)init_index(self);
+    return PFD_OK;
+}
+
+pfd_status pfd_frames_open(const pfd_open_args *args, const pfd_framing *framing, pfd_source *out,
+                           pfd_error *err)
+{
+    pfd_frame_call call;
+    PFD_TRY(pfd_frame_call_init(&call, args, framing, err));
+    if (pfd_files_are_stream(args)) return pfd_frame_stream_open(args, &call, out, err);
+    frames *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a source of frames");
+    *self = (frames){.call = call, .files = args->files, .num_files = args->num_files};
+    pfd_status status = open_frames(self, args, err);
+    if (status != PFD_OK) {
+        close_frames(self);
+        return status;
+    }
+    out->methods = &methods;
+    out->self = self;
+    return PFD_OK;
+}

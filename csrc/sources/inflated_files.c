@@ -1,0 +1,89 @@
+/* Files that may be compressed, as files whose bytes can be had in any order. */
+#include "sources/inflated_files.h"
+
+#include "core/cpu.h"
+#include "core/error.h"
+#include "files/compression.h"
+#include "files/input_files.h"
+#include "sources/kept_source.h"
+
+#include <stdlib.h>
+
+struct pfd_inflated_files {
+    int64_t num_inflated;
+    pfd_input_file *copies; /* owned, and the bytes of those that are inflated */
+    const pfd_file **files;
+    int64_t n;
+};
+
+/* A file in memory: all that is asked of it is its size and its bytes. */
+static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compression, int64_t most,
+                          const pfd_scratch *bounds, pfd_error *err)
+{
+    const pfd_file *file = self->files[i];
+    pfd_input_file *copy = &self->copies[i];
+    pfd_inflated inflated = {0};
+    copy->file = *file;
+    pfd_status status = pfd_inflate_file(file, compression, most, bounds, &inflated, err);
+    copy->data = inflated.data;
+    copy->file.size = inflated.size;
+    if (status != PFD_OK) return status;
+    copy->fd = -1;
+    copy->compression = PFD_COMPRESSION_NONE;
+    self->files[i] = &copy->file;
+    self->num_inflated++;
+    return PFD_OK;
+}
+
+pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
+                                   const pfd_scratch *bounds, pfd_inflated_files **out,
+                                   pfd_error *err)
+{
+    pfd_inflated_files *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "decompressed files");
+    self->n = n;
+    self->copies = calloc((size_t)n + 1, sizeof *self->copies);
+    self->files = calloc((size_t)n + 1, sizeof *self->files);
+    pfd_status status = self->copies && self->files
+                            ? PFD_OK
+                            : pfd_fail_memory(err, n, "the table of files");
+    int64_t most = pfd_memory_limit() / 4;
+    for (int64_t i = 0; status == PFD_OK && i < n; i++) {
+        int32_t compression = pfd_file_compression(files[i]);
+        self->files[i] = files[i];
+        if (compression <= PFD_COMPRESSION_NONE) continue;
+        status = inflate(self, i, compression, most, bounds, err);
+        most -= self->copies[i].file.size;
+    }
+    if (status == PFD_OK)
+        *out = self;
+    else
+        pfd_inflated_files_close(self);
+    return status;
+}
+
+void pfd_inflated_files_close(pfd_inflated_files *self)
+{
+    if (!self) return;
+    for (int64_t i = 0; self->copies && i < self->n; i++)
+        free((uint8_t *)(uintptr_t)self->copies[i].data);
+    free(self->copies);
+    free(self->files);
+    free(self);
+}
+
+const pfd_file *const *pfd_inflated_files_list(const pfd_inflated_files *self)
+{
+    return self->files;
+}
+
+static void free_files(void *files)
+{
+    pfd_inflated_files_close(files);
+}
+
+pfd_status pfd_inflated_files_give(pfd_inflated_files *self, pfd_source *source, pfd_error *err)
+{
+    const pfd_kept kept = {self, free_files, self->num_inflated > 0};
+    return pfd_kept_source_open(&kept, source, err);
+}

@@ -1,0 +1,28 @@
+/* sources/inflated_files.h -- files that may be compressed, as files whose bytes can be had in any
+ * order: those that are have their bytes in memory as a whole.
+ *
+ * For files that are small, like MNIST's.
+ * OWNERSHIP  The files given are borrowed until close.
+ * THREADS    open and close: one.  The files: any.
+ * ERRORS     Places in a decompressed file are those of its decompressed bytes.
+ */
+#ifndef PFD_SOURCES_INFLATED_FILES_H
+#define PFD_SOURCES_INFLATED_FILES_H
+#include "pyflowdata/op.h"
+
+typedef struct pfd_inflated_files pfd_inflated_files;
+
+/* `bounds` is asked while files are decompressed whether the loader is closing. */
+pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
+                                   const pfd_scratch *bounds, pfd_inflated_files **out,
+                                   pfd_error *err);
+void pfd_inflated_files_close(pfd_inflated_files *inflated); /* accepts NULL */
+
+/* As many, in the same order; those that are not compressed are the ones given. */
+const pfd_file *const *pfd_inflated_files_list(const pfd_inflated_files *inflated);
+
+/* Makes a random-access source over these files one that owns them, too; also where it fails, both
+ * are taken over. */
+pfd_status pfd_inflated_files_give(pfd_inflated_files *inflated, pfd_source *source,
+                                   pfd_error *err);
+#endif

@@ -1,0 +1,156 @@
+/* Text files that are read in sequence, line by line. */
+#include "sources/line_stream.h"
+
+#include "core/error.h"
+#include "core/scratch.h"
+#include "files/file_stream.h"
+#include "sources/line_shifts.h"
+#include "sources/text_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { piece_bytes = 128 * 1024 /* of text that are looked at together */, passed_at_once = 256 };
+
+typedef struct line_stream {
+    pfd_file_stream files;
+    const pfd_newline_scan *scan;
+    pfd_line_shifts *shifts; /* owned */
+    int64_t line;            /* of the text at files.offset, from 1 */
+} line_stream;
+
+/* Whole lines in the window, at least one, or the rest of the file.  PFD_END: there is none. */
+static pfd_status look(line_stream *self, pfd_text_walk *walk, pfd_error *err)
+{
+    pfd_file_stream *files = &self->files;
+    pfd_stream_window *window = &files->window;
+    pfd_status status = pfd_file_stream_look(files, err);
+    if (status != PFD_OK) return status;
+    int64_t at = files->offset;
+    if (at == 0) self->line = 1;
+    *walk = (pfd_text_walk){
+        .scan = self->scan, .file = &window->file.file, .at = at, .begin = at, .end = at};
+    for (int64_t bytes = piece_bytes; walk->end == at; bytes *= 2) {
+        status = pfd_stream_window_fill(window, at + bytes, files->scratch, err);
+        walk->text = pfd_stream_window_at(window, at);
+        const uint8_t *newline = memrchr(walk->text, '\n', (size_t)(window->end - at));
+        if (window->has_ended) walk->end = window->end;
+        else if (newline) walk->end = at + (newline + 1 - walk->text);
+        else if (status != PFD_OK) return status;
+    }
+    if (status != PFD_OK) pfd_error_init(err); /* it comes again, behind these lines */
+    return PFD_OK;
+}
+
+/* Notes the lines of n records, which a walk has made. */
+static void note_lines(line_stream *self, const pfd_text_walk *walk, const pfd_record *records,
+                       int64_t n)
+{
+    const uint8_t *text = walk->text, *end = text + (walk->at - walk->begin);
+    int64_t newlines = self->scan->count(text, end - text);
+    int64_t lines = newlines + (end > text && end[-1] != '\n');
+    if (lines == n) {
+        if (n > 0) pfd_line_shifts_note(self->shifts, records[0].ordinal, self->line);
+        self->line += newlines;
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        self->line += self->scan->count(text, records[i].data - text);
+        text = records[i].data;
+        pfd_line_shifts_note(self->shifts, records[i].ordinal, self->line);
+    }
+    self->line += self->scan->count(text, end - text);
+}
+
+/* Some of the next records, n at most, as views of the window. */
+static pfd_status read_lines(line_stream *self, pfd_text_walk *walk, int64_t n, pfd_record *out,
+                             int64_t *done, pfd_error *err)
+{
+    pfd_file_stream *files = &self->files;
+    for (*done = 0; *done == 0;) {
+        pfd_status status = look(self, walk, err);
+        if (status < 0) files->has_failed = 1;
+        if (status != PFD_OK) return status;
+        *done = pfd_text_walk_window(walk, files->ordinal, n, out);
+        if (walk->at > walk->end) walk->at = walk->end; /* a last line without newline */
+        note_lines(self, walk, out, *done);
+        files->offset = walk->at;
+        files->ordinal += *done;
+    }
+    return PFD_OK;
+}
+
+static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_record *out, int64_t *n,
+                       pfd_error *err)
+{
+    line_stream *self = source;
+    pfd_text_walk walk;
+    *n = 0;
+    pfd_status status = read_lines(self, &walk, max, out, n, err);
+    if (status != PFD_OK) return status;
+    const uint8_t *text = out[0].data, *end = out[*n - 1].data + out[*n - 1].size;
+    uint8_t *copy = pfd_scratch_alloc(scratch, end - text);
+    if (!copy) {
+        self->files.has_failed = 1;
+        return pfd_fail_memory(err, end - text, "lines of a compressed file");
+    }
+    memcpy(copy, text, (size_t)(end - text));
+    for (int64_t i = 0; i < *n; i++) out[i].data = copy + (out[i].data - text);
+    return PFD_OK;
+}
+
+static pfd_status seek(void *source, int64_t epoch, int64_t position, pfd_scratch *scratch,
+                       pfd_error *err)
+{
+    line_stream *self = source;
+    pfd_file_stream *files = &self->files;
+    pfd_record passed[passed_at_once];
+    (void)epoch, (void)scratch;
+    pfd_status status = pfd_file_stream_seek(files, position, err);
+    while (status == PFD_OK && files->ordinal < position) {
+        pfd_text_walk walk;
+        int64_t left = position - files->ordinal, done;
+        int64_t wanted = left < passed_at_once ? left : passed_at_once;
+        status = read_lines(self, &walk, wanted, passed, &done, err);
+    }
+    return status == PFD_END ? PFD_OK : status;
+}
+
+static void describe(void *source, const pfd_record *record, pfd_error *err)
+{
+    const line_stream *self = source;
+    err->line = pfd_line_shifts_find(self->shifts, record->ordinal);
+}
+
+static void close_stream(void *source)
+{
+    line_stream *self = source;
+    pfd_file_stream_close(&self->files);
+    pfd_line_shifts_free(self->shifts);
+    free(self);
+}
+
+static const pfd_source_methods methods = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_stream,
+    .next = next,
+    .seek = seek,
+    .describe = describe,
+};
+
+pfd_status pfd_line_stream_open(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    line_stream *self = calloc(1, sizeof *self);
+    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a stream of lines");
+    self->scan = pfd_newline_scan_best();
+    self->shifts = pfd_line_shifts_create();
+    pfd_status status = self->shifts ? pfd_file_stream_open(&self->files, args, err)
+                                     : pfd_fail_memory(err, 64, "line numbers");
+    if (status != PFD_OK) {
+        close_stream(self);
+        return status;
+    }
+    out->methods = &methods;
+    out->self = self;
+    return PFD_OK;
+}

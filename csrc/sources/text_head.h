@@ -1,0 +1,23 @@
+/* sources/text_head.h -- reading on in a text file from a place, as far as need be. */
+#ifndef PFD_SOURCES_TEXT_HEAD_H
+#define PFD_SOURCES_TEXT_HEAD_H
+#include "files/stream_window.h"
+
+/* *out: the file, or, of a compressed one, a file of its decompressed bytes, which `window` holds;
+ * both have room for one file after the other.  The caller closes the window. */
+pfd_status pfd_text_file(const pfd_file *file, pfd_stream_window *window, const pfd_file **out,
+                         pfd_error *err);
+
+/* Looks at text[0, size) from a place on, to the end of the file where is_end is 1.  Returns
+ * PFD_END where more text is needed; with is_end it may not. */
+typedef pfd_status (*pfd_text_look_fn)(void *ctx, const uint8_t *text, int64_t size, int32_t is_end,
+                                       pfd_error *err);
+
+/* Calls look() with longer and longer texts from `offset` on; a mapped file is given whole. */
+pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t offset,
+                         pfd_scratch *scratch, pfd_text_look_fn look, void *ctx, pfd_error *err);
+
+/* *head: the offset behind a byte order mark and the first `lines` lines, blank ones counted. */
+pfd_status pfd_text_head(const pfd_host *host, const pfd_file *file, int64_t lines,
+                         pfd_scratch *scratch, int64_t *head, pfd_error *err);
+#endif
