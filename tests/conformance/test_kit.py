@@ -198,11 +198,12 @@ def test_a_source_that_does_not_compile_is_told(samples, tmp_path):
 
 
 def test_the_docs_name_every_finding():
-    documented = re.findall(r"`([a-z]+-[a-z-]*…?|[a-z]+)`", (ROOT / "docs/check.md").read_text())
+    root = ROOT
+    documented = re.findall(r"`([a-z]+-[a-z-]*…?|[a-z]+)`", (root / "docs/check.md").read_text())
     exact = {name for name in documented if not name.endswith("…")}
     begun = tuple(name[:-1] for name in documented if name.endswith("…"))
-    c_code = "".join(path.read_text() for path in (ROOT / "csrc/kit").glob("*.c"))
-    python = "".join(path.read_text() for path in (ROOT / "pyflowdata").glob("_check_*.py"))
+    c_code = "".join(path.read_text() for path in (root / "csrc/kit").glob("*.c"))
+    python = "".join(path.read_text() for path in (root / "pyflowdata").glob("_check_*.py"))
     ids = set(re.findall(r'(?:pfd_kit_report\([^"]{1,40}|tell\()"([a-z-]+)",', c_code))
     ids |= set(re.findall(r'(?:tell|say|_differs)\(\s*"([a-z-]+)",', python))
     assert len(ids) > 40
