@@ -8,7 +8,7 @@ import json
 import pytest
 
 import pyflowdata as flow
-from state_cases import CASES, STATES, following, open_case
+from loader.state_cases import CASES, STATES, following, open_case
 
 
 @pytest.fixture(params=CASES)

@@ -4,7 +4,7 @@ A state that a version has written must be read by the versions after it.  The f
 from fixed bytes, so that their fingerprints are the same on every machine.  To record the states
 with the version that should be pinned, from the root of the tree:
 
-    PYTHONPATH=/where/that/version/is .venv/bin/python tests/state_cases.py [CASE ...]
+    PYTHONPATH=/where/that/version/is .venv/bin/python tests/loader/state_cases.py [CASE ...]
 
 Add cases with a new version, but do not record old ones again: they would prove nothing then.
 """
@@ -22,17 +22,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import flat_files
-import mds_files
-import mindrecord_files
 import numpy as np
-import plugin_sources
-import stored
-import tf_records
+from formats import flat_files
+from formats.mds import mds_files
+from formats.mindrecord import mindrecord_files
+from formats.tfrecord import tf_records
+from support import plugin_sources
+from support import stored
 
 import pyflowdata as flow
 
-FIXTURES = Path(__file__).resolve().parent / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 STATES = FIXTURES / "states"
 FOLLOWING = 12  # batches that are recorded after the state, across the end of the epoch
 

@@ -4,7 +4,7 @@ The table is fixtures/detection.json: for each sample what `pyflowdata.formats.d
 variants, and what readers of other formats say that it looks like.  To record it with the version
 that should be pinned, from the root of the tree:
 
-    PYTHONPATH=/where/that/version/is .venv/bin/python tests/detection_cases.py
+    PYTHONPATH=/where/that/version/is .venv/bin/python tests/formats/detection_cases.py
 
 Record it again where a change of what is detected is meant, and read the difference.
 """
@@ -23,18 +23,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import box_samples
-import format_samples
 import numpy as np
-import of_record_files
-import stored
-import tf_records
-import token_files
+from conformance import box_samples
+from formats import format_samples
+from formats.megatron import token_files
+from formats.ofrecord import of_record_files
+from formats.tfrecord import tf_records
+from support import stored
 
 import pyflowdata as flow
 from pyflowdata.formats import detect
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1]
 FIXTURES = HERE / "fixtures"
 DATA = HERE.parent / "data"
 TABLE = FIXTURES / "detection.json"

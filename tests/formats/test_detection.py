@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from detection_cases import TABLE, detections, digest, hints, samples
+from formats.detection_cases import TABLE, detections, digest, hints, samples
 
 
 @pytest.fixture(scope="module")
