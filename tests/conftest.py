@@ -88,6 +88,7 @@ MARKERS = {
         "is about Python or the tree; left out of the sanitizer runs",
         {
             "test_bench_smoke",
+            "test_instructions",
             "test_io_files",
             "test_io_formats",
             "test_io_interop",
