@@ -189,6 +189,11 @@ bench: all .venv/train
 bench-smoke: all .venv/train
 	$(IN_VENV) -m bench.run --smoke
 
+# Instructions per record and per batch against bench/instructions.json; RECORD=1 writes it.
+instructions: all .venv/train
+	@tools/install_packages 'counted instructions' valgrind
+	$(IN_VENV) -m bench.instructions $(if $(RECORD),--record) $(ARGS)
+
 dist: all .venv/train
 	$(IN_VENV) -m pip wheel --quiet --no-deps -w dist .
 
@@ -210,6 +215,7 @@ help:
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
 	@echo 'make bench    measures beside the peers, see bench/README.md'
 	@echo 'make bench-smoke  runs every workload with tiny data: are the sums right?'
+	@echo 'make instructions  counts what a record and a batch cost; are they as recorded?'
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
 	@echo 'make fixtures makes the files in tests/fixtures anew with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs anew'
@@ -218,5 +224,6 @@ help:
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests train test test-arm run-arm test-torch test-jax test-numba test-ray soak check stubs abi asan tsan \
-        fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke dist clean help always
+        fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
+        always
 .DELETE_ON_ERROR:

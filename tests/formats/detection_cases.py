@@ -323,7 +323,7 @@ _HINT = re.compile(r"it looks like ([^;:(]+?)(?: \((\w+) reads it\))?(?:[;:]|$)"
 
 
 def hint(reader: str, path: Path) -> str:
-    """The format that a reader names in its error, or its reader; "-": no name; "read": no error."""
+    """The format that an error names, or its reader; "-": it names none; "read": no error."""
     try:
         blobs = READERS[reader](str(path))
         with flow.DataLoader(blobs) as loader:
