@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import cffi
 
-from ..native import CData, library_path
+from ..native import CData
 from ..native import ffi as product_ffi
-from ..native.shared_library import BUILD_HINT, Interface
+from ..native.shared_library import Interface
+from .kit_path import kit_path
 
 ffi: Any = cffi.FFI()
 ffi.include(product_ffi)  # nodes, errors and loaders are the same types in both
@@ -25,12 +25,9 @@ _interface = Interface(
 )
 
 
-def kit_path() -> Path:
-    """The kit of the library that is loaded: the file beside it, of the same build."""
-    path = library_path().with_name("libpyflowdata_kit.so")
-    if not path.is_file():
-        raise ImportError(f"the library {path}, which checks ops, does not exist; {BUILD_HINT}")
-    return path
+def expected_abi_version() -> int:
+    """What `pfd_kit_abi_version()` returns for a kit made from the header that was read."""
+    return _interface.expected_abi_version()
 
 
 def new_struct(name: str) -> CData:
