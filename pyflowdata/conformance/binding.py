@@ -21,7 +21,7 @@ _interface = Interface(
         "pfd_kit_options pfd_kit_finding pfd_kit_result "
         "pfd_bench_options pfd_bench_cost pfd_bench_result"
     ).split(),
-    types=("pfd_blob *", "pfd_blob[]", "pfd_loader_options *", "char[]", "double *"),
+    types=("pfd_blob *", "pfd_blob[]", "char[]", "double *"),
 )
 
 
@@ -32,9 +32,7 @@ def expected_abi_version() -> int:
 
 def new_struct(name: str) -> CData:
     """A zeroed struct of the kit, with its struct_size set."""
-    struct = ffi.new(f"{name} *")
-    struct.struct_size = ffi.sizeof(name)
-    return struct
+    return _interface.new_struct(name)
 
 
 lib: Any = _interface.load(kit_path())

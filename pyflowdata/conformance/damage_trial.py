@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..errors import Error
 from .kit import FORWARD, Kit, Run, Tell
 
@@ -38,8 +40,7 @@ class DamageTrial:
             return
         is_harmless = run.status == "PFD_OK" and run.equals(self._base)
         if not is_harmless and len(damaged) == len(data):
-            place = next(i for i in reversed(range(len(data))) if data[i] != damaged[i])
-            self._last_read = max(self._last_read, place)
+            self._last_read = max(self._last_read, _last_difference(data, damaged))
         if is_harmless:
             self._harmless += 1
             self._unread = max(self._unread, len(data) - len(damaged))
@@ -98,3 +99,9 @@ class DamageTrial:
         if not is_reader:
             return f"{self._tried} damaged samples"
         return f"{self._tried} samples, {self._noticed} refused, {self._harmless} unharmed"
+
+
+def _last_difference(one: bytes, two: bytes) -> int:
+    """The last place in which texts of one length differ."""
+    differs = np.frombuffer(one, np.uint8) != np.frombuffer(two, np.uint8)
+    return int(np.flatnonzero(differs)[-1])

@@ -11,7 +11,7 @@ from ..errors import InvalidArgumentError
 from ..graph.attr_values import parse_attr
 from ..graph.node import Blob, Node, reader_nodes
 from ..graph.registry import HOST_OUTPUTS, find_op
-from ..native import encode, ffi, lib
+from ..native import encode, ffi, lib, new_error
 
 _BUILT_IN = "built in"
 
@@ -129,6 +129,6 @@ def libraries_of(spec: Spec) -> list[str]:
 
 def flags_of(name: str) -> int:
     """The PFD_READS_FILES ... of an op."""
-    found, err = ffi.new("const pfd_op **"), ffi.new("pfd_error *")
+    found, err = ffi.new("const pfd_op **"), new_error()
     lib.pfd_op_find(encode(name, "op name"), found, err)
     return int(found[0].flags)

@@ -39,8 +39,9 @@ _interface = Interface(
         "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_ragged_batch pfd_stats"
     ).split(),
     types=(
-        "const pfd_op **, const pfd_plugin **, pfd_node **, pfd_loader **, pfd_blob[], "
-        "pfd_attr_value[], char[], char *[], double[], int64_t[], int64_t *"
+        "const pfd_op **, const pfd_plugin **, pfd_node **, pfd_loader **, pfd_blob *, pfd_blob[], "
+        "pfd_batch *, pfd_row_type *, pfd_attr_value[], char[], char *[], double[], int64_t[], "
+        "int64_t *"
     ).split(", "),
 )
 
@@ -95,9 +96,7 @@ def encode(value: str, what: str) -> bytes:
 
 def new_struct(name: str) -> CData:
     """A zeroed struct that starts with struct_size, with that set."""
-    struct = ffi.new(f"{name} *")
-    struct.struct_size = ffi.sizeof(name)
-    return struct
+    return _interface.new_struct(name)
 
 
 def new_error() -> CData:

@@ -58,18 +58,27 @@ class Interface:
             headers: Names of files in include/pyflowdata.
             abi_function: The function of the library that returns a hash of the structs' sizes.
             structs: The structs in that hash, in the order of the hash.
-            types: What ffi.new() is called with, besides the structs.
+            types: What ffi.new() is called with later.
         """
-        self._ffi, self._abi_function = ffi, abi_function
-        self._structs, self._types = structs, types
+        self._ffi, self._abi_function, self._types = ffi, abi_function, types
         ffi.cdef(_declarations(headers))
+        # All in one text: cffi parses each text along with the names of all types.
+        pointers = ffi.typeof(f"void (*)({', '.join(f'{struct} *' for struct in structs)})").args
+        self._pointers = dict(zip(structs, pointers, strict=True))
 
     def expected_abi_version(self) -> int:
         """What the library's function returns where it was made from the headers that were read."""
         value = 1
-        for struct in self._structs:
-            value = (value * 31 + self._ffi.sizeof(struct)) % 2**32
+        for pointer in self._pointers.values():
+            value = (value * 31 + self._ffi.sizeof(pointer.item)) % 2**32
         return value
+
+    def new_struct(self, name: str) -> Any:
+        """A zeroed struct that starts with struct_size, with that set."""
+        pointer = self._pointers.get(name) or self._ffi.typeof(f"{name} *")
+        struct = self._ffi.new(pointer)
+        struct.struct_size = self._ffi.sizeof(pointer.item)
+        return struct
 
     def load(self, path: Path) -> Any:
         """The library, with all that is called later looked up.
@@ -100,8 +109,5 @@ class Interface:
         cannot take again: a signal handler that closes a loader would wait for ever."""
         for name in dir(library):
             getattr(library, name)
-        for struct in self._structs:
-            self._ffi.typeof(struct)
-            self._ffi.typeof(f"{struct} *")
         for name in self._types:
             self._ffi.typeof(name)
