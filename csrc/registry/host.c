@@ -53,6 +53,7 @@ const pfd_host *pfd_host_table(void)
         .open_fixed = pfd_fixed_open,
         .parse_double = pfd_parse_double,
         .random_bits = random_bits,
+        .fail_attr = pfd_fail_attr,
     };
     return &host;
 }

@@ -162,7 +162,7 @@ pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t rando
 int32_t pfd_reader_attrs_access(const pfd_reader_attrs *attrs)
 {
     int32_t shuffle;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     if (pfd_reader_attrs_shuffle(attrs, 1, &shuffle, &err) != PFD_OK) return PFD_ACCESS_RANDOM;
     int32_t in_order = shuffle == PFD_SHUFFLE_NONE || shuffle == PFD_SHUFFLE_BUFFER;
     return in_order ? PFD_ACCESS_SEQUENTIAL : PFD_ACCESS_RANDOM;

@@ -66,7 +66,7 @@ static pfd_status check_format(const pfd_host *host, const csv_attrs *attrs, pfd
 /* Whether files have a header, where all columns were checked before. */
 static int32_t has_header(const pfd_host *host, const csv_attrs *attrs)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_csv_column column;
     if (attrs->header != header_auto) return attrs->header == header_yes;
     for (int64_t i = 0; i < attrs->columns.size; i++)
