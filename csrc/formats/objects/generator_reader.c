@@ -26,14 +26,12 @@ static pfd_status parse_field(const pfd_host *host, const char *element, pfd_fie
     pfd_status status = pfd_field_spec_parse(host, "fields", element, out, err);
     if (status != PFD_OK) return status;
     if (!out->has_type)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'fields': '%.200s' has no type; write KEY:TYPE, such as y:int64, "
-                          "x:float32[3], x:float32[?] or name:bytes",
-                          element);
+        return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%.200s' has no type; write KEY:TYPE, such as y:int64, "
+                               "x:float32[3], x:float32[?] or name:bytes", element);
     if (out->default_text)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'fields': '%.200s' has a default; a sample must have every field",
-                          element);
+        return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%.200s' has a default; a sample must have every field", element);
     return PFD_OK;
 }
 
