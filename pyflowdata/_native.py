@@ -32,7 +32,7 @@ LIBRARY_VARIABLE = "PYFLOWDATA_LIBRARY"  # path of a library to load instead of 
 _HEADERS = ("op.h", "pyflowdata.h")
 _PACKAGE = Path(__file__).resolve().parent
 _ABI_STRUCTS = (
-    "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_attr_value pfd_blob "
+    "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_format pfd_attr_value pfd_blob "
     "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_ragged_batch pfd_stats "
     "pfd_kit_options pfd_kit_result"
 ).split()
