@@ -149,11 +149,11 @@ check: all objects .venv/test
 	    $$(find csrc pyflowdata tests examples bench tools -name '*.[ch]' -o -name '*.py') || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
 	$(IN_VENV) tools/abi_layout.py
-	$(IN_VENV) -m mypy --strict pyflowdata
+	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py
 	$(PYTEST) tests/test_layering.py tests/test_abi.py tests/test_stubs.py
 
 stubs: all .venv/train
-	$(IN_VENV) -m pyflowdata._stubs
+	$(IN_VENV) -m tools.write_stubs
 
 # After a change of op.h that only adds: the files that pin its layout.
 abi: .venv/train

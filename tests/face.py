@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import pyflowdata as flow
-from pyflowdata import loader as loader_module
+from pyflowdata.loader import data_loader as loader_module
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = str(ROOT / "data")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflowdata._native import expected_abi_version, lib
+from pyflowdata.native import expected_abi_version, lib
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "csrc" / "include"

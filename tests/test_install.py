@@ -74,7 +74,7 @@ def test_installed(checkout, venv, tmp_path):
     assert venv.parent.parent in package.parents
     names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
     assert {"libpyflowdata.so", "py.typed", "ops.pyi", "include/pyflowdata/op.h"} <= names
-    assert {"integrations/torch.py", "check_driver.c"} <= names
+    assert {"integrations/torch.py", "conformance/check_driver.c"} <= names
     templates = ROOT / "pyflowdata" / "templates"
     assert {str(p.relative_to(templates.parent)) for p in templates.rglob("*.in")} <= names
 

@@ -13,7 +13,7 @@ from flat_files import cifar, idx
 
 import pyflowdata as flow
 from pyflowdata import testing
-from pyflowdata.registry import registered_ops
+from pyflowdata.graph import registered_ops
 
 DATA = str(Path(__file__).resolve().parent.parent / "data")
 FIXTURES = Path(__file__).resolve().parent / "fixtures"

@@ -10,7 +10,7 @@ from box_samples import write_box_samples
 from plugin_sources import compile_library
 
 from pyflowdata import testing
-from pyflowdata._check_job import Spec
+from pyflowdata.conformance.job import Spec
 
 DATA = str(Path(__file__).resolve().parent.parent / "data")
 FOLDER = Path(__file__).resolve().parent / "faulty"

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import graphlib
 import re
 import shutil
 import subprocess
@@ -18,16 +19,28 @@ C_LAYERS = "include core parse files index sources dataset registry loader kit".
 # Beside each other on top of sources/: a format's folder never sees another's, nor that of the ops.
 C_OPS = ("formats", "ops")
 
-# A module may import those before it.
-PYTHON_ORDER = """
-    _interrupt _calls errors _world objects _native registry attr_values graph op_functions
-    op_builder ops plugins compiler ragged row_types python_attrs tensors callbacks python_op
-    python_numbers
-    samples
-    python_sources numba_ops python_ops batches state opening loader _check_report _check_job
-    _op_bench _op_bench_report _check_kit _check_damage _check_low _check_loader _check_worker
-    _check_native testing __init__ cli _stubs __main__
-""".split()
+# Package or module of pyflowdata/ -> the ones that its files may import, besides their own.
+PYTHON_LAYERS = {
+    "errors": set(),
+    "ragged": set(),
+    "native": {"errors"},
+    "graph": {"native", "errors"},
+    "ops": {"graph"},
+    "loader": {"graph", "native", "ragged", "errors"},
+    "plugins": {"ops", "graph", "native", "errors"},
+    "pyops": {"plugins", "graph", "native", "ragged", "errors"},
+    "__init__": {"pyops", "plugins", "loader", "ops", "graph", "native", "ragged", "errors"},
+    "conformance": {"plugins", "loader", "graph", "native", "errors"},
+    "testing": {"conformance", "plugins", "graph", "errors"},
+    "io": {"native", "ragged", "errors"},
+    "formats": {"io", "loader", "graph", "native", "errors"},
+    "integrations": {"__init__", "loader", "graph", "errors"},
+    "cli": {
+        "__init__", "testing", "conformance", "formats", "io", "plugins", "loader", "graph",
+        "native", "ragged", "errors",
+    },
+    "__main__": {"cli"},
+}  # fmt: skip
 
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
 DECLARES_OP = re.compile(r"^const pfd_op pfd_op_(\w+) = ", re.MULTILINE)
@@ -122,13 +135,22 @@ PACKAGE = ROOT / "pyflowdata"
 
 
 def modules(folder: str = "") -> list[tuple[Path, ast.Module]]:
-    paths = sorted((PACKAGE / folder).glob("*.py"))
+    paths = sorted((PACKAGE / folder).rglob("*.py"))
     assert paths
     return [(path, ast.parse(path.read_text())) for path in paths]
 
 
+def module_name(path: Path) -> str:
+    """`graph.node`, `graph.__init__`, `errors` or, of the package itself, `__init__`."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def layer_of(module: str) -> str:
+    return module.split(".")[0]
+
+
 def imported(path: Path, tree: ast.Module) -> set[str]:
-    """The modules of this package that a file imports, anywhere in it; "" is the package itself."""
+    """The modules of this package that a file imports, anywhere in it."""
     here = ("pyflowdata", *path.parent.relative_to(PACKAGE).parts)
     names = set()
     for node in ast.walk(tree):
@@ -136,26 +158,47 @@ def imported(path: Path, tree: ast.Module) -> set[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = ".".join([*here[: len(here) + 1 - node.level], *filter(None, [node.module])])
-            names |= from_package(base if node.level else node.module or "", node.names)
-    return {name.removeprefix("pyflowdata").lstrip(".") for name in names if is_ours(name)}
+            base = base if node.level else node.module or ""
+            # `from . import registry` imports a module, `from . import DataLoader` the package.
+            names |= {
+                name if file_of(name := f"{base}.{each.name}") else base for each in node.names
+            }
+    return {module_name(file) for name in names if (file := file_of(name))}
 
 
-def from_package(base: str, names: list[ast.alias]) -> set[str]:
-    """`from . import registry` imports a module, `from . import DataLoader` the package."""
-    folder = ROOT.joinpath(*base.split("."))
-    files = {path.stem for path in folder.glob("*.py")} if is_ours(base) else set()
-    return {f"{base}.{each.name}" if each.name in files else base for each in names}
+def file_of(name: str) -> Path | None:
+    """The file that is run when `pyflowdata.graph` or `pyflowdata.graph.node` is imported."""
+    if name.split(".")[0] != "pyflowdata":
+        return None
+    place = ROOT.joinpath(*name.split("."))
+    files = (place / "__init__.py", place.with_suffix(".py"))
+    return next((file for file in files if file.is_file()), None)
 
 
-def is_ours(name: str) -> bool:
-    return name.split(".")[0] == "pyflowdata"
+def test_every_python_package_has_a_layer():
+    assert {layer_of(module_name(path)) for path, _ in modules()} == set(PYTHON_LAYERS)
 
 
 def test_python_imports_point_down():
+    tuple(graphlib.TopologicalSorter(PYTHON_LAYERS).static_order())  # raises if there is a circle
     for path, tree in modules():
-        below = set(PYTHON_ORDER[: PYTHON_ORDER.index(path.stem)])
-        names = {name.split(".")[0] or "__init__" for name in imported(path, tree)}
-        assert names <= below, f"{path.name} may not import {names - below}"
+        layer = layer_of(module_name(path))
+        names = {layer_of(name) for name in imported(path, tree)} - {layer}
+        above = names - PYTHON_LAYERS[layer]
+        assert not above, f"{path.relative_to(PACKAGE)} may not import {above}"
+
+
+def test_python_modules_have_no_circle():
+    """Nor may a module import the package it is in, whose __init__.py imports the modules."""
+    used = {module_name(path): imported(path, tree) for path, tree in modules()}
+    assert sum(map(len, used.values())) > 200
+    tuple(graphlib.TopologicalSorter(used).static_order())
+
+
+def test_every_python_package_says_what_it_is():
+    for path, tree in modules():
+        if path.name == "__init__.py":
+            assert ast.get_docstring(tree), f"{path.relative_to(PACKAGE)} has no docstring"
 
 
 def test_commands_know_nothing_of_each_other():
@@ -166,27 +209,32 @@ def test_commands_know_nothing_of_each_other():
 
 
 def test_writers_and_formats_are_on_top():
-    """Only commands know them; formats know the writers."""
+    """Only commands know them; formats know a checksum of the writers."""
     below = {
-        "io": {"_native", "errors", "ragged"},
-        "formats": {"_native", "attr_values", "errors", "graph", "io.crc32c", "loader", "registry"},
-    }
+        "io": {"native.__init__", "errors", "ragged"},
+        "formats": {
+            "native.__init__", "errors", "graph.__init__", "graph.attr_values", "graph.registry",
+            "io.crc32c", "loader.__init__",
+        },
+    }  # fmt: skip
     for folder, allowed in below.items():
         for path, tree in modules(folder):
-            own = {name for name in imported(path, tree) if name.split(".")[0] == folder}
-            names = imported(path, tree) - own
+            names = {name for name in imported(path, tree) if layer_of(name) != folder}
             assert names <= allowed, f"{folder}/{path.name} imports {names - allowed}"
 
 
 def test_integrations_are_on_top():
-    """They take the public face, types, and the graph as data; nothing imports them."""
-    allowed = {"", *"batches errors graph op_functions opening state".split()}
+    """They take the public face, types, and the graph as data; nothing names them."""
+    allowed = {
+        "__init__", "errors", "graph.__init__", "graph.node", "graph.op_functions",
+        "loader.batches", "loader.opening", "loader.state",
+    }  # fmt: skip
     for path, tree in modules("integrations"):
-        names = imported(path, tree)
-        names = {name for name in names if name.split(".")[0] != "integrations"}
+        names = {name for name in imported(path, tree) if layer_of(name) != "integrations"}
         assert names <= allowed, f"{path.name} imports {names - allowed}"
-    for path in PACKAGE.glob("*.py"):
-        assert "integrations" not in path.read_text(), f"{path.name} may not know integrations"
+    for path, _ in modules():
+        if path.parent.name != "integrations":
+            assert "integrations" not in path.read_text(), f"{path.name} may not know integrations"
 
 
 def strings(tree: ast.Module) -> set[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata import loader as loader_module
+from pyflowdata.loader import data_loader as loader_module
 from face import DATA, ROOT, epoch_of, epoch_of_number, loader, make_loader, rows, slots_held
 
 

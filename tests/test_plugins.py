@@ -236,7 +236,7 @@ def test_a_fault_there_names_the_variable(content, tmp_path):
 
 
 def test_stubs_are_those_of_the_package_alone(scale):
-    loaded("from pyflowdata import _stubs; assert 'Scale' not in _stubs.make_stubs()",
+    loaded("from tools import write_stubs; assert 'Scale' not in write_stubs.make_stubs()",
            PYFLOWDATA_PLUGINS=str(scale))  # fmt: skip
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata.op_functions import make_function
-from pyflowdata.registry import find_op
+from pyflowdata.graph import find_op
+from pyflowdata.graph.op_functions import make_function
 from face import DATA, ROOT, Secret, loader, make_loader, rows
 
 
@@ -45,7 +45,7 @@ def test_library_that_does_not_fit(tmp_path):
 
 
 def test_library_of_another_build(monkeypatch):
-    from pyflowdata import _native
+    from pyflowdata.native import binding as _native
 
     class Library:
         @staticmethod
@@ -66,7 +66,7 @@ def test_library_of_another_build(monkeypatch):
 
 
 def test_library_with_a_faulty_op(monkeypatch):
-    from pyflowdata import _native
+    from pyflowdata.native import binding as _native
 
     class Library:
         @staticmethod
@@ -85,7 +85,7 @@ def test_nothing_is_looked_up_late(tmp_path):
     """cffi's lock cannot be taken twice: a signal handler that needs it might wait for ever."""
     code = f"""
 import pyflowdata as flow
-from pyflowdata import _native
+from pyflowdata.native import binding as _native
 class Forbidden:
     def __enter__(self):
         raise AssertionError("cffi's lock was taken")

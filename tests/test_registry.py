@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata._native import ffi, lib
+from pyflowdata.native import ffi, lib
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -231,7 +231,7 @@ def test_the_version_is_stated_once():
 
 HUNDREDS = """
 import pyflowdata as flow
-from pyflowdata.registry import find_op
+from pyflowdata.graph import find_op
 
 def same(x):
     return x

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import pyflowdata as flow
-from pyflowdata import _stubs
-from pyflowdata.registry import registered_ops
+from pyflowdata.graph import registered_ops
+from tools import write_stubs
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,11 +45,12 @@ wrong: int = flow.Affine(x)  # an error
 
 
 def test_stubs_are_current():
-    assert _stubs.PATH.read_text(encoding="utf-8") == _stubs.make_stubs(), "run `make stubs`"
+    current = write_stubs.PATH.read_text(encoding="utf-8")
+    assert current == write_stubs.make_stubs(), "run `make stubs`"
 
 
 def test_stubs_name_what_the_module_has():
-    text = _stubs.PATH.read_text(encoding="utf-8")
+    text = write_stubs.PATH.read_text(encoding="utf-8")
     for name in BUILT_IN:
         assert f"def {name}(" in text
         assert getattr(flow, name) is getattr(flow.ops, name)
@@ -63,7 +64,7 @@ def run_mypy(*arguments):
 
 @pytest.mark.slow
 def test_package_is_strictly_typed():
-    run = run_mypy("pyflowdata")
+    run = run_mypy("pyflowdata", "tools/write_stubs.py")
     assert run.returncode == 0, run.stdout
 
 
@@ -77,10 +78,10 @@ def test_use_is_typed(tmp_path):
 
 
 def test_command(tmp_path, monkeypatch, capsys):
-    assert _stubs.main(["--check"]) == 0
-    monkeypatch.setattr(_stubs, "PATH", tmp_path / "ops.pyi")
-    assert _stubs.main(["--check"]) == 1
+    assert write_stubs.main(["--check"]) == 0
+    monkeypatch.setattr(write_stubs, "PATH", tmp_path / "ops.pyi")
+    assert write_stubs.main(["--check"]) == 1
     assert "run `make stubs`" in capsys.readouterr().err
-    assert _stubs.main([]) == 0
-    assert _stubs.main(["--check"]) == 0
-    assert _stubs.main(["--help"]) == 2
+    assert write_stubs.main([]) == 0
+    assert write_stubs.main(["--check"]) == 0
+    assert write_stubs.main(["--help"]) == 2

@@ -14,7 +14,7 @@ import pytest
 from tf_records import FIXTURES, crc32c, framed, unframed, write
 
 import pyflowdata as flow
-from pyflowdata._native import ffi, lib
+from pyflowdata.native import ffi, lib
 
 RECORDS = [b"abc", b"", bytes(range(40)), b"x" * 300, b"last"]
 

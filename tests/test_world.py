@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from pyflowdata import _world
+from pyflowdata.graph import world as _world
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = str(ROOT / "data")  # 18 records
