@@ -38,8 +38,8 @@ _ABI_STRUCTS = (
 ).split()
 # What ffi.new() is called with, besides pointers to these structs.
 _TYPES = (
-    "const pfd_op **, const pfd_plugin **, pfd_node **, pfd_loader **, pfd_blob[], "
-    "pfd_attr_value[], char[], char *[], double[], int64_t[], int64_t *"
+    "const pfd_op **, const pfd_format **, const pfd_plugin **, pfd_node **, pfd_loader **, "
+    "pfd_blob[], pfd_attr_value[], char[], char *[], double[], int64_t[], int64_t *"
 ).split(", ")
 _BUILD_HINT = "run `make` in the checkout, or `pip install .` for an installed package"
 
