@@ -36,6 +36,9 @@ typedef struct pfd_tar_member {
 pfd_status pfd_tar_member_at(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar_member *out,
                              pfd_error *err);
 
+/* Whether the checksum of a header fits: a block of anything else has none. */
+int32_t pfd_tar_is_header(const uint8_t *header);
+
 /* Of a WebDataset: the key is the path up to the first dot of its last part, the extension what
  * comes behind that dot. */
 typedef struct pfd_tar_name {

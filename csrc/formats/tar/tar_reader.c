@@ -1,8 +1,7 @@
 /* TarReader: samples of several files each, as WebDataset packs them into tar files. */
 #include "core/error.h"
-#include "files/input_files.h"
 #include "sources/kept_source.h"
-#include "formats/tar/tar_header.h"
+#include "formats/tar/tar_end.h"
 #include "formats/tar/tar_index.h"
 #include "pyflowdata/op.h"
 #include "parse/field_spec.h"
@@ -31,29 +30,6 @@ static pfd_status get_from_file(const pfd_tar_bytes *self, int64_t offset, int64
     return args->host->read(args->file, args->offset + offset, size, self->scratch, data, err);
 }
 
-/* Blocks of zeros end an archive: nothing else may follow. */
-static pfd_status pass_end(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
-{
-    static const uint8_t zeros[PFD_TAR_BLOCK];
-    const int64_t most_blocks = 128;
-    out->is_record = 0;
-    out->next = args->offset + PFD_TAR_BLOCK;
-    for (int64_t i = 1; i < most_blocks; i++) {
-        const uint8_t *block;
-        int64_t at = args->offset + i * PFD_TAR_BLOCK;
-        int32_t ends;
-        PFD_TRY(pfd_file_ends_at(args->file, at, args->scratch, &ends, err));
-        out->next = ends ? at : at - PFD_TAR_BLOCK;
-        if (ends) return PFD_OK;
-        PFD_TRY(args->host->read(args->file, at, PFD_TAR_BLOCK, args->scratch, &block, err));
-        if (memcmp(block, zeros, PFD_TAR_BLOCK) != 0)
-            return args->host->fail_file(err, args->file, at, PFD_CORRUPT_DATA,
-                                         "the archive ends before, and more follows here; were two "
-                                         "tar files joined by cat? tar --concatenate does it");
-    }
-    return PFD_OK;
-}
-
 static int32_t is_same_key(const pfd_tar_name *a, const pfd_tar_name *b)
 {
     return a->key_size == b->key_size && !memcmp(a->key, b->key, (size_t)a->key_size);
@@ -65,18 +41,15 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     const pfd_tar_bytes bytes = {get_from_file, args, args->host, args->scratch};
     pfd_tar_member member;
     pfd_tar_name first, name;
-    PFD_TRY(pfd_tar_member_at(&bytes, 0, &member, err));
-    if (member.is_end) return pass_end(args, out, err);
+    PFD_TRY(pfd_tar_look(&bytes, 0, &member, err));
+    if (member.is_end) return pfd_tar_pass_end(&bytes, out, err);
     out->next = args->offset + member.next;
     out->is_record = pfd_tar_name_split(&member, &first);
     if (!out->is_record) return PFD_OK;
     out->data = args->offset;
     out->size = member.data + member.size;
     for (;;) {
-        int32_t ends;
-        PFD_TRY(pfd_file_ends_at(args->file, out->next, args->scratch, &ends, err));
-        if (ends) return PFD_OK;
-        PFD_TRY(pfd_tar_member_at(&bytes, out->next - args->offset, &member, err));
+        PFD_TRY(pfd_tar_look(&bytes, out->next - args->offset, &member, err));
         if (member.is_end) return PFD_OK;
         int32_t counts = pfd_tar_name_split(&member, &name);
         if (counts && !is_same_key(&first, &name)) return PFD_OK;
