@@ -15,7 +15,7 @@ import numpy as np
 
 from bench import programs
 from bench.data import Data, Truth
-from tests.scratch_tree import build_scratch_tree
+from tests.support.scratch_tree import build_scratch_tree
 
 EXAMPLE = programs.ROOT / "examples" / "custom_reader" / "clip_reader.c"
 HEADERS = programs.ROOT / "csrc" / "include"
