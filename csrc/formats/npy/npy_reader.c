@@ -141,7 +141,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FOUND_ATTR_ROW(npy_reader_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, NULL,
-                       "The dtype of the arrays; every file must have it."),
+                       "The dtype of the arrays; every file must have it. Of bools, every byte "
+                       "other than 0 is true."),
     PFD_FOUND_ATTR_ROW(npy_reader_attrs, shape, PFD_ATTR_SHAPE, NULL, 0, 0, NULL,
                        "Shape of one row, which is that of the arrays without their first axis; "
                        "every file must have it."),

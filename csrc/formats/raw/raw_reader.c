@@ -37,7 +37,8 @@ static const pfd_attr attr_table[] = {
     PFD_SHAPE_ATTR(raw_reader_attrs, shape, NULL,
                    "Shape of one row, \"3,32,32\" for example; empty for one number a record."),
     PFD_DTYPE_ATTR(raw_reader_attrs, dtype, "uint8", NULL,
-                   "The dtype of the numbers, as they are stored."),
+                   "The dtype of the numbers, as they are stored; as a bool, every byte other than "
+                   "0 is true."),
     PFD_CHOICE_ATTR(raw_reader_attrs, byte_order, "little", "little|big",
                     "Which byte of a number is stored first: little, the lowest, as x86 and ARM "
                     "machines write them; big, the highest."),

@@ -16,8 +16,9 @@ typedef struct tar_reader {
 
 static const pfd_attr attrs[] = {
     PFD_STRINGS_ATTR(tar_reader, fields, NULL,
-                     "The outputs, each the extension of a sample's file: 'jpg', "
-                     "'image=jpg|png', 'note=txt:bytes=' with an empty default, 'key=__key__'."),
+                     "The outputs, each the extension of a sample's file, which begins after the "
+                     "dot that ends the key: 'jpg', 'image=jpg|png', 'note=txt:bytes=' with an "
+                     "empty default, 'key=__key__'."),
     PFD_STRINGS_ATTR(tar_reader, index_files, "",
                      "An index file of DALI for each of the files, which is compared with it."),
 };
@@ -87,10 +88,10 @@ static pfd_status parse_field(const pfd_host *host, const tar_reader *own, int64
                           element);
     for (int64_t j = 0, begin = 0; j <= out->key_size; j++) {
         if (j < out->key_size && out->key[j] != '|') continue;
-        if (j == begin || out->key[begin] == '.')
+        if (j == begin)
             return host->fail(err, PFD_INVALID_ARGUMENT,
-                              "attr 'fields': '%.200s' has an extension that is empty or begins "
-                              "with a dot; write 'jpg', or 'image=jpg|png' for alternatives",
+                              "attr 'fields': '%.200s' has an extension that is empty; write "
+                              "'jpg', or 'image=jpg|png' for alternatives",
                               element);
         begin = j + 1;
     }
@@ -277,9 +278,10 @@ static pfd_status fail_missing(const sample_parser *self, int64_t row, const pfd
     }
     return self->args->host->fail_row(
         err, row, 0, PFD_CORRUPT_DATA,
-        "sample '%.*s' has no file '%.*s', its extensions are:%s; a default says what to take "
+        "sample '%.*s' has no file '%.*s', its extensions are:%s%s; a default says what to take "
         "then, '%.*s:bytes=' nothing",
         (int)self->first.key_size, self->first.key, (int)field->key_size, field->key, found,
+        field->key[0] == '.' ? " (without the dot that ends the key)" : "",
         (int)field->key_size, field->key);
 }
 
