@@ -130,17 +130,15 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, min, max, choices, doc)                                    \
-    PFD_ATTR_ROW(cifar_reader_attrs, field, type, default_value, min, max, choices, doc)
-
 static const pfd_attr attr_table[] = {
     PFD_FOUND_ATTR_ROW(cifar_reader_attrs, version, PFD_ATTR_INT32, NULL, 10, 100, NULL,
                        "Which files they are: 10 for CIFAR-10, 100 for CIFAR-100; by the size of "
                        "the first one, if that fits either."),
-    ROW(layout, PFD_ATTR_CHOICE, "CHW", 0, 0, "CHW|HWC",
-        "Axes of an image: CHW is (3, 32, 32), as they are stored; HWC is (32, 32, 3)."),
-    ROW(with_coarse_label, PFD_ATTR_BOOL, "false", 0, 0, NULL,
-        "Whether the output coarse_label is returned too, which CIFAR-100 has."),
+    PFD_CHOICE_ATTR(cifar_reader_attrs, layout, "CHW", "CHW|HWC",
+                    "Axes of an image: CHW is (3, 32, 32), as they are stored; HWC is (32, 32, "
+                    "3)."),
+    PFD_BOOL_ATTR(cifar_reader_attrs, with_coarse_label, "false",
+                  "Whether the output coarse_label is returned too, which CIFAR-100 has."),
 };
 
 static const pfd_port outputs[] = {

@@ -395,11 +395,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(mindrecord_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-                       "Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), "
-                       "'x:float32[?,3]'; left out, all fields of the header."),
-    PFD_ATTR_ROW(mindrecord_attrs, whole_set, PFD_ATTR_BOOL, "true", 0, 0, NULL,
-                 "Whether a shard that is named alone stands for all shards of its set, in the "
-                 "order of the set."),
+                       "Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32', 'image' "
+                       "(bytes), 'x:float32[?,3]'; left out, all fields of the header."),
+    PFD_BOOL_ATTR(mindrecord_attrs, whole_set, "true",
+                  "Whether a shard that is named alone stands for all shards of its set, in the "
+                  "order of the set."),
 };
 
 static const pfd_port outputs[] = {

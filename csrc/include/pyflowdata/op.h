@@ -567,7 +567,51 @@ typedef struct pfd_plugin {
 
 /* cdef-end */
 
-/* One row of an attr table, name and offset taken from the struct member. */
+/* ---- Tables of attrs ------------------------------------------------------------------------- */
+
+/* One row, by the type of the struct's member, which gives name and offset.  The default is text as
+ * a user would write it, NULL where the attr is required; min and max are 0 where any will do. */
+#define PFD_BOOL_ATTR(owner, field, default_value, doc)                                            \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_BOOL, default_value, 0, 0, NULL, doc)
+
+/* int32_t or int64_t. */
+#define PFD_INT_ATTR(owner, field, default_value, min, max, doc)                                   \
+    PFD_ATTR_ROW(owner, field,                                                                     \
+                 sizeof(((owner *)0)->field) == 4 ? PFD_ATTR_INT32 : PFD_ATTR_INT64,               \
+                 default_value, min, max, NULL, doc)
+
+/* float or double. */
+#define PFD_FLOAT_ATTR(owner, field, default_value, min, max, doc)                                 \
+    PFD_ATTR_ROW(owner, field,                                                                     \
+                 sizeof(((owner *)0)->field) == 4 ? PFD_ATTR_FLOAT32 : PFD_ATTR_FLOAT64,           \
+                 default_value, min, max, NULL, doc)
+
+#define PFD_STRING_ATTR(owner, field, default_value, doc)                                          \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_STRING, default_value, 0, 0, NULL, doc)
+
+/* int32_t: the place of the value in `choices`, "short|drop|pad|wrap". */
+#define PFD_CHOICE_ATTR(owner, field, default_value, choices, doc)                                 \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_CHOICE, default_value, 0, 0, choices, doc)
+
+/* `choices` are the dtypes that it can be, "float32|float64"; NULL: any. */
+#define PFD_DTYPE_ATTR(owner, field, default_value, choices, doc)                                  \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_DTYPE, default_value, 0, 0, choices, doc)
+
+/* Dimensions from 0; with PFD_RAGGED_SHAPE_ATTR one can also be -1, which varies. */
+#define PFD_SHAPE_ATTR(owner, field, default_value, doc)                                           \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_SHAPE, default_value, 0, 0, NULL, doc)
+#define PFD_RAGGED_SHAPE_ATTR(owner, field, default_value, doc)                                    \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_SHAPE, default_value, -1, 9007199254740992.0, NULL, doc)
+
+/* Lists; min and max are those of an element. */
+#define PFD_INTS_ATTR(owner, field, default_value, min, max, doc)                                  \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_INT64, default_value, min, max, NULL, doc)
+#define PFD_FLOATS_ATTR(owner, field, default_value, min, max, doc)                                \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_FLOAT64, default_value, min, max, NULL, doc)
+#define PFD_STRINGS_ATTR(owner, field, default_value, doc)                                         \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_STRING, default_value, 0, 0, NULL, doc)
+
+/* Any row: type is PFD_ATTR_*. */
 #define PFD_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)                    \
     PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, 0)
 
@@ -587,6 +631,13 @@ typedef struct pfd_plugin {
      choices,                                                                                      \
      doc,                                                                                          \
      flags}
+
+/* Returns from the function that it is in with the status of a call that has failed. */
+#define PFD_TRY(call)                                                                              \
+    do {                                                                                           \
+        pfd_status try_status_ = (call);                                                           \
+        if (try_status_ != PFD_OK) return try_status_;                                             \
+    } while (0)
 
 /* The first members of every descriptor, and of the structs that have a struct_size. */
 #define PFD_OP_SIZES sizeof(pfd_op), sizeof(pfd_attr), sizeof(pfd_port)
