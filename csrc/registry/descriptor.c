@@ -26,13 +26,12 @@ static pfd_status fault_in(pfd_error *err, const char *owner, const char *kind, 
                     found);
 }
 
-static int32_t is_sentence(const char *doc)
+int32_t pfd_is_sentence(const char *doc)
 {
     return doc && doc[0] && doc[0] != ' ' && doc[strlen(doc) - 1] == '.';
 }
 
-/* What can be a parameter in Python and a C struct member: lower_snake_case. */
-static int32_t is_snake_case(const char *name)
+int32_t pfd_is_snake_case(const char *name)
 {
     if (!name || name[0] < 'a' || name[0] > 'z') return 0;
     size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -119,11 +118,11 @@ pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32
     if (count > 0 && !table) return fault(err, owner, "attrs", "is NULL");
     for (uint32_t i = 0; i < count; i++) {
         const pfd_attr *row = &table[i];
-        if (!is_snake_case(row->name))
+        if (!pfd_is_snake_case(row->name))
             return fault_in(err, owner, "attr", row->name ? row->name : "NULL", NO_SNAKE_CASE);
         const char *found = NULL;
         if (!pfd_attr_type_of(row->type).name) found = "type is none of PFD_ATTR_*";
-        if (!found && !is_sentence(row->doc)) found = NO_SENTENCE;
+        if (!found && !pfd_is_sentence(row->doc)) found = NO_SENTENCE;
         if (!found) found = offset_fault(table, i, struct_size);
         if (!found) found = limits_fault(row);
         if (!found) found = choices_fault(row);
@@ -140,10 +139,10 @@ static pfd_status check_ports(const char *owner, const char *kind, const pfd_por
 {
     if (count > 0 && !ports) return fault(err, owner, kind, "array is NULL");
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_snake_case(ports[i].name))
+        if (!pfd_is_snake_case(ports[i].name))
             return fault_in(err, owner, kind, ports[i].name ? ports[i].name : "NULL",
                             NO_SNAKE_CASE);
-        if (!is_sentence(ports[i].doc))
+        if (!pfd_is_sentence(ports[i].doc))
             return fault_in(err, owner, kind, ports[i].name, NO_SENTENCE);
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(ports[i].name, ports[j].name) == 0)
@@ -216,7 +215,7 @@ static pfd_status check_aliases(const pfd_op *op, pfd_error *err)
     int64_t n = op->aliases ? pfd_split_choices(op->aliases, buffer, names) : 0;
     int32_t good = n >= 0;
     for (int64_t i = 0; i < n && good; i++)
-        good = is_camel_case(names[i]) || is_snake_case(names[i]);
+        good = is_camel_case(names[i]) || pfd_is_snake_case(names[i]);
     return good ? PFD_OK
                 : fault(err, op->name, "aliases",
                         "must be names in CamelCase or lower_snake_case with | between");
@@ -227,7 +226,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
     if (!is_camel_case(op->name))
         return fault(err, op->name ? op->name : "NULL", "name",
                      "must be in CamelCase, at most 63 letters");
-    if (!is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
+    if (!pfd_is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
     if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));

@@ -1,6 +1,7 @@
 /* IDXReader: the arrays of MNIST's files, and the labels that belong to them. */
 #include "core/error.h"
 #include "core/stored_rows.h"
+#include "files/file_hint.h"
 #include "files/file_patterns.h"
 #include "sources/fixed.h"
 #include "sources/inflated_files.h"
@@ -62,9 +63,9 @@ static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_sc
 {
     const uint8_t *data;
     int64_t size = file->size;
-    if (size > PFD_IDX_MAX_HEADER_BYTES) size = PFD_IDX_MAX_HEADER_BYTES;
+    if (size > PFD_HINT_BYTES) size = PFD_HINT_BYTES;
     PFD_TRY(host->read(file, 0, size, scratch, &data, err));
-    pfd_status status = pfd_idx_header_read(data, size, out, err);
+    pfd_status status = pfd_idx_header_read(host, data, size, out, err);
     if (status != PFD_OK) pfd_error_set_file(err, file->path);
     return status;
 }

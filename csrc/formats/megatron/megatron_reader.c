@@ -50,7 +50,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
         if (file->size == INT64_MAX)
             return args->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
                                          "the .idx is compressed; decompress it");
-        PFD_TRY(pfd_megatron_header_read(file, args->scratch, &index, err));
+        PFD_TRY(pfd_megatron_header_read(args->host, file, args->scratch, &index, err));
         return args->set_int(args->found, "dtype", index.dtype, err);
     }
     return PFD_OK;

@@ -12,7 +12,7 @@
 #include "parse/found_fields.h"
 #include "formats/mindrecord/mindrecord_row.h"
 #include "pyflowdata/op.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -195,7 +195,7 @@ static pfd_status fail_length(const pfd_host *host, const pfd_file *file, uint64
         err, file, 0, PFD_CORRUPT_DATA,
         "the length of the header is said to be %" PRIu64 ", of a file of %" PRId64 " bytes%s",
         length, file->size,
-        pfd_looks_like_hint(pfd_file_looks_like(host, file, scratch, NULL),
+        pfd_looks_like_hint(pfd_file_looks_like(host, file, scratch, "mindrecord"),
                             "; is this a MindRecord file?", seems, sizeof seems));
 }
 

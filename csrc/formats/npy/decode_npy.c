@@ -73,7 +73,7 @@ static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err
     int64_t element_bytes = pfd_dtype_size(out->type.dtype);
     pfd_npy_header header;
     pfd_bytes row = pfd_row_bytes(args->inputs[0], i);
-    pfd_status status = pfd_npy_header_read(row.data, row.size, &header, err);
+    pfd_status status = pfd_npy_header_read(args->host, row.data, row.size, &header, err);
     if (status != PFD_OK) {
         err->row = i;
         err->byte = pfd_place_in_record(args, i, row.data + (err->byte > 0 ? err->byte : 0));

@@ -1,6 +1,7 @@
 /* NpyReader: .npy files, a row of the array a record. */
 #include "core/error.h"
 #include "core/stored_rows.h"
+#include "files/file_hint.h"
 #include "sources/fixed.h"
 #include "sources/inflated_files.h"
 #include "pyflowdata/pyflowdata.h"
@@ -27,13 +28,13 @@ static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_sc
 {
     int64_t bytes, first = file->size;
     const uint8_t *data;
-    if (first > PFD_NPY_PREFIX_BYTES) first = PFD_NPY_PREFIX_BYTES;
+    if (first > PFD_HINT_BYTES) first = PFD_HINT_BYTES;
     PFD_TRY(host->read(file, 0, first, scratch, &data, err));
-    pfd_status status = pfd_npy_header_size(data, first, &bytes, err);
+    pfd_status status = pfd_npy_header_size(host, data, first, &bytes, err);
     if (status == PFD_OK) {
         if (bytes > file->size) bytes = file->size;
         PFD_TRY(host->read(file, 0, bytes, scratch, &data, err));
-        status = pfd_npy_header_read(data, bytes, header, err);
+        status = pfd_npy_header_read(host, data, bytes, header, err);
     }
     if (status != PFD_OK) {
         pfd_error_set_file(err, file->path);

@@ -2,7 +2,7 @@
 #include "core/bytes.h"
 #include "core/error.h"
 #include "pyflowdata/op.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 
 #include <inttypes.h>
 
@@ -24,7 +24,7 @@ static int64_t read_length(const uint8_t *data)
 /* What a file is that holds no OFRecords, as its first bytes tell. */
 static const char *hint(const pfd_frame_args *args, char *out, size_t capacity)
 {
-    const char *seems = pfd_file_looks_like(args->host, args->file, args->scratch, "OFRecord");
+    const char *seems = pfd_file_looks_like(args->host, args->file, args->scratch, "ofrecord");
     return pfd_looks_like_hint(
         seems, "; was the file cut short or overwritten, or is it no OFRecord file?", out,
         capacity);

@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/xxh64.h"
 #include "pyflowdata/op.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 
 #include <inttypes.h>
 
@@ -38,7 +38,7 @@ static pfd_status fail_magic(const pfd_frame_args *args, pfd_error *err)
     char seems[100];
     const char *other = NULL;
     if (args->offset == 0)
-        other = pfd_file_looks_like(args->host, args->file, args->scratch, "a OneRec");
+        other = pfd_file_looks_like(args->host, args->file, args->scratch, "onerec");
     return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
                         "no frame begins here: the magic '%s' is not there%s", magic,
                         pfd_looks_like_hint(other, "; is it a OneRec file, or was it overwritten?",

@@ -81,7 +81,7 @@ pfd_status pfd_tar_pass_end(const pfd_tar_bytes *bytes, pfd_frame *out, pfd_erro
         PFD_TRY(read_block(args, at, &block, &there, err));
         if (is_zero(block, there)) zeros = at;
         else if (at >= record_end || zeros < second) is_more = 1;
-        else if (there == PFD_TAR_BLOCK && pfd_tar_is_header(block))
+        else if (there == PFD_TAR_BLOCK && pfd_tar_has_checksum(block))
             PFD_TRY(begins_archive(bytes, at, record_end, &is_more, err));
         if (is_more)
             return args->host->fail_file(err, args->file, at, PFD_CORRUPT_DATA,

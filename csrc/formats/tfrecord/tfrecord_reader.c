@@ -2,7 +2,7 @@
 #include "core/bytes.h"
 #include "core/crc32c.h"
 #include "pyflowdata/op.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 
 #include <inttypes.h>
 
@@ -21,7 +21,7 @@ static pfd_status fail_header(const pfd_frame_args *args, uint32_t expected, uin
 {
     const pfd_host *host = args->host;
     const char *seems = NULL;
-    if (args->offset == 0) seems = pfd_file_looks_like(host, args->file, args->scratch, "TFRecord");
+    if (args->offset == 0) seems = pfd_file_looks_like(host, args->file, args->scratch, "tfrecord");
     if (seems)
         return host->fail_file(err, args->file, 0, PFD_CORRUPT_DATA,
                                "this is no TFRecord file: it looks like %s", seems);
