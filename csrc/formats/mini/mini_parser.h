@@ -1,4 +1,4 @@
-/* formats/mini/mini_parser.h -- what the bytes of a MiniReader's record mean: two numbers.
+/* formats/mini/mini_parser.h -- lines "NUMBER,NUMBER", with spaces and tabs around a number.
  *
  * THREADS  Pure functions.
  */
@@ -6,8 +6,17 @@
 #define PFD_FORMATS_MINI_MINI_PARSER_H
 #include "pyflowdata/op.h"
 
-/* Parses records[row] into numbers[0] and numbers[1].  PFD_CORRUPT_DATA, with the row and the byte
- * in its record, says what was expected there and what was found. */
-pfd_status pfd_mini_parse(const pfd_host *host, const pfd_record *records, int64_t row,
-                          double *numbers, pfd_error *err);
+typedef struct pfd_mini_fault {
+    const char *expected;
+    int64_t at;    /* byte of the line where that should be */
+    int64_t field; /* byte where the number before it begins; `at` where a number is expected */
+} pfd_mini_fault;
+
+/* Parses a line of `size` bytes into numbers[0] and numbers[1].  0: it is not such a line, and *fault
+ * says why. */
+int32_t pfd_mini_parse(const uint8_t *line, int64_t size, double *numbers, pfd_mini_fault *fault);
+
+/* PFD_CORRUPT_DATA about a row of the range: the column, what was expected and what was found. */
+pfd_status pfd_mini_fail(const pfd_compute_args *args, int64_t row, const pfd_mini_fault *fault,
+                         pfd_error *err);
 #endif

@@ -7,9 +7,9 @@
  *     open()     where are the records?    here the host finds them, a line each
  *     compute()  what do its bytes mean?   see mini_parser.c
  *
- * mini_decoder.c is the other kind of op, from rows to rows.  Attrs of its own are a struct and a
- * table of it: raw/raw_reader.c, which is also the model for records of one size.  Binary records
- * with a header each: tfrecord/tfrecord_reader.c. */
+ * mini_format.c says how a file of the format is recognised.  mini_decoder.c is the other kind of
+ * op, from rows to rows.  For attrs, and for records of one size, see raw/raw_reader.c; for binary
+ * records that each say their size, tfrecord/tfrecord_reader.c. */
 #include "formats/mini/mini_parser.h"
 #include "parse/number_pairs.h"
 
@@ -26,10 +26,13 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     return args->host->open_lines(args, out, err);
 }
 
-static pfd_status parse_row(const void *args, int64_t row, double *numbers, pfd_error *err)
+static pfd_status parse_row(const void *ctx, int64_t row, double *numbers, pfd_error *err)
 {
-    const pfd_compute_args *call = args;
-    return pfd_mini_parse(call->host, call->records, row, numbers, err);
+    const pfd_compute_args *args = ctx;
+    const pfd_record *line = &args->records[row];
+    pfd_mini_fault fault;
+    if (pfd_mini_parse(line->data, line->size, numbers, &fault)) return PFD_OK;
+    return pfd_mini_fail(args, row, &fault, err);
 }
 
 /* Writes the rows of a range of records.  Many threads do so at once, each in a range of its own:
