@@ -4,7 +4,6 @@
 #include "loader/pipeline.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static pfd_status seek_streams(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
@@ -87,7 +86,7 @@ static void note_failed_filling(pfd_loader *l, pfd_slot *slot)
     if (l->fill_loop.status == PFD_CORRUPT_DATA) l->begun_step++;
     slot->rows = 0;
     pfd_bad_row bad = {.error = error};
-    if (counted && strcmp(l->plan.readers[0].attrs->on_error, "raise") &&
+    if (counted && l->plan.readers[0].attrs->on_error != PFD_ON_ERROR_RAISE &&
         pfd_slot_add_bad_row(slot, &bad))
         return;
     slot->loop.status = l->fill_loop.status;

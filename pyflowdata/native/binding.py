@@ -32,14 +32,14 @@ LIBRARY_VARIABLE = "PYFLOWDATA_LIBRARY"  # path of a library to load instead of 
 _HEADERS = ("op.h", "pyflowdata.h")
 _PACKAGE = Path(__file__).resolve().parent.parent
 _ABI_STRUCTS = (
-    "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_attr_value pfd_blob "
+    "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_format pfd_attr_value pfd_blob "
     "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_ragged_batch pfd_stats "
     "pfd_kit_options pfd_kit_result"
 ).split()
 # What ffi.new() is called with, besides pointers to these structs.
 _TYPES = (
-    "const pfd_op **, const pfd_plugin **, pfd_node **, pfd_loader **, pfd_blob[], "
-    "pfd_attr_value[], char[], char *[], double[], int64_t[], int64_t *"
+    "const pfd_op **, const pfd_format **, const pfd_plugin **, pfd_node **, pfd_loader **, "
+    "pfd_blob[], pfd_attr_value[], char[], char *[], double[], int64_t[], int64_t *"
 ).split(", ")
 _BUILD_HINT = "run `make` in the checkout, or `pip install .` for an installed package"
 

@@ -43,6 +43,7 @@ PYTHON_LAYERS = {
 }  # fmt: skip
 
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
+FORMATS = [path.parent.name for path in C_FILES if path.name == f"{path.parent.name}_format.c"]
 DECLARES_OP = re.compile(r"^const pfd_op pfd_op_(\w+) = ", re.MULTILINE)
 
 
@@ -112,7 +113,7 @@ def test_c_calls_point_down():
     used = [(path, name) for path, name, is_defined in found if not is_defined]
     assert len(used) > 500
     for path, name in used:
-        if path.name != "builtin_ops.c":
+        if path.name not in ("builtin_ops.c", "builtin_formats.c"):
             csrc = ROOT / "csrc"
             user, owner = (folder_of(one.relative_to(csrc)) for one in (path, home[name]))
             assert may_use(user, owner), f"{path} may not use {name}"
@@ -125,8 +126,60 @@ def test_one_file_names_the_ops():
         assert home.stem == op, f"{home} declares {op}"
         (name,) = re.findall(r'\.name = "(\w+)"', code(home))
         names = re.compile(rf'\bpfd_op_{op}\b|"{name}"')
-        found = {path.stem for path in C_FILES if names.search(code(path))}
-        assert found <= {op}, f"{op} is named in {found}"
+        found = {path for path in C_FILES if names.search(code(path))}
+        own = {home, home.with_name(f"{home.parent.name}_format.c")}
+        assert found <= own, f"{op} is named in {found}"
+
+
+def listed_formats() -> list[str]:
+    return re.findall(r"\bX\((\w+)\)", code(ROOT / "csrc/registry/builtin_formats.c"))
+
+
+def misplaced_format_names(csrc: Path) -> list[str]:
+    """Texts that are the name of a format, or of its reader, outside the format's folder."""
+    reader = re.compile(r'\.reader = "(\w+)"')
+    homes = {name: name for name in FORMATS}
+    for name in FORMATS:
+        (op,) = reader.findall((csrc / f"formats/{name}/{name}_format.c").read_text())
+        homes[op] = name
+    found = []
+    for path in sorted(csrc.rglob("*.[ch]")):
+        home = folder_of(path.relative_to(csrc)).removeprefix("formats/")
+        whole = re.sub(r'"\s*"', "", code(path))  # a text in several pieces
+        for name in re.findall(r'"(\w+)"', whole):
+            if homes.get(name, home) != home:
+                found.append(f"{path.relative_to(csrc)} names {name}")
+    return found
+
+
+def test_a_format_is_named_in_its_folder_and_in_the_lists():
+    assert len(FORMATS) >= 14 and sorted(listed_formats()) == sorted(FORMATS)
+    for name in FORMATS:
+        own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")
+        assert f"const pfd_format pfd_format_{name} = " in own and f'.name = "{name}"' in own
+    assert misplaced_format_names(ROOT / "csrc") == []
+
+
+def test_a_format_that_is_named_elsewhere_is_found(tmp_path):
+    shutil.copytree(ROOT / "csrc", tmp_path / "csrc")
+    for name, text in (("registry/host.c", '"csv"'), ("loader/plan.c", '"TarReader"')):
+        with (tmp_path / "csrc" / name).open("a") as file:
+            file.write(f"static const char *const planted = {text};\n")
+    assert misplaced_format_names(tmp_path / "csrc") == [
+        "loader/plan.c names TarReader",
+        "registry/host.c names csv",
+    ]
+
+
+def test_signatures_of_others_are_not_those_of_formats_here():
+    table = (ROOT / "csrc/registry/format_detect.c").read_text()
+    table = table.split("foreign_signatures[] = {")[1].split("};")[0]
+    others = [name.casefold() for name in re.findall(r'\{"([^"]+)"', table)]
+    assert len(others) > 8
+    for name in FORMATS:
+        own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")
+        (title,) = re.findall(r'\.title = "([^"]+)"', own)
+        assert not {name, title.casefold()} & set(others)
 
 
 # ---- Python -------------------------------------------------------------------------------------
