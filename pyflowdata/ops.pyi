@@ -50,8 +50,12 @@ __all__ = [
 ]
 
 @type_check_only
+class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
+    """The blobs of the outputs that a list names; of a list of one, the blob itself."""
+
+@type_check_only
 class ReaderAttrs(TypedDict, total=False):
-    """Attrs that all readers share."""
+    """What all readers share."""
 
     batch_size: int
     """batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
@@ -124,7 +128,7 @@ class ReaderAttrs(TypedDict, total=False):
 
 @type_check_only
 class FileReaderAttrs(ReaderAttrs, total=False):
-    """Attrs that all readers of files share."""
+    """What all readers of files share."""
 
     files: str | PathLike[str] | Sequence[str | PathLike[str]]
     """files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
@@ -178,7 +182,7 @@ def MiniReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -222,7 +226,7 @@ def MindRecordReader(
     with_mask: bool = False,
     with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]:
+) -> Blobs:
     """Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0.
 
     Name one shard of a set, or those to be read; the .db files beside them are not needed. Scalars
@@ -240,7 +244,7 @@ def MindRecordReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -264,7 +268,7 @@ def MDSReader(
     with_mask: bool = False,
     with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]:
+) -> Blobs:
     """Reads the shards of Mosaic's streaming datasets (MDS).
 
     Give the dataset's folder, its index.json, or single shards. Numbers (int, int8 ... float64,
@@ -282,7 +286,7 @@ def MDSReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -326,7 +330,7 @@ def TextLineReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -381,7 +385,7 @@ def CSVReader(
     with_mask: bool = False,
     with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]:
+) -> Blobs:
     """Reads columns of CSV files and of other delimited text.
 
     Each element of columns becomes an output: float64 unless its type says otherwise, bool, an
@@ -414,7 +418,7 @@ def CSVReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -506,7 +510,7 @@ def TFRecordReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -549,7 +553,7 @@ def ExampleDecoder(
     decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
-) -> Blob | tuple[Blob, ...]:
+) -> Blobs:
     """Takes tf.train.Examples apart, a column for each feature asked for.
 
     A float dtype reads a float_list, bool and integers an int64_list, and a number that the dtype
@@ -584,7 +588,7 @@ def SequenceExampleDecoder(
     decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
-) -> Blob | tuple[Blob, ...]:
+) -> Blobs:
     """Takes tf.train.SequenceExamples apart, a column for each feature asked for.
 
     Features of the context are read as ExampleDecoder does. A key that begins with feature_lists/
@@ -942,7 +946,7 @@ def RawReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -1012,7 +1016,7 @@ def NpyReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -1071,7 +1075,7 @@ def OFRecordReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -1206,7 +1210,7 @@ def IDXReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -1312,7 +1316,7 @@ def CIFARReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -1402,7 +1406,7 @@ def OneRecReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -1443,7 +1447,7 @@ def OneRecDecoder(
     *,
     features: str | PathLike[str] | Sequence[str | PathLike[str]],
     name: str | None = None,
-) -> Blob | tuple[Blob, ...]:
+) -> Blobs:
     """Takes features out of OneRec messages, an output for each.
 
     Numbers have the dtype that they are stored with and are not cast; bytes are int8 numbers, or
@@ -1471,7 +1475,7 @@ def TarReader(
     with_mask: bool = False,
     with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]:
+) -> Blobs:
     """Reads tar files of samples as WebDataset packs them.
 
     Files that follow each other and have the same key are a sample: the key is the path up to the
@@ -1490,7 +1494,7 @@ def TarReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -1537,7 +1541,7 @@ def MegatronReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -1634,7 +1638,7 @@ def GPTReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): Attrs that all readers of files share. files, data_part_num,
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
             shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
@@ -1698,7 +1702,7 @@ def GeneratorReader(
     with_mask: bool = False,
     with_id: bool = False,
     **attrs: Unpack[ReaderAttrs],
-) -> Blob | tuple[Blob, ...]:
+) -> Blobs:
     """Reads the samples of a Python object: arrays, numbers, bytes and texts.
 
     An object with __len__ and __getitem__ is read in any order, as files with an index are;
@@ -1718,7 +1722,7 @@ def GeneratorReader(
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        **attrs (ReaderAttrs): Attrs that all readers share. batch_size, last_batch, random_shuffle,
+        **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
             shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
             seed, order_key, group_buffer_size, rank, world_size, on_error, max_errors, name.
 

@@ -47,7 +47,12 @@ from .graph import Blob
 
 '''
 
-_ANY_BLOBS = "Blob | tuple[Blob, ...]"  # known when the graph is built, not before
+# What list attrs name can be taken for one blob and for several: only its writer knows.
+_BLOBS = '''\
+@type_check_only
+class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
+    """The blobs of the outputs that a list names; of a list of one, the blob itself."""
+'''
 
 
 def _literal(value: object) -> str:
@@ -177,7 +182,7 @@ def _switches(op: Op) -> list[Attr]:
 def _result(op: Op, given: set[str]) -> str:
     """The return type when these switches are given and no others."""
     if op.outputs_attr:
-        return _ANY_BLOBS
+        return "Blobs"
     blobs = [
         "Blob"
         for port in op.outputs
@@ -205,7 +210,7 @@ def _overloads(op: Op, group: _Group | None, switches: list[Attr]) -> str:
         ]
         text += "@overload\n" + _function(op, group, last, _result(op, given), doc=not given)
     last = [_parameter(one) for one in switches]
-    return text + "@overload\n" + _function(op, group, last, _ANY_BLOBS, doc=False)
+    return text + "@overload\n" + _function(op, group, last, "Blob | tuple[Blob, ...]", doc=False)
 
 
 def _stub(op: Op, group: _Group | None) -> str:
@@ -221,7 +226,7 @@ def make_stubs() -> str:
     ops = [op for op in registered_ops() if op.origin == "built in"]
     names = "".join(f"    {_literal(op.name)},\n" for op in ops)
     groups = _groups(ops)
-    parts = [group.declaration() for group in groups]
+    parts = [_BLOBS, *(group.declaration() for group in groups)]
     parts += [_stub(op, _group(op, groups)) for op in ops]
     return f"{_HEAD}__all__ = [\n{names}]\n\n" + "\n".join(parts)
 
