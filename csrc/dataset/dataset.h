@@ -97,7 +97,8 @@ void pfd_dataset_close(pfd_dataset *ds); /* accepts NULL */
  * on (a buffer that fills, an epoch that is replayed) ends within one call of the source.  The flag
  * is borrowed.
  * Stream: a next() that fails with PFD_CORRUPT_DATA has consumed the damaged record, also where the
- * source has not; a seek() that fails so cannot get past the damage, and the failure is PFD_IO. */
+ * source has not; a seek() that fails so cannot get past the damage, and the reason of the failure
+ * is PFD_REASON_REST_UNREADABLE. */
 pfd_status pfd_cancellation_wrap(pfd_dataset **ds, const _Atomic int32_t *cancelled,
                                  pfd_error *err);
 

@@ -255,8 +255,9 @@ static pfd_status group_batch_seek(pfd_dataset *ds, int64_t epoch, int64_t posit
         pfd_status status = find_ready(self, err);
         if (status == PFD_END) break;
         if (status == PFD_OK) remove_group(self, self->ready);
-        else if (status != PFD_CORRUPT_DATA) return status;
+        else if (!pfd_error_can_pass(status, err)) return status;
     }
+    pfd_error_clear(err); /* of the damaged records that were passed */
     return PFD_OK;
 }
 

@@ -112,9 +112,11 @@ static pfd_status shuffle_buffer_next(pfd_dataset *ds, int64_t max, pfd_scratch 
         int64_t drawn = draw(self);
         pfd_status status = pfd_record_copy(&self->cells[drawn].record, scratch, &out[*n], err);
         if (status == PFD_OK) status = replace(self, drawn, err);
-        if (status != PFD_OK) return *n > 0 ? PFD_OK : status; /* the next call fails, if it must */
+        if (status != PFD_OK && *n == 0) return status;
+        if (status != PFD_OK) break; /* the next call fails, if it must */
         ++*n;
     } while (*n < max && self->size > 0 && pfd_record_feed_is_ready(&self->feed));
+    pfd_error_clear(err);
     return PFD_OK;
 }
 
@@ -130,8 +132,9 @@ static pfd_status shuffle_buffer_seek(pfd_dataset *ds, int64_t epoch, int64_t po
         pfd_status status = fill(self, err);
         if (status == PFD_OK && self->size == 0) break;
         if (status == PFD_OK) status = replace(self, draw(self), err);
-        if (status != PFD_OK && status != PFD_CORRUPT_DATA) return status;
+        if (status != PFD_OK && !pfd_error_can_pass(status, err)) return status;
     }
+    pfd_error_clear(err); /* of the damaged records that were passed */
     return PFD_OK;
 }
 

@@ -119,6 +119,7 @@ pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_infl
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "decompression");
     *self = (pfd_inflater){
         .file = file, .compression = compression, .is_first = 1, .codec = codec};
+    pfd_error_init(&self->failure);
     self->scratch = pfd_scratch_create();
     if (codec) self->state = codec->open();
     if (!self->scratch || (codec && !self->state)) {
@@ -237,7 +238,7 @@ pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *bounds, 
     pfd_status status = PFD_OK;
     *size = 0;
     if (inflater->failure.status != PFD_OK) {
-        *err = inflater->failure;
+        pfd_error_copy(err, &inflater->failure);
         return err->status;
     }
     while (status == PFD_OK && *size == 0) {
@@ -246,9 +247,9 @@ pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *bounds, 
         status = read_on(inflater, out, room, size, err);
     }
     if (status == PFD_OK || status == PFD_END) return PFD_OK;
-    inflater->failure = *err;
+    pfd_error_copy(&inflater->failure, err);
     if (*size == 0) return status;
-    pfd_error_init(err);
+    pfd_error_clear(err);
     return PFD_OK; /* what came before the damage; the failure comes next time */
 }
 

@@ -37,6 +37,10 @@ void pfd_file_stream_close(pfd_file_stream *stream); /* accepts a zeroed struct 
  * caller passes the records between. */
 pfd_status pfd_file_stream_seek(pfd_file_stream *stream, int64_t position, pfd_error *err);
 
+/* Notes a failure, and returns its status.  No record after damage can be found: the reason says so,
+ * where there is none yet. */
+pfd_status pfd_file_stream_fail(pfd_file_stream *stream, pfd_status status, pfd_error *err);
+
 /* Sees to a byte at `offset`, in the next file where this one ends there; PFD_END behind the last.
  * What lies before `offset` is given up. */
 pfd_status pfd_file_stream_look(pfd_file_stream *stream, pfd_error *err);

@@ -150,7 +150,7 @@ static int sum_entries(const pfd_index_image *image, const layout *at, int32_t c
                     .sums = sums_of(image, at),
                     .comparing = comparing};
     if (comparing) self.every += at->num_sums / most_compared;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     int64_t n = (at->num_sums + self.every - 1) / self.every;
     (void)pfd_parallel_for(num_threads, n, 1, sum_block_of, &self, &err);
     return !self.differs;
@@ -233,7 +233,7 @@ static int keep_front(pfd_index_image *image, const layout *at)
 /* Small ones are read: there is little to share. */
 static pfd_index_image *read_image(int fd, const char *path, const pfd_index_header *header)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_index_image *image;
     if (pfd_index_image_create(header->kind, header->num_files, header->num_entries, &image,
                                &err) != PFD_OK)
@@ -296,7 +296,7 @@ static pfd_index_image *load_open_file(int fd, const char *path, int32_t kind, i
 pfd_index_image *pfd_index_image_load(const char *path, int32_t kind, int64_t num_files,
                                       const pfd_index_key *key, int32_t num_threads)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     if (pfd_sigbus_guard_install(&err) != PFD_OK) return NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return NULL;

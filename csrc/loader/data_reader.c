@@ -20,7 +20,7 @@ static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *g
     const pfd_data_reader *reader = ctx;
     const pfd_op *op = reader->node->op->op;
     const void *attrs = pfd_attrs_struct(reader->node->attrs);
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_group_args args = {.struct_size = sizeof args,
                            .host = pfd_host_table(),
                            .attrs = attrs,
@@ -269,7 +269,7 @@ static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_err
         request_index(reader, &request);
         args.index = &request;
     }
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_scratch_set_bounds(args.scratch, reader->bounds);
     pfd_status status = pfd_check_returned(op->open(&args, source, err), "open", err);
     status = pfd_scratch_explain(args.scratch, status, err);
@@ -291,12 +291,12 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
         return pfd_fail(err, PFD_INTERNAL,
                         "size() returned %" PRId64 "; it must return the number of records, from 0",
                         reader->num_records);
-    if (reader->num_records == 0)
-        return pfd_fail(err, PFD_CORRUPT_DATA,
-                        "there is not one record in %" PRId64 " files of %" PRId64
-                        " bytes together; are these the right files?",
-                        reader->num_files, reader->num_bytes);
-    return PFD_OK;
+    if (reader->num_records > 0) return PFD_OK;
+    (void)pfd_fail(err, PFD_CORRUPT_DATA,
+                   "there is not one record in %" PRId64 " files of %" PRId64
+                   " bytes together; are these the right files?",
+                   reader->num_files, reader->num_bytes);
+    return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
 }
 
 static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *err)
@@ -334,8 +334,9 @@ pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, i
     pfd_status status = open_all(reader, index, err);
     if (status == PFD_CORRUPT_DATA && reader->files) {
         pfd_error changed; /* what looks corrupt may be a file that is being written */
+        pfd_error_init(&changed);
         if (pfd_input_files_check(reader->files, &changed) != PFD_OK) {
-            *err = changed;
+            pfd_error_copy(err, &changed);
             status = changed.status;
         }
     }

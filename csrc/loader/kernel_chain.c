@@ -110,7 +110,7 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
     for (int64_t i = 0; i < n; i++) positions[i] = first + i;
     pfd_record *records = range_records(at, r);
     pfd_scratch *scratch = at->arena ? at->arena : at->worker->at_scratch;
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_status status = reader->chain->methods->at(reader->chain, at->slot->epoch, positions, n,
                                                    scratch, records, err);
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
@@ -192,7 +192,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .num_outputs = node->op->op->num_outputs,
         .source = pfd_op_is_reader(node->op->op) ? pfd_source_self(reader->source) : NULL,
     };
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_status status = node->op->op->compute(&args, err);
     status = pfd_scratch_explain(worker->scratch, pfd_check_returned(status, "compute", err), err);
     if (status == PFD_OK) status = check_ragged_outputs(at, op, err);

@@ -92,7 +92,7 @@ static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, con
 pfd_status pfd_loader_open(const pfd_loader_options *options, const pfd_blob *blobs,
                            int64_t num_blobs, pfd_loader **out, pfd_error *err)
 {
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_loader *l = create();
     if (!l) return pfd_fail_memory(err, sizeof *l, "a loader");
     pfd_status status = open_all(l, options, blobs, num_blobs, err);

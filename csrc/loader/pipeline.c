@@ -140,7 +140,7 @@ static pfd_status report_bad_rows(pfd_loader *l, const pfd_slot *slot, pfd_error
     const pfd_bad_row *bad = one_too_many(l, slot);
     if (bad) {
         if (bad->error)
-            *err = *bad->error;
+            pfd_error_copy(err, bad->error);
         else
             (void)pfd_fail(err, PFD_CORRUPT_DATA, "a record is damaged");
         size_t used = strlen(err->message);
@@ -172,7 +172,7 @@ static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
     PFD_TRY(check_guard(l, err));
     if (status != PFD_OK) {
         if (!slot->loop.error) return pfd_fail_memory(err, sizeof *err, "an error's text");
-        *err = *slot->loop.error;
+        pfd_error_copy(err, slot->loop.error);
         return status;
     }
     return report_bad_rows(l, slot, err);
@@ -221,7 +221,9 @@ static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out,
 static pfd_status judge(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
     pfd_status status = slot->end ? end_epoch(l, err) : inspect(l, slot, err);
-    if (status == PFD_OK || status == PFD_CORRUPT_DATA)
+    int32_t passed = status == PFD_CORRUPT_DATA &&
+                     (slot->loop.status == PFD_OK || pfd_loop_can_pass(&slot->loop));
+    if (status == PFD_OK || passed)
         l->step++;
     else if (status != PFD_END)
         l->restart = 1; /* the next call tries this batch again */

@@ -83,6 +83,9 @@ void pfd_pipeline_mark_ready(pfd_loader *loader, pfd_slot *slot);
 /* batch_stages.c: begins the loops over the slot's rows, which end with mark_ready(). */
 void pfd_pipeline_begin_rows(pfd_loader *loader, pfd_slot *slot);
 pfd_loop *pfd_slot_loop(pfd_slot *slot); /* the one at hand */
+/* stream_filling.c: whether the batch of a loop that ended is passed over, and the following one comes
+ * next: a record of it is damaged.  Any lock. */
+int32_t pfd_loop_can_pass(const pfd_loop *loop);
 /* Fills slot after slot on the pool, until the ring is full. */
 void pfd_begin_filling(pfd_loader *loader);
 

@@ -10,7 +10,7 @@ static pfd_status seek_streams(pfd_loader *l, const pfd_slot *slot, pfd_error *e
     if (!l->seek_streams) return PFD_OK;
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
         pfd_data_reader *reader = &l->plan.readers[r];
-        pfd_error_init(err);
+        pfd_error_clear(err);
         pfd_status status = pfd_dataset_seek(reader->chain, slot->epoch, slot->step, err);
         status = pfd_check_returned(status, "seek", err);
         if (status != PFD_OK) {
@@ -26,7 +26,7 @@ static pfd_status read_batch(pfd_loader *l, pfd_data_reader *reader, pfd_record 
                              int64_t *n, pfd_error *err)
 {
     *n = 0;
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_status status = pfd_dataset_next(reader->chain, l->plan.local_batch_size,
                                          l->fill_slot->scratch, records, n, err);
     if (status == PFD_END && err->status == PFD_OK) return PFD_END;
@@ -60,6 +60,7 @@ static pfd_status fill_batch(void *ctx, int64_t begin, int64_t end, int32_t work
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
         pfd_data_reader *reader = &l->plan.readers[r];
         pfd_error other;
+        pfd_error_init(&other);
         int64_t n;
         pfd_status status = read_batch(l, reader, slot->records[r], &n, failure ? &other : err);
         if (status < PFD_OK) {
@@ -76,14 +77,20 @@ static pfd_status fill_batch(void *ctx, int64_t begin, int64_t end, int32_t work
     return failure;
 }
 
+int32_t pfd_loop_can_pass(const pfd_loop *loop)
+{
+    return loop->error ? pfd_error_can_pass(loop->status, loop->error)
+                       : loop->status == PFD_CORRUPT_DATA;
+}
+
 /* A failure with a record is that record's group(): the chain counts it as a batch, which the
  * policy may leave out. After any other failure nobody knows where the stream stands. */
-static void note_failed_filling(pfd_loader *l, pfd_slot *slot)
+static void note_failed_filling(pfd_loader *l, pfd_slot *slot, int32_t passed)
 {
     pfd_error *error = l->fill_loop.error;
-    int32_t counted = l->fill_loop.status == PFD_CORRUPT_DATA && error && error->ordinal >= 0;
+    int32_t counted = passed && error && error->ordinal >= 0;
     l->seek_streams = !counted;
-    if (l->fill_loop.status == PFD_CORRUPT_DATA) l->begun_step++;
+    if (passed) l->begun_step++;
     slot->rows = 0;
     pfd_bad_row bad = {.error = error};
     if (counted && l->plan.readers[0].attrs->on_error != PFD_ON_ERROR_RAISE &&
@@ -100,9 +107,10 @@ static void batch_filled(void *ctx)
     pfd_slot *slot = l->fill_slot;
     pthread_mutex_lock(&l->lock);
     l->filling = 0;
+    int32_t passed = pfd_loop_can_pass(&l->fill_loop);
     pfd_slot_pool_count_scratch(l, slot);
     if (l->fill_loop.status != PFD_OK) {
-        note_failed_filling(l, slot);
+        note_failed_filling(l, slot, passed);
         pfd_pipeline_mark_ready(l, slot);
     } else if (slot->end) {
         l->begun_epoch++;
@@ -113,8 +121,7 @@ static void batch_filled(void *ctx)
         l->begun_step++;
         pfd_pipeline_begin_rows(l, slot);
     }
-    if (l->fill_loop.status == PFD_OK || l->fill_loop.status == PFD_CORRUPT_DATA)
-        pfd_begin_filling(l);
+    if (l->fill_loop.status == PFD_OK || passed) pfd_begin_filling(l);
     pthread_mutex_unlock(&l->lock);
 }
 

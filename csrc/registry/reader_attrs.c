@@ -80,35 +80,33 @@ static pfd_status fail_indivisible(const pfd_reader_attrs *attrs, pfd_error *err
     int64_t above = below + attrs->world_size;
     const char *about = "it counts the records of all ranks and must be divisible by world_size";
     if (below == 0)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
-                        ": the smallest size is %" PRId64,
-                        attrs->batch_size, about, attrs->world_size, above);
+        return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId32 "; %s = %" PRId64 ": the smallest size is %" PRId64,
+                             attrs->batch_size, about, attrs->world_size, above);
     if (above > INT32_MAX)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
-                        ": the nearest size is %" PRId64,
-                        attrs->batch_size, about, attrs->world_size, below);
-    return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
-                    ": the nearest sizes are %" PRId64 " and %" PRId64,
-                    attrs->batch_size, about, attrs->world_size, below, above);
+        return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId32 "; %s = %" PRId64 ": the nearest size is %" PRId64,
+                             attrs->batch_size, about, attrs->world_size, below);
+    return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT,
+                         " = %" PRId32 "; %s = %" PRId64 ": the nearest sizes are %" PRId64
+                         " and %" PRId64, attrs->batch_size, about, attrs->world_size, below,
+                         above);
 }
 
 static pfd_status check_shuffle(const pfd_reader_attrs *attrs, pfd_error *err)
 {
     if (attrs->random_shuffle && attrs->shuffle == PFD_SHUFFLE_NONE)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'shuffle' = 'none', but random_shuffle = true asks for a random "
-                        "order; leave one of the two out");
+        return pfd_fail_attr(err, "shuffle", NULL, PFD_INVALID_ARGUMENT,
+                             " = 'none', but random_shuffle = true asks for a random order; leave "
+                             "one of the two out");
     int64_t records = (int64_t)attrs->shuffle_block_size * attrs->shuffle_window;
     if (attrs->shuffle == PFD_SHUFFLE_WINDOW && records > PFD_MOST_WINDOW_RECORDS)
-        return pfd_fail(
-            err, PFD_INVALID_ARGUMENT,
-            "attr 'shuffle_window' = %" PRId32 " blocks of shuffle_block_size = %" PRId32
-            " are windows of %" PRId64 " records; the most is %" PRId64
-            ": lower one of the two, or use shuffle='global'",
-            attrs->shuffle_window, attrs->shuffle_block_size, records, PFD_MOST_WINDOW_RECORDS);
+        return pfd_fail_attr(err, "shuffle_window", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId32 " blocks of shuffle_block_size = %" PRId32
+                             " are windows of %" PRId64 " records; the most is %" PRId64
+                             ": lower one of the two, or use shuffle='global'",
+                             attrs->shuffle_window, attrs->shuffle_block_size, records,
+                             PFD_MOST_WINDOW_RECORDS);
     return PFD_OK;
 }
 
@@ -117,31 +115,31 @@ static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
 {
     int32_t has_rank = attrs->rank != LEFT_OPEN, has_size = attrs->world_size != LEFT_OPEN;
     if (has_rank != has_size)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr '%s' = %" PRId64 " is given and '%s' is not; give both, or neither "
-                        "to have them found out",
-                        has_rank ? "rank" : "world_size",
-                        has_rank ? attrs->rank : attrs->world_size,
-                        has_rank ? "world_size" : "rank");
+        return pfd_fail_attr(err, has_rank ? "rank" : "world_size", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 " is given and '%s' is not; give both, or neither to "
+                             "have them found out", has_rank ? attrs->rank : attrs->world_size,
+                             has_rank ? "world_size" : "rank");
     if (!has_rank) {
         attrs->rank = 0;
         attrs->world_size = 1;
     }
     if (attrs->world_size == 0)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'world_size' = 0; it must be at least 1, or -1 to be found out");
+        return pfd_fail_attr(err, "world_size", NULL, PFD_INVALID_ARGUMENT,
+                             " = 0; it must be at least 1, or -1 to be found out");
     if (attrs->rank >= attrs->world_size)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'rank' = %" PRId64 "; it must be in [0, %" PRId64
-                        "], below world_size = %" PRId64,
-                        attrs->rank, attrs->world_size - 1, attrs->world_size);
+        return pfd_fail_attr(err, "rank", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 "; it must be in [0, %" PRId64
+                             "], below world_size = %" PRId64, attrs->rank, attrs->world_size - 1,
+                             attrs->world_size);
     return PFD_OK;
 }
 
 pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err)
 {
-    PFD_TRY(settle_world(attrs, err));
-    if (attrs->batch_size % attrs->world_size != 0) return fail_indivisible(attrs, err);
+    pfd_status status = settle_world(attrs, err);
+    if (status == PFD_OK && attrs->batch_size % attrs->world_size != 0)
+        status = fail_indivisible(attrs, err);
+    if (status != PFD_OK) return pfd_error_set_reason(err, PFD_REASON_WORLD_SIZE);
     PFD_TRY(check_shuffle(attrs, err));
     if (attrs->shuffle > PFD_SHUFFLE_NONE) attrs->random_shuffle = 1;
     return PFD_OK;
@@ -157,16 +155,16 @@ pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t rando
                                           : PFD_SHUFFLE_BUFFER;
     int32_t needs_index = *shuffle == PFD_SHUFFLE_GLOBAL || *shuffle == PFD_SHUFFLE_WINDOW;
     if (random_access || !needs_index) return PFD_OK;
-    return pfd_fail(err, PFD_UNSUPPORTED,
-                    "attr 'shuffle' = '%s'; this source can only be read in sequence, and there "
-                    "only a buffer can shuffle: use 'buffer' or 'auto'",
-                    *shuffle == PFD_SHUFFLE_GLOBAL ? "global" : "window");
+    return pfd_fail_attr(err, "shuffle", NULL, PFD_UNSUPPORTED,
+                         " = '%s'; this source can only be read in sequence, and there only a "
+                         "buffer can shuffle: use 'buffer' or 'auto'",
+                         *shuffle == PFD_SHUFFLE_GLOBAL ? "global" : "window");
 }
 
 int32_t pfd_reader_attrs_access(const pfd_reader_attrs *attrs)
 {
     int32_t shuffle;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     if (pfd_reader_attrs_shuffle(attrs, 1, &shuffle, &err) != PFD_OK) return PFD_ACCESS_RANDOM;
     int32_t in_order = shuffle == PFD_SHUFFLE_NONE || shuffle == PFD_SHUFFLE_BUFFER;
     return in_order ? PFD_ACCESS_SEQUENTIAL : PFD_ACCESS_RANDOM;

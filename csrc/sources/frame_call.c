@@ -64,7 +64,7 @@ pfd_status pfd_frame_ask(const pfd_frame_call *call, const pfd_file *file, int64
                            .offset = offset,
                            .scratch = scratch};
     *frame = (pfd_frame){.struct_size = sizeof *frame, .is_record = 1, .next = -1};
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_status status = pfd_check_returned(call->frame(&args, frame, err), "frame", err);
     if (status != PFD_OK) return place_failure(file, offset, status, err);
     PFD_TRY(check_frame(file, offset, frame, err));

@@ -46,10 +46,11 @@ typedef struct frame_scan {
 static pfd_status number_failure(int64_t number, pfd_status status, pfd_error *err)
 {
     size_t used = strlen(err->message);
-    if (status == PFD_CORRUPT_DATA && number > 0)
+    if (status != PFD_CORRUPT_DATA) return status;
+    if (number > 0)
         (void)snprintf(err->message + used, sizeof err->message - used,
                        " (%" PRId64 " records of the file are before it)", number);
-    return status;
+    return pfd_error_set_records(err, number);
 }
 
 static pfd_status scan_file(const frame_scan *self, int64_t number, int32_t worker, pfd_error *err)

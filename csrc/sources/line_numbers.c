@@ -47,7 +47,7 @@ void pfd_line_numbers_free(pfd_line_numbers *numbers)
 static int64_t count(const pfd_line_numbers *numbers, const pfd_file *file, int64_t begin,
                      int64_t end)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     const uint8_t *text;
     int64_t newlines = -1;
     pfd_scratch *scratch = pfd_scratch_create();

@@ -38,7 +38,7 @@ static pfd_status look(line_stream *self, pfd_text_walk *walk, pfd_error *err)
         else if (newline) walk->end = at + (newline + 1 - walk->text);
         else if (status != PFD_OK) return status;
     }
-    if (status != PFD_OK) pfd_error_init(err); /* it comes again, behind these lines */
+    if (status != PFD_OK) pfd_error_clear(err); /* it comes again, after these lines */
     return PFD_OK;
 }
 
@@ -69,8 +69,8 @@ static pfd_status read_lines(line_stream *self, pfd_text_walk *walk, int64_t n, 
     pfd_file_stream *files = &self->files;
     for (*done = 0; *done == 0;) {
         pfd_status status = look(self, walk, err);
-        if (status < 0) files->has_failed = 1;
-        if (status != PFD_OK) return status;
+        if (status < 0) return pfd_file_stream_fail(files, status, err);
+        if (status == PFD_END) return status;
         *done = pfd_text_walk_window(walk, files->ordinal, n, out);
         if (walk->at > walk->end) walk->at = walk->end; /* a last line without newline */
         note_lines(self, walk, out, *done);
@@ -91,8 +91,8 @@ static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_reco
     const uint8_t *text = out[0].data, *end = out[*n - 1].data + out[*n - 1].size;
     uint8_t *copy = pfd_scratch_alloc(scratch, end - text);
     if (!copy) {
-        self->files.has_failed = 1;
-        return pfd_fail_memory(err, end - text, "lines of a compressed file");
+        status = pfd_fail_memory(err, end - text, "lines of a compressed file");
+        return pfd_file_stream_fail(&self->files, status, err);
     }
     memcpy(copy, text, (size_t)(end - text));
     for (int64_t i = 0; i < *n; i++) out[i].data = copy + (out[i].data - text);

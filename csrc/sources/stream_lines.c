@@ -41,7 +41,7 @@ void pfd_stream_lines_free(pfd_stream_lines *lines)
  * errors of neighbouring records come in any order, or to the beginning. */
 static int32_t begin(pfd_stream_lines *lines, int64_t file, int64_t offset)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     if (lines->file == file && lines->offset <= offset) return 1;
     if (lines->file == file && lines->window.begin <= offset) {
         lines->newlines -= lines->scan->count(pfd_stream_window_at(&lines->window, offset),
@@ -58,7 +58,7 @@ static int32_t begin(pfd_stream_lines *lines, int64_t file, int64_t offset)
 
 static int64_t count_to(pfd_stream_lines *lines, int64_t offset)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_stream_window *window = &lines->window;
     while (lines->offset < offset) {
         int64_t left = offset - lines->offset;

@@ -172,7 +172,7 @@ static pfd_scratch *scratch; /* of the main thread; from begin_tests() to end_te
 static inline void read_on(pfd_dataset *ds, int64_t max, epoch_rows *out)
 {
     static pfd_record records[MOST_ROWS];
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     out->rows = out->batches = 0;
     for (;;) {
         int64_t n = 99;
@@ -197,7 +197,7 @@ static inline void read_on(pfd_dataset *ds, int64_t max, epoch_rows *out)
 static inline void read_epoch(pfd_dataset *ds, int64_t epoch, int64_t position, int64_t max,
                        epoch_rows *out)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     MUST(pfd_dataset_seek(ds, epoch, position, &err));
     read_on(ds, max, out);
 }

@@ -178,7 +178,7 @@ static void test_large(int64_t n, int64_t block_size, int64_t window)
 static void test_dataset(int64_t n)
 {
     static epoch_rows first, again, other;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     for (int32_t reshuffle = 0; reshuffle < 2; reshuffle++) {
         pfd_dataset *ds = open_source(0, n);
         MUST(pfd_window_shuffle_wrap(&ds, 7, "reader", reshuffle, 7, 5, &err));
@@ -205,7 +205,7 @@ static void test_a_failure_tells_its_row(void)
     enum { n = 3000, bad = 1234 };
     static pfd_record records[n];
     static int64_t positions[n];
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(0, n);
     MUST(pfd_window_shuffle_wrap(&ds, 7, "reader", 1, 7, 500, &err));
     pfd_window_order order;

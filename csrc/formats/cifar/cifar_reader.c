@@ -26,12 +26,11 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const cifar_reader_attrs *attrs = args->attrs;
     if (attrs->version != 10 && attrs->version != 100)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'version' = %" PRId32 "; it must be 10 or 100", attrs->version);
+        return pfd_fail_attr(err, "version", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId32 "; it must be 10 or 100", attrs->version);
     if (attrs->with_coarse_label && attrs->version == 10)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'with_coarse_label' = true, but CIFAR-10 has no coarse labels; "
-                        "version=100 has");
+        return pfd_fail_attr(err, "with_coarse_label", NULL, PFD_INVALID_ARGUMENT,
+                             " = true, but CIFAR-10 has no coarse labels; version=100 has");
     pfd_row_type image = {.dtype = PFD_UINT8, .ndim = 3, .shape = {channels, side, side}};
     if (attrs->layout == LAYOUT_HWC)
         image = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 3, .shape = {side, side, channels}};

@@ -17,11 +17,9 @@ static pfd_status fail_key(const pfd_host *host, const pfd_csv_column *column, c
                            int64_t size, const char *what, pfd_error *err)
 {
     char text[256];
-    return host->fail(err, PFD_INVALID_ARGUMENT, "attr 'columns': in '%s' %s is %s; " GRAMMAR,
-                      column->spec,
-                      size > 0 ? pfd_quote_bytes((const void *)at, size, text, sizeof text)
-                               : "the end",
-                      what);
+    return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+        ": in '%s' %s is %s; " GRAMMAR, column->spec,
+        size > 0 ? pfd_quote_bytes((const void *)at, size, text, sizeof text) : "the end", what);
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
@@ -115,10 +113,9 @@ static pfd_status count_values(const pfd_host *host, pfd_csv_column *column, int
 static pfd_status fail_type(const pfd_host *host, const pfd_csv_column *column, const char *what,
                             pfd_error *err)
 {
-    return host->fail(err, PFD_INVALID_ARGUMENT,
-                      "attr 'columns': '%s' %s; a column is bool, an integer, float32, float64 or "
-                      "bytes, several columns are an array of numbers",
-                      column->spec, what);
+    return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                           ": '%s' %s; a column is bool, an integer, float32, float64 or bytes, "
+                           "several columns are an array of numbers", column->spec, what);
 }
 
 static pfd_status set_type(const pfd_host *host, const pfd_field_spec *spec, int64_t values,
@@ -135,10 +132,9 @@ static pfd_status set_type(const pfd_host *host, const pfd_field_spec *spec, int
         return is_row ? fail_type(host, column, "is bytes of more than one column", err) : PFD_OK;
     }
     if (unknown && !spec->has_shape)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'columns': '%s' is a range of names, whose length the type must "
-                          "say, as in 'x=a..z:float32[26]'",
-                          column->spec);
+        return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%s' is a range of names, whose length the type must say, as in "
+                               "'x=a..z:float32[26]'", column->spec);
     if (!spec->has_shape && is_row) {
         type->ndim = 1;
         type->shape[0] = values;
@@ -150,10 +146,9 @@ static pfd_status set_type(const pfd_host *host, const pfd_field_spec *spec, int
         if (__builtin_mul_overflow(product, type->shape[i], &product)) product = INT64_MAX;
     }
     if (unknown ? product <= values : product != values)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'columns': '%s' has a shape of %" PRId64 " values for %s%" PRId64
-                          " columns",
-                          column->spec, product, unknown ? "more than " : "", values);
+        return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%s' has a shape of %" PRId64 " values for %s%" PRId64 " columns",
+                               column->spec, product, unknown ? "more than " : "", values);
     column->num_values = product;
     return PFD_OK;
 }
@@ -182,10 +177,11 @@ static pfd_status parse_default(const pfd_host *host, const pfd_csv_column *colu
     if (pfd_csv_value(column->type.dtype, (const void *)text, size, out) == PFD_CSV_VALUE)
         return PFD_OK;
     char found[256];
-    return host->fail(err, PFD_INVALID_ARGUMENT,
-                      "attr 'columns': the default %s of '%s' is not %s that %s holds",
-                      pfd_quote_bytes((const void *)text, size, found, sizeof found), column->spec,
-                      pfd_csv_value_kind(column->type.dtype), pfd_dtype_name(column->type.dtype));
+    return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                           ": the default %s of '%s' is not %s that %s holds",
+                           pfd_quote_bytes((const void *)text, size, found, sizeof found),
+                           column->spec, pfd_csv_value_kind(column->type.dtype),
+                           pfd_dtype_name(column->type.dtype));
 }
 
 pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, uint8_t *out,
@@ -195,10 +191,10 @@ pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, 
     int64_t texts = 1, bytes = pfd_csv_value_bytes(column->type.dtype);
     for (const char *c = text; c < end; c++) texts += *c == ',';
     if (texts != 1 && texts != column->num_values)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'columns': '%s' has %" PRId64 " defaults for %" PRId64
-                          " values; give one for all or one for each",
-                          column->spec, texts, column->num_values);
+        return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%s' has %" PRId64 " defaults for %" PRId64
+                               " values; give one for all or one for each", column->spec, texts,
+                               column->num_values);
     for (int64_t i = 0; i < texts; i++) {
         uint64_t value;
         const char *comma = memchr(text, ',', (size_t)(end - text));

@@ -42,31 +42,30 @@ static pfd_status check_format(const pfd_host *host, const csv_attrs *attrs, pfd
     const char *d = attrs->delimiter, *q = attrs->quote, *c = attrs->comment;
     char text[256];
     if (strlen(d) != 1 || strchr("\r\n", *d))
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'delimiter': %s; it must be one byte, and no line end",
-                          shown(d, text, sizeof text));
+        return host->fail_attr(err, "delimiter", NULL, PFD_INVALID_ARGUMENT,
+                               ": %s; it must be one byte, and no line end",
+                               shown(d, text, sizeof text));
     if (strlen(q) > 1 || (*q && strchr("\r\n", *q)) || *q == *d)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'quote': %s; it must be one byte that is neither the delimiter "
-                          "nor a line end, or empty where there are no quotes",
-                          shown(q, text, sizeof text));
+        return host->fail_attr(err, "quote", NULL, PFD_INVALID_ARGUMENT,
+                               ": %s; it must be one byte that is neither the delimiter nor a line "
+                               "end, or empty where there are no quotes",
+                               shown(q, text, sizeof text));
     if (strpbrk(c, "\r\n"))
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'comment': %s holds a line end; it is what the lines begin with "
-                          "that are no rows",
-                          shown(c, text, sizeof text));
+        return host->fail_attr(err, "comment", NULL, PFD_INVALID_ARGUMENT,
+                               ": %s holds a line end; it is what the lines begin with that are no "
+                               "rows", shown(c, text, sizeof text));
     if (*c && (*c == *d || *c == *q))
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'comment': %s begins with the %s, as rows do: they would be "
-                          "passed over; name what only the lines begin with that are no rows",
-                          shown(c, text, sizeof text), *c == *d ? "delimiter" : "quote");
+        return host->fail_attr(err, "comment", NULL, PFD_INVALID_ARGUMENT,
+                               ": %s begins with the %s, as rows do: they would be passed over; "
+                               "name what only the lines begin with that are no rows",
+                               shown(c, text, sizeof text), *c == *d ? "delimiter" : "quote");
     return PFD_OK;
 }
 
 /* Whether files have a header, where all columns were checked before. */
 static int32_t has_header(const pfd_host *host, const csv_attrs *attrs)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_csv_column column;
     if (attrs->header != header_auto) return attrs->header == header_yes;
     for (int64_t i = 0; i < attrs->columns.size; i++)
@@ -80,10 +79,9 @@ static pfd_status check_column(const pfd_host *host, const csv_attrs *attrs,
                                const pfd_csv_column *column, pfd_error *err)
 {
     if (column->has_names && attrs->header == header_no)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'columns': '%s' asks for a column by name, and header='no' says "
-                          "that files have no names; give its number, from 0",
-                          column->spec);
+        return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%s' asks for a column by name, and header='no' says that files "
+                               "have no names; give its number, from 0", column->spec);
     if (!column->default_text || column->is_bytes) return PFD_OK;
     return pfd_csv_defaults(host, column, NULL, err);
 }

@@ -48,10 +48,10 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     if (attrs->labels.size == 0) return PFD_OK;
     pfd_status status = pfd_file_patterns_find("labels", &attrs->labels, 0, &found, err);
     if (status == PFD_OK && found.size != args->num_paths)
-        status = pfd_fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'labels' names %" PRId64 " files, and there are %" PRId64
-                          " files of images; each needs one of labels, in the same order",
-                          found.size, args->num_paths);
+        status = pfd_fail_attr(err, "labels", NULL, PFD_INVALID_ARGUMENT,
+                               " names %" PRId64 " files, and there are %" PRId64
+                               " files of images; each needs one of labels, in the same order",
+                               found.size, args->num_paths);
     for (int64_t i = 0; status == PFD_OK && i < found.size; i++)
         status = args->add(args->list, found.paths[i], err);
     pfd_path_list_free(&found);

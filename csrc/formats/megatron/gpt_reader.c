@@ -32,10 +32,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const gpt_reader *attrs = args->attrs;
     const char *needless = attrs->order == ORDER_MEGATRON ? NULL : needless_attr(attrs);
     if (needless)
-        return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "attr '%s' is given, and means something with order='megatron' "
-                                "only; leave it out, or set that",
-                                needless);
+        return args->host->fail_attr(err, needless, NULL, PFD_INVALID_ARGUMENT,
+                                     " is given, and means something with order='megatron' only; "
+                                     "leave it out, or set that");
     args->outputs[0] =
         (pfd_row_type){.dtype = attrs->dtype, .ndim = 1, .shape = {attrs->seq_length + 1}};
     return PFD_OK;
@@ -57,10 +56,9 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
                                   .split_index = attrs->split_index};
     int32_t is_megatron = attrs->order == ORDER_MEGATRON;
     if (is_megatron && args->access == PFD_ACCESS_RANDOM)
-        return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "attr 'order' = 'megatron' is a random order already, by "
-                                "megatron_seed; leave random_shuffle and shuffle out, or use "
-                                "order='own'");
+        return args->host->fail_attr(err, "order", NULL, PFD_INVALID_ARGUMENT,
+                                     " = 'megatron' is a random order already, by megatron_seed; "
+                                     "leave random_shuffle and shuffle out, or use order='own'");
     return pfd_token_windows_open(args, &options, attrs->seq_length, is_megatron ? &order : NULL,
                                   out, err);
 }

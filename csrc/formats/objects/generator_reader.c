@@ -25,14 +25,12 @@ static pfd_status parse_field(const pfd_host *host, const char *element, pfd_fie
 {
     PFD_TRY(pfd_field_spec_parse(host, "fields", element, out, err));
     if (!out->has_type)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'fields': '%.200s' has no type; write KEY:TYPE, such as y:int64, "
-                          "x:float32[3], x:float32[?] or name:bytes",
-                          element);
+        return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%.200s' has no type; write KEY:TYPE, such as y:int64, "
+                               "x:float32[3], x:float32[?] or name:bytes", element);
     if (out->default_text)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'fields': '%.200s' has a default; a sample must have every field",
-                          element);
+        return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%.200s' has a default; a sample must have every field", element);
     return PFD_OK;
 }
 
@@ -178,6 +176,22 @@ static int32_t read_field(const pfd_compute_args *args, int64_t output, int64_t 
     return 1;
 }
 
+/* What stands in the record in place of a sample: the cause, and the text. */
+static pfd_status fail_damaged(const pfd_compute_args *args, int64_t row, const uint8_t *data,
+                               int64_t left, pfd_error *err)
+{
+    uint64_t cause;
+    if (left < (int64_t)sizeof cause)
+        return args->host->fail_row(err, row, -1, PFD_INTERNAL, "%s", BROKEN);
+    memcpy(&cause, data, sizeof cause);
+    left -= (int64_t)sizeof cause;
+    (void)args->host->fail_row(err, row, -1, PFD_CORRUPT_DATA, "%.*s",
+                               (int)(left < 1000 ? left : 1000),
+                               (const char *)data + sizeof cause);
+    err->cause = cause;
+    return err->status;
+}
+
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     for (int64_t i = 0; i < args->num_rows; i++) {
@@ -187,9 +201,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         memcpy(&kind, data, sizeof kind);
         data += sizeof kind;
         left -= (int64_t)sizeof kind;
-        if (kind)
-            return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA, "%.*s",
-                                        (int)(left < 1000 ? left : 1000), (const char *)data);
+        if (kind) return fail_damaged(args, i, data, left, err);
         for (int64_t k = 0; k < args->num_outputs; k++)
             if (!read_field(args, k, i, &data, &left))
                 return args->host->fail_row(err, i, -1, PFD_INTERNAL, "%s", BROKEN);

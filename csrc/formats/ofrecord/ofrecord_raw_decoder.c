@@ -18,9 +18,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const ofrecord_raw_decoder_attrs *attrs = args->attrs;
     if (attrs->dim1_varying_length && attrs->shape.size == 0)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'dim1_varying_length' = true, and attr 'shape' has no dimension that "
-                        "could vary");
+        return pfd_fail_attr(err, "dim1_varying_length", NULL, PFD_INVALID_ARGUMENT,
+                             " = true, and attr 'shape' has no dimension that could vary");
     PFD_TRY(pfd_of_check_input(args, attrs->blob_name, err));
     return pfd_stored_row_type(attrs->dtype, attrs->shape, &args->outputs[0], err);
 }

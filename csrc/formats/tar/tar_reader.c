@@ -82,17 +82,15 @@ static pfd_status parse_field(const pfd_host *host, const tar_reader *own, int64
     int32_t is_bytes = !out->has_type || (out->type.dtype == PFD_UINT8 && out->type.ndim == 1 &&
                                           out->type.shape[0] == -1);
     if (!is_bytes)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'fields': '%.200s' is not of the type bytes; files come out as "
-                          "they are, and decoders make arrays of them",
-                          element);
+        return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%.200s' is not of the type bytes; files come out as they are, "
+                               "and decoders make arrays of them", element);
     for (int64_t j = 0, begin = 0; j <= out->key_size; j++) {
         if (j < out->key_size && out->key[j] != '|') continue;
         if (j == begin)
-            return host->fail(err, PFD_INVALID_ARGUMENT,
-                              "attr 'fields': '%.200s' has an extension that is empty; write "
-                              "'jpg', or 'image=jpg|png' for alternatives",
-                              element);
+            return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                                   ": '%.200s' has an extension that is empty; write 'jpg', or "
+                                   "'image=jpg|png' for alternatives", element);
         begin = j + 1;
     }
     return PFD_OK;

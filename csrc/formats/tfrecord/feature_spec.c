@@ -14,9 +14,9 @@ static pfd_status refuse(const pfd_host *host, const pfd_feature_spec *spec, con
                          pfd_error *err)
 {
     char element[256];
-    return host->fail(err, PFD_INVALID_ARGUMENT, "attr 'features': %s in the field %s", why,
-                      pfd_quote_bytes((const uint8_t *)spec->element,
-                                      (int64_t)strlen(spec->element), element, sizeof element));
+    return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT, ": %s in the field %s", why,
+        pfd_quote_bytes((const uint8_t *)spec->element, (int64_t)strlen(spec->element), element,
+                        sizeof element));
 }
 
 static int is_name(const pfd_feature_spec *spec, const char *name)
@@ -191,9 +191,8 @@ static pfd_status check_decode_raw(const pfd_infer_args *args, const pfd_feature
             known = is_name(&spec, name);
         }
         if (!known)
-            return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                    "attr 'decode_raw': no field in 'features' has the name '%s'",
-                                    name);
+            return args->host->fail_attr(err, "decode_raw", NULL, PFD_INVALID_ARGUMENT,
+                                         ": no field in 'features' has the name '%s'", name);
     }
     return PFD_OK;
 }

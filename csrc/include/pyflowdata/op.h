@@ -66,8 +66,16 @@ typedef int32_t pfd_status;
 #define PFD_CANCELLED -6 /* the loader is closing */
 #define PFD_INTERNAL -7  /* a fault in this library or in an op */
 
+/* Why, where a program decides by it; the message is for people only.  An op sets it after
+ * host->fail(). */
+#define PFD_REASON_NONE 0
+#define PFD_REASON_NO_RECORDS 1      /* PFD_CORRUPT_DATA: the files are whole, and hold no record */
+#define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: of a stream, all that follows the damage */
+#define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs do not fit the number of ranks */
+
 /* Owned by the caller, written once where the facts are, with host->fail() or host->fail_row(); the
- * host fills in the rest. */
+ * host fills in the rest.  An op that makes one of its own sets struct_size before any use:
+ * pfd_error err = {PFD_SIZE(pfd_error)}. */
 typedef struct pfd_error {
     uint32_t struct_size;
     pfd_status status;
@@ -78,6 +86,13 @@ typedef struct pfd_error {
     char op[64];     /* name of the op */
     char file[512];  /* path, shortened in its middle if need be */
     char message[1024]; /* what was found, what was expected, what to do */
+
+    /* From 1.1 on; host->fail() and the others empty them. */
+    int32_t reason; /* PFD_REASON_* */
+    int32_t reserved;
+    int64_t records; /* whole records of the file before the damage; -1: not known */
+    uint64_t cause;  /* by which the language of the program finds the exception it kept; 0: none */
+    char attr[64];   /* the attr of the op that is wrong; "": none */
 } pfd_error;
 
 /* ---- Types ---------------------------------------------------------------------------------- */
@@ -450,6 +465,11 @@ struct pfd_host {
      * name `own` (NULL: no format is left out).  512 bytes are enough; the text lives as long as
      * the process. */
     const char *(*looks_like)(const uint8_t *data, int64_t size, const char *own);
+
+    /* Since 1.1.  As fail(), about an attr of the op: the message begins with "attr 'NAME'", and
+     * err->attr is the name.  `file` is the file that does not agree with it; NULL: none. */
+    pfd_status (*fail_attr)(pfd_error *err, const char *attr, const pfd_file *file,
+                            pfd_status status, const char *format, ...);
 };
 
 /* ---- The descriptor ------------------------------------------------------------------------- */
