@@ -5,7 +5,7 @@
  */
 #ifndef PFD_FILES_PART_NAMES_H
 #define PFD_FILES_PART_NAMES_H
-#include "files/part_files.h"
+#include "files/file_attrs.h"
 
 /* A path up to the number, and its two sides: what is before and behind its last slash. */
 typedef struct pfd_path_stem {

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/parallel_for.h"
 #include "core/scratch.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 #include "index/line_blocks.h"
 #include "index/record_marks.h"
 

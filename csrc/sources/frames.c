@@ -8,7 +8,7 @@
 #include "sources/frame_call.h"
 #include "sources/frame_stream.h"
 #include "index/index_cache.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 #include "index/record_marks.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "files/compression.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 #include "sources/kept_source.h"
 
 #include <stdlib.h>
@@ -28,6 +28,7 @@ static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compressi
     copy->data = inflated.data;
     copy->file.size = inflated.size;
     if (status != PFD_OK) return status;
+    copy->methods = &pfd_mapped_file;
     copy->fd = -1;
     copy->compression = PFD_COMPRESSION_NONE;
     self->files[i] = &copy->file;

@@ -2,7 +2,7 @@
 #include "sources/line_numbers.h"
 
 #include "core/scratch.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 
 #include <pthread.h>
 #include <stdlib.h>

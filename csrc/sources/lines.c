@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "index/index_cache.h"
 #include "files/file_stream.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 #include "index/line_blocks.h"
 #include "sources/line_numbers.h"
 #include "index/line_scan.h"
