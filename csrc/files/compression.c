@@ -172,8 +172,8 @@ static pfd_status fail_damaged(const pfd_inflater *self, const char *message, pf
     const char *name = pfd_compression_name(self->compression);
     if (self->is_first && self->produced == 0)
         return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
-                           "this is not %s data, or is damaged: %s; compression='auto' finds out what "
-                           "a file is, and 'none' takes it as it is",
+                           "this is not %s data, or is damaged: %s; compression='auto' finds out "
+                           "what a file is, and 'none' takes it as it is",
                            name, message);
     return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
                        "the %s data is damaged, here or before, at decompressed byte %" PRId64

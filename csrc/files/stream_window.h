@@ -1,9 +1,9 @@
-/* files/stream_window.h -- the bytes of a file that can only be read in sequence: a window that moves
- * over them, forward only.
+/* files/stream_window.h -- the bytes of a file that can only be read in sequence: a window that
+ * moves over them, forward only.
  *
- * The window has its own pfd_file, for pfd_file_read(): offsets are of the decompressed bytes, reads
- * give copies.  Its size is INT64_MAX until the end has been seen, and the true one from there on.
- * The window grows by bytes that are there, never by what a file claims.
+ * The window has its own pfd_file, for pfd_file_read(): offsets are of the decompressed bytes, and
+ * reads give copies.  Its size is INT64_MAX until the end has been seen, and the true one from then
+ * on.  The window grows by bytes that are there, never by what a file claims.
  *
  * THREADS  A window belongs to one thread.
  * ERRORS   As of a pfd_inflater.

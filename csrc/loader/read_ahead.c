@@ -1,7 +1,8 @@
-/* Asking the disk for what comes next, where the order says what that is: behind the place at hand
- * where records follow each other, and the blocks of the next window where windows are shuffled. */
+/* In sequence the following bytes are asked for; in a window shuffle, the blocks of the next
+ * window. */
+#include "loader/read_ahead.h"
+
 #include "dataset/window_shuffle.h"
-#include "loader/data_reader.h"
 
 #include <stdatomic.h>
 

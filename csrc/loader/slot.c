@@ -10,8 +10,8 @@ void pfd_slot_free(pfd_slot *slot)
     if (slot->records) free(slot->records[0]);
     free(slot->records);
     free(slot->first_positions);
-    pfd_slot_clear_bad_rows(slot);
-    free(slot->begun_rows);
+    pfd_slot_clear_skipped_rows(slot);
+    free(slot->row_numbers);
     free(slot->values);
     pfd_arenas_free(slot->arenas);
     for (int32_t i = 0; slot->more_loops && i < slot->num_more_loops; i++)
@@ -48,8 +48,8 @@ static int32_t allocate_parts(const pfd_plan *plan, pfd_slot *slot)
     int32_t has_stages = plan->num_stages > 1;
     if ((plan->stream || has_stages) && !allocate_records(plan, slot)) return 0;
     if (has_stages) {
-        slot->begun_rows = calloc((size_t)plan->local_batch_size, sizeof *slot->begun_rows);
-        if (!slot->begun_rows) return 0;
+        slot->row_numbers = calloc((size_t)plan->local_batch_size, sizeof *slot->row_numbers);
+        if (!slot->row_numbers) return 0;
     }
     slot->num_more_loops = num_more_loops(plan);
     if (!slot->num_more_loops) return 1;
