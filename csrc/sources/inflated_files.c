@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "files/compression.h"
 #include "files/file_read.h"
-#include "sources/kept_source.h"
+#include "sources/wrapped_source.h"
 
 #include <stdlib.h>
 
@@ -85,6 +85,7 @@ static void free_files(void *files)
 
 pfd_status pfd_inflated_files_give(pfd_inflated_files *self, pfd_source *source, pfd_error *err)
 {
-    const pfd_kept kept = {self, free_files, self->num_inflated > 0};
-    return pfd_kept_source_open(&kept, source, err);
+    const pfd_source_wrap wrap = {
+        .state = self, .free_state = free_files, .hides_places = self->num_inflated > 0};
+    return pfd_source_wrap_open(&wrap, source, err);
 }

@@ -3,7 +3,6 @@
 
 #include "core/error.h"
 #include "files/file_read.h"
-#include "sources/text_source.h"
 
 #include <string.h>
 
@@ -25,7 +24,7 @@ pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t off
         int32_t is_end;
         int64_t size;
         const uint8_t *text;
-        pfd_error damage; /* of what lies behind: it counts once the text before it is not enough */
+        pfd_error damage; /* of what follows: it counts once the text before it is not enough */
         pfd_status behind =
             pfd_file_bytes_at(file, offset, window, scratch, &size, &is_end, &damage);
         PFD_TRY(host->read(file, offset, size, scratch, &text, err));
