@@ -2,6 +2,7 @@
 #include "files/file_stream.h"
 #include "files/input_files.h"
 #include "index/newline_scan.h"
+#include "sources/text_check.h"
 #include "sources/text_head.h"
 #include "sources/wrapped_source.h"
 #include "pyflowdata/op.h"
@@ -308,7 +309,8 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     pfd_csv_table *table = NULL;
     int64_t *heads = args->host->alloc(args->scratch, args->num_files * (int64_t)sizeof *heads);
     int32_t is_framed = 0;
-    pfd_status status = heads ? make_table(args, heads, &table, err) : fail_memory(args->host, err);
+    pfd_status status = heads ? pfd_text_check(args, err) : fail_memory(args->host, err);
+    if (status == PFD_OK) status = make_table(args, heads, &table, err);
     if (status == PFD_OK) status = open_rows(args, &table->format, heads, out, &is_framed, err);
     if (status != PFD_OK) {
         if (table) free_table(table);

@@ -1,5 +1,6 @@
 /* TextLineReader: lines of text files as bytes. */
 #include "files/file_stream.h"
+#include "sources/text_check.h"
 #include "sources/text_head.h"
 #include "sources/wrapped_source.h"
 #include "pyflowdata/op.h"
@@ -90,8 +91,10 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     pfd_source_wrap wrap = {.text = args};
     int32_t is_stream = pfd_files_are_stream(args);
     int32_t is_framed = attrs->keep_blank_lines || (is_stream && attrs->skip_header_lines > 0);
-    pfd_status status = is_framed ? args->host->open_frames(args, &framing, out, err)
-                                  : args->host->open_lines(args, out, err);
+    pfd_status status = pfd_text_check(args, err);
+    if (status == PFD_OK)
+        status = is_framed ? args->host->open_frames(args, &framing, out, err)
+                           : args->host->open_lines(args, out, err);
     if (status != PFD_OK) return status;
     if (!is_framed && !is_stream) status = find_heads(args, &wrap.heads, err);
     if (status != PFD_OK) {
