@@ -204,7 +204,8 @@ static int is_header_right(const pfd_index_header *header, int64_t size,
     if (memcmp(&header->key, wanted->key, sizeof header->key) != 0) return 0;
     if (header->kind != wanted->kind || header->num_files != wanted->num_files) return 0;
     if (header->num_entries < 0 || header->num_entries > most || header->num_records < 0) return 0;
-    return header->total_bytes == size && lay_out(wanted->num_files, header->num_entries).total == size;
+    return header->total_bytes == size &&
+           lay_out(wanted->num_files, header->num_entries).total == size;
 }
 
 static int is_body_right(const pfd_index_image *image, const layout *at, int32_t num_threads)
@@ -294,7 +295,8 @@ static pfd_index_image *load_open_file(int fd, const char *path, const pfd_index
     image->device = st.st_dev;
     image->inode = st.st_ino;
     int same = memcmp(image->header, &header, sizeof header) == 0;
-    if (same && (is_small || keep_front(image, &at)) && is_body_right(image, &at, wanted->num_threads))
+    if (same && (is_small || keep_front(image, &at)) &&
+        is_body_right(image, &at, wanted->num_threads))
         return image;
     pfd_index_image_free(image);
     return NULL;

@@ -60,7 +60,7 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
     return 1;
 }
 
-/* The rows of the range that reader r stands behind. */
+/* The rows of the range that come from reader r. */
 static pfd_record *range_records(const range *at, int32_t r)
 {
     return at->slot->records ? at->slot->records[r] + at->begin
@@ -278,7 +278,7 @@ static int64_t *ids_of(const range *at, int64_t row)
     return ids;
 }
 
-/* Whether the failure of one row may be left behind; then it is noted, and *row is that row. With
+/* Whether the failure of one row may be left out; then it is noted, and *row is that row. With
  * several stages it is padded after the last one: no op is to see it. */
 static int32_t leave_out(const range *at, pfd_status *status, int64_t *row, pfd_error *err)
 {
@@ -323,7 +323,7 @@ static pfd_status without_skipped_rows(range at, range_step step, pfd_error *err
     return PFD_OK;
 }
 
-/* Records that cannot be found are rare; those behind one are looked for again. */
+/* Records that cannot be found are rare; those after one are looked for again. */
 static pfd_status locate_and_run(const range *at, pfd_error *err)
 {
     PFD_TRY(locate_all(at, err));

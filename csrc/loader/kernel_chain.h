@@ -16,10 +16,10 @@ typedef struct pfd_worker {
     pfd_record **records; /* per reader, chunk_rows */
     int64_t *positions;   /* chunk_rows */
     pfd_tensor *tensors;  /* of the range, one per plan tensor */
-    pfd_tensor **ports;   /* to tensors: of the op at hand its inputs, plan->most_inputs, then
+    pfd_tensor **ports;   /* to tensors: of the current op its inputs, plan->most_inputs, then
                              all tensors in order */
     pfd_scratch *at_scratch, *scratch;
-    int32_t failed_reader; /* behind the failure at hand */
+    int32_t failed_reader; /* whose record failed */
     _Atomic int64_t bytes; /* of record data, since open */
 } pfd_worker;
 

@@ -33,7 +33,7 @@ static int32_t allocate_records(const pfd_plan *plan, pfd_slot *slot)
     return 1;
 }
 
-/* Loops behind the first one: a stage each, and one that joins ragged rows. */
+/* Loops after the first one: a stage each, and one that joins ragged rows. */
 static int32_t num_more_loops(const pfd_plan *plan)
 {
     return plan->num_stages - 1 + (plan->num_ragged > 0);

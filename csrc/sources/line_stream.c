@@ -24,12 +24,12 @@ static pfd_status look(line_stream *self, pfd_text_walk *walk, pfd_error *err)
 {
     pfd_file_stream *files = &self->files;
     pfd_stream_window *window = &files->window;
-    pfd_status status = pfd_file_stream_look(files, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_file_stream_look(files, err));
     int64_t at = files->offset;
     if (at == 0) self->line = 1;
     *walk = (pfd_text_walk){
         .scan = self->scan, .file = &window->file.file, .at = at, .begin = at, .end = at};
+    pfd_status status = PFD_OK;
     for (int64_t bytes = piece_bytes; walk->end == at; bytes *= 2) {
         status = pfd_stream_window_fill(window, at + bytes, files->scratch, err);
         walk->text = pfd_stream_window_at(window, at);
@@ -38,7 +38,7 @@ static pfd_status look(line_stream *self, pfd_text_walk *walk, pfd_error *err)
         else if (newline) walk->end = at + (newline + 1 - walk->text);
         else if (status != PFD_OK) return status;
     }
-    if (status != PFD_OK) pfd_error_init(err); /* it comes again, behind these lines */
+    if (status != PFD_OK) pfd_error_init(err); /* it comes again, after these lines */
     return PFD_OK;
 }
 
@@ -86,8 +86,7 @@ static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_reco
     line_stream *self = source;
     pfd_text_walk walk;
     *n = 0;
-    pfd_status status = read_lines(self, &walk, max, out, n, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(read_lines(self, &walk, max, out, n, err));
     const uint8_t *text = out[0].data, *end = out[*n - 1].data + out[*n - 1].size;
     uint8_t *copy = pfd_scratch_alloc(scratch, end - text);
     if (!copy) {
