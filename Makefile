@@ -112,18 +112,19 @@ $(C_TESTS:%=%-on-arm): %-on-arm: %
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
 test-torch: all .venv/lightning .venv/accelerate
-	$(PYTEST) tests/test_torch.py tests/test_lightning.py tests/test_accelerate.py \
-	    tests/test_examples.py tests/test_port_pages.py $(ARGS)
+	$(PYTEST) $(addprefix tests/integrations/test_,torch.py lightning.py accelerate.py) \
+	    $(addprefix tests/project/test_,examples.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax
-	$(PYTEST) tests/test_jax.py tests/test_example_jax.py $(ARGS)
+	$(PYTEST) tests/integrations/test_jax.py tests/project/test_example_jax.py $(ARGS)
 test-numba: all .venv/numba
-	$(PYTEST) tests/test_numba_ops.py tests/test_python_ops.py::test_the_page_is_true $(ARGS)
+	$(PYTEST) tests/integrations/test_numba_ops.py \
+	    tests/python/test_python_ops.py::test_the_page_is_true $(ARGS)
 test-ray: all .venv/ray
-	$(PYTEST) tests/test_ray.py $(ARGS)
+	$(PYTEST) tests/integrations/test_ray.py $(ARGS)
 
 # Processes that are killed and resumed with other world sizes; make soak CYCLES=20 for a short one.
 soak: all .venv/train
-	$(IN_VENV) tests/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
+	$(IN_VENV) tests/loader/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 
 # Files of other libraries, made anew by them and compared; make fixtures LIBRARY="numpy tensorflow"
 fixtures:
@@ -133,7 +134,7 @@ fixtures:
 fuzz:
 	@FUZZ_FLIPS=$(or $(FLIPS),5000) $(MAKE) --no-print-directory SAN=address,undefined run-fuzz
 run-fuzz: all .venv/test
-	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/test_fuzz.py $(ARGS)
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/formats/test_fuzz.py $(ARGS)
 
 # `objects` has them of one compiler.  What clang says depends on no optimization, and no warning on
 # debugging symbols.
@@ -149,11 +150,11 @@ check: all objects .venv/test
 	    $$(find csrc pyflowdata tests examples bench tools -name '*.[ch]' -o -name '*.py') || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
 	$(IN_VENV) tools/abi_layout.py
-	$(IN_VENV) -m mypy --strict pyflowdata
-	$(PYTEST) tests/test_layering.py tests/test_abi.py tests/test_stubs.py
+	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py
+	$(PYTEST) tests/project/test_layering.py tests/plugins/test_abi.py tests/project/test_stubs.py
 
 stubs: all .venv/train
-	$(IN_VENV) -m pyflowdata._stubs
+	$(IN_VENV) -m tools.write_stubs
 
 # After a change of op.h that only adds: the files that pin its layout.
 abi: .venv/train
@@ -161,6 +162,11 @@ abi: .venv/train
 
 # The same tests under other flags.  Leaks are looked for in the C tests: CPython has its own.
 # Without address randomisation, where that may be set: older sanitizers trip over it.
+# AddressSanitizer takes the folders that exercise the library in pytest's process; the others start
+# compilers, installers and commands, or are about Python alone.  ThreadSanitizer takes what has
+# threads: the loader, and the Python that its threads call.
+ASAN_TESTS := $(addprefix tests/,core loader formats ops python test_mini_dataloader.py)
+TSAN_TESTS := $(addprefix tests/,loader formats/objects python/test_python_ops.py test_mini_dataloader.py)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
             env SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys
@@ -170,10 +176,10 @@ tsan:
 	@$(MAKE) --no-print-directory SAN=thread run-tsan
 run-asan: all c-tests .venv/test
 	@$(call RUN_C,ASAN_OPTIONS=detect_leaks=1 $(FIXED_ADDRESSES))
-	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow and not build and not python' $(ARGS)
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow' $(ASAN_TESTS) $(ARGS)
 run-tsan: all c-tests .venv/test
 	@$(call RUN_C,$(FIXED_ADDRESSES))
-	$(call SANITIZED,libtsan.so) $(PARALLEL) -m threads $(ARGS)
+	$(call SANITIZED,libtsan.so) $(PARALLEL) --ignore=tests/loader/test_soak.py $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
 bench: all .venv/train
@@ -182,6 +188,11 @@ bench: all .venv/train
 	    $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 bench-smoke: all .venv/train
 	$(IN_VENV) -m bench.run --smoke
+
+# Instructions per record and per batch against bench/instructions.json; RECORD=1 writes it.
+instructions: all .venv/train
+	@tools/install_packages 'counted instructions' valgrind
+	$(IN_VENV) -m bench.instructions $(if $(RECORD),--record) $(ARGS)
 
 dist: all .venv/train
 	$(IN_VENV) -m pip wheel --quiet --no-deps -w dist .
@@ -204,6 +215,7 @@ help:
 	@echo 'make tsan     the tests of the threads under ThreadSanitizer'
 	@echo 'make bench    measures beside the peers, see bench/README.md'
 	@echo 'make bench-smoke  runs every workload with tiny data: are the sums right?'
+	@echo 'make instructions  counts what a record and a batch cost; are they as recorded?'
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
 	@echo 'make fixtures makes the files in tests/fixtures anew with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs anew'
@@ -212,5 +224,6 @@ help:
 	@echo 'make clean    removes all that make made, except .venv'
 
 .PHONY: all objects c-tests train test test-arm run-arm test-torch test-jax test-numba test-ray soak check stubs abi asan tsan \
-        fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke dist clean help always
+        fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
+        always
 .DELETE_ON_ERROR:

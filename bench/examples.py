@@ -72,7 +72,7 @@ def _framed_length(size: int) -> bytes:
 
 
 def _masked(content: bytes) -> bytes:
-    from pyflowdata._native import lib
+    from pyflowdata.native import lib
 
     crc = lib.pfd_crc32c(content, len(content))
     return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) % 2**32)

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from statistics import median
 from typing import Any
 
-from pyflowdata import batches
-from pyflowdata._native import check, lib, new_error
+from pyflowdata.loader import batches
+from pyflowdata.native import check, lib, new_error
 
 from bench import programs
 from bench.contender import Source

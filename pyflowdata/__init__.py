@@ -11,11 +11,8 @@
 The ops are functions of this module, made from the C library's registry: `help(flow.MiniReader)`.
 """
 
-from . import _interrupt  # before all that takes long
-from . import ops, python_sources
-from ._native import include_dir, version
-from ._world import World, world
-from .compiler import compile as compile  # not in __all__: `import *` leaves the built-in one
+from . import native  # before all that takes long
+from . import ops
 from .errors import (
     CancelledError,
     CompileError,
@@ -27,12 +24,14 @@ from .errors import (
     OutOfMemoryError,
     UnsupportedError,
 )
-from .graph import Blob
+from .graph import Blob, user_op_builder
+from .graph.world import World, world
 from .loader import DataLoader
-from .op_builder import user_op_builder
+from .native import include_dir, version
 from .ops import *  # noqa: F403
 from .plugins import Plugin, load_library, load_plugins_of_environment
-from .python_ops import register_decoder
+from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
+from .pyops import register_decoder
 from .ragged import Ragged
 
 __all__ = [

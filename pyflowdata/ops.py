@@ -1,7 +1,7 @@
-"""One function per op of the registry.  `python -m pyflowdata._stubs` writes their types."""
+"""One function per op of the registry.  `make stubs` writes their types."""
 
-from .op_functions import make_function
-from .registry import registered_ops
+from .graph import registered_ops
+from .graph.op_functions import make_function
 
 __all__ = [op.name for op in registered_ops()]
 

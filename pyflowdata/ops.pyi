@@ -2105,7 +2105,8 @@ def RawReader(
         data_dir (str, default ''): The folder of the part files; or else files is given.
         shape (shape, required): Shape of one row, "3,32,32" for example; empty for one number a
             record.
-        dtype (dtype, default 'uint8'): The dtype of the numbers, as they are stored.
+        dtype (dtype, default 'uint8'): The dtype of the numbers, as they are stored; as a bool,
+            every byte other than 0 is true.
         byte_order (str, default 'little', one of 'little', 'big'): Which byte of a number is stored
             first: little, the lowest, as x86 and ARM machines write them; big, the highest.
         header_bytes (int, default 0, at least 0): Bytes at the beginning of each file that belong
@@ -2369,7 +2370,7 @@ def NpyReader(
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
         dtype (dtype, found in the files if left out): The dtype of the arrays; every file must have
-            it.
+            it. Of bools, every byte other than 0 is true.
         shape (shape, found in the files if left out): Shape of one row, which is that of the arrays
             without their first axis; every file must have it.
         byte_order (str, found in the files if left out, one of 'little', 'big'): Which byte of a
@@ -3983,8 +3984,9 @@ def TarReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
-        fields (list of str, required): The outputs, each the extension of a sample's file: 'jpg',
-            'image=jpg|png', 'note=txt:bytes=' with an empty default, 'key=__key__'.
+        fields (list of str, required): The outputs, each the extension of a sample's file, which
+            begins after the dot that ends the key: 'jpg', 'image=jpg|png', 'note=txt:bytes=' with
+            an empty default, 'key=__key__'.
         index_files (list of str, default ()): An index file of DALI for each of the files, which is
             compared with it.
         files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or

@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ._check_job import Job, Spec, libraries_of, spec_of
-from ._check_native import BuildError, MissingToolError, NativeChecks
-from ._check_report import Finding, Report
+from .conformance.job import Job, Spec, libraries_of, spec_of
+from .conformance.native import BuildError, MissingToolError, NativeChecks
+from .conformance.report import Finding, Report
 from .errors import InvalidArgumentError
 from .graph import Blob
-from .plugins import PLUGINS_VARIABLE
+from .plugins.loading import PLUGINS_VARIABLE
 
 __all__ = [
     "CheckFailed",
@@ -146,7 +146,7 @@ def _ask(job: Job) -> list[dict[str, Any]]:
     package = str(Path(__file__).resolve().parent.parent)
     paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(
-        [sys.executable, "-m", "pyflowdata._check_worker"],
+        [sys.executable, "-m", "pyflowdata.conformance.worker"],
         input=pickle.dumps(job),
         stdout=subprocess.PIPE,
         # The job names its plugins: none is loaded before there are forks that may crash.

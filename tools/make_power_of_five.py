@@ -11,7 +11,7 @@ import argparse
 import pathlib
 import sys
 
-HEADER = pathlib.Path(__file__).resolve().parent.parent / "csrc" / "text" / "power_of_five.h"
+HEADER = pathlib.Path(__file__).resolve().parent.parent / "csrc" / "parse" / "power_of_five.h"
 
 # Below 1e-342 every mantissa of 64 bits rounds to zero, above 1e308 to infinity.
 LEAST, MOST = -342, 308
@@ -41,8 +41,8 @@ def table() -> str:
     """The whole text of the header."""
     lines = [
         INTRODUCTION.rstrip("\n"),
-        "#ifndef PFD_TEXT_POWER_OF_FIVE_H",
-        "#define PFD_TEXT_POWER_OF_FIVE_H",
+        "#ifndef PFD_PARSE_POWER_OF_FIVE_H",
+        "#define PFD_PARSE_POWER_OF_FIVE_H",
         "#include <stdint.h>",
         "",
         f"#define PFD_LEAST_POWER ({LEAST})",

@@ -38,10 +38,4 @@ pfd_status pfd_fail_file(pfd_error *err, const char *path, const char *format, .
 pfd_status pfd_fail_at(pfd_error *err, const pfd_file *file, int64_t byte, pfd_status status,
                        const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-#define PFD_TRY(call)                                                                              \
-    do {                                                                                           \
-        pfd_status try_status_ = (call);                                                           \
-        if (try_status_ != PFD_OK) return try_status_;                                             \
-    } while (0)
-
 #endif

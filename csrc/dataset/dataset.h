@@ -2,6 +2,8 @@
  *
  * OWNERSHIP  pfd_X_wrap(&ds, ...) replaces *ds by a decorator that owns it.  If it fails, *ds is
  *            unchanged and still the caller's.  Closing the outermost closes the chain.
+ * ARGUMENTS  Numbers are as the reader attrs allow them, see registry/reader_attrs.h: nothing
+ *            here checks them again.
  * THREADS    As of a pfd_source in op.h: at() on many threads, the rest on one at a time.
  * ERRORS     After a failure of next() or seek() a seek() comes before the following next(), to the
  *            batch behind the failed one: decorators do not mend their cursors themselves.
@@ -60,6 +62,8 @@ struct pfd_dataset {
     int64_t position;
 };
 
+/* In the order of the choices. */
+#define PFD_LAST_BATCH_CHOICES "short|drop|pad|wrap"
 #define PFD_LAST_BATCH_SHORT 0
 #define PFD_LAST_BATCH_DROP 1
 #define PFD_LAST_BATCH_PAD 2

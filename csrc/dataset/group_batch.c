@@ -8,7 +8,6 @@
 #include "core/random.h"
 #include "dataset/decorator.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,12 +271,6 @@ pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t la
                                 int64_t buffer_size, pfd_group_fn group, const void *ctx,
                                 pfd_error *err)
 {
-    if (batch_size < 1 || buffer_size < 1 || buffer_size > INT32_MAX) {
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "batch_size = %" PRId64 ", group_buffer_size = %" PRId64
-                        "; both must be >= 1, and group_buffer_size <= 2147483647",
-                        batch_size, buffer_size);
-    }
     group_batch *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "GroupBatch");
     *self = (group_batch){

@@ -8,7 +8,6 @@
 #include "core/random.h"
 #include "dataset/decorator.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,11 +145,6 @@ static const pfd_dataset_methods shuffle_buffer_methods = {
 pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, int64_t buffer_size, pfd_error *err)
 {
-    if (buffer_size < 1 || buffer_size > INT32_MAX) {
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "shuffle_buffer_size = %" PRId64 "; it must be in [1, 2147483647]",
-                        buffer_size);
-    }
     shuffle_buffer *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "RandomShuffle");
     self->base = (pfd_dataset){.methods = &shuffle_buffer_methods, .inner = *ds};

@@ -61,6 +61,12 @@ static int32_t begins_gzip(const uint8_t *data, int64_t size)
     return size >= 2 && !memcmp(data, magic, (size_t)compared) && (size < 4 || data[3] < 0x20);
 }
 
+int32_t pfd_compression_of_bytes(const uint8_t *data, int64_t size)
+{
+    if (begins_gzip(data, size)) return PFD_COMPRESSION_GZIP;
+    return begins_zstd(data, size) ? PFD_COMPRESSION_ZSTD : PFD_COMPRESSION_NONE;
+}
+
 pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, int32_t *found,
                                   pfd_error *err)
 {
@@ -74,8 +80,7 @@ pfd_status pfd_compression_detect(const pfd_file *file, pfd_scratch *scratch, in
         PFD_TRY(pfd_file_read(file, next, 4, scratch, &data, err));
         size = 4;
     }
-    if (begins_zstd(data, size)) *found = PFD_COMPRESSION_ZSTD;
-    if (begins_gzip(data, size)) *found = PFD_COMPRESSION_GZIP;
+    *found = pfd_compression_of_bytes(data, size);
     if (*found != PFD_COMPRESSION_NONE || size < 2 || (data[0] & 0x8f) != 8) return PFD_OK;
     size = file->size < trial_bytes ? file->size : trial_bytes;
     PFD_TRY(pfd_file_read(file, 0, size, scratch, &data, err));

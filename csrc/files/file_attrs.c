@@ -3,32 +3,31 @@
 
 #include "core/error.h"
 
-#define ROW(field, type, default_value, min, max, choices, doc)                                    \
-    PFD_ATTR_ROW(pfd_file_attrs, field, type, default_value, min, max, choices, doc)
-
 const pfd_attr pfd_file_attr_table[] = {
-    ROW(data_dir, PFD_ATTR_STRING, "", 0, 0, NULL,
-        "The folder of the part files; or else files is given."),
-    ROW(files, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
-        "In place of data_dir: paths, and patterns with *, ? or [...], whose files are sorted by "
-        "name."),
-    ROW(data_part_num, PFD_ATTR_INT32, "-1", -1, INT32_MAX, NULL,
-        "How many parts to read, numbered from 0; -1 for all parts found, in numeric order."),
-    ROW(part_name_prefix, PFD_ATTR_STRING, "part-", 0, 0, NULL,
-        "What stands before the number in a part's name."),
-    ROW(part_name_suffix_length, PFD_ATTR_INT32, "-1", -1, PFD_MAX_SUFFIX_LENGTH, NULL,
-        "To how many digits a part's number is filled up with zeros; -1 for no filling."),
-    ROW(file_access, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|map|read",
-        "How files are read: map maps them into memory, read reads them piece by piece; auto maps "
-        "them if they fit into memory and address space together."),
-    ROW(compression, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|none|gzip|zlib|zstd",
-        "How the files are compressed; auto looks at the content of each. Lines and frames of "
-        "compressed files can only be read in sequence, so that only a buffer shuffles them."),
-    ROW(index_dir, PFD_ATTR_STRING, "", 0, 0, NULL,
-        "The folder in which indexes of the files are kept, for the next time and for the other "
-        "processes of the machine; none keeps them in memory. Left empty, files of 16 MB or more "
-        "together have theirs in PYFLOWDATA_INDEX_DIR, else in XDG_CACHE_HOME/pyflowdata, else in "
-        "~/.cache/pyflowdata."),
+    PFD_STRING_ATTR(pfd_file_attrs, data_dir, "",
+                    "The folder of the part files; or else files is given."),
+    PFD_STRINGS_ATTR(pfd_file_attrs, files, "",
+                     "In place of data_dir: paths, and patterns with *, ? or [...], whose files "
+                     "are sorted by name."),
+    PFD_INT_ATTR(pfd_file_attrs, data_part_num, "-1", -1, INT32_MAX,
+                 "How many parts to read, numbered from 0; -1 for all parts found, in numeric "
+                 "order."),
+    PFD_STRING_ATTR(pfd_file_attrs, part_name_prefix, "part-",
+                    "What stands before the number in a part's name."),
+    PFD_INT_ATTR(pfd_file_attrs, part_name_suffix_length, "-1", -1, PFD_MAX_SUFFIX_LENGTH,
+                 "To how many digits a part's number is filled up with zeros; -1 for no filling."),
+    PFD_CHOICE_ATTR(pfd_file_attrs, file_access, "auto", "auto|map|read",
+                    "How files are read: map maps them into memory, read reads them piece by "
+                    "piece; auto maps them if they fit into memory and address space together."),
+    PFD_CHOICE_ATTR(pfd_file_attrs, compression, "auto", "auto|none|gzip|zlib|zstd",
+                    "How the files are compressed; auto looks at the content of each. Lines and "
+                    "frames of compressed files can only be read in sequence, so that only a "
+                    "buffer shuffles them."),
+    PFD_STRING_ATTR(pfd_file_attrs, index_dir, "",
+                    "The folder in which indexes of the files are kept, for the next time and "
+                    "for the other processes of the machine; none keeps them in memory. Left "
+                    "empty, files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, "
+                    "else in XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata."),
 };
 
 const uint32_t pfd_file_attr_count = PFD_COUNT(pfd_file_attr_table);

@@ -14,13 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int32_t last_batch_rule(const char *last_batch)
-{
-    if (!strcmp(last_batch, "drop")) return PFD_LAST_BATCH_DROP;
-    if (!strcmp(last_batch, "pad")) return PFD_LAST_BATCH_PAD;
-    return strcmp(last_batch, "wrap") ? PFD_LAST_BATCH_SHORT : PFD_LAST_BATCH_WRAP;
-}
-
 static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *group,
                            pfd_error *err)
 {
@@ -60,16 +53,15 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
 {
     const pfd_reader_attrs *attrs = reader->attrs;
     const pfd_op *op = reader->node->op->op;
-    int32_t rule = last_batch_rule(attrs->last_batch);
     if (op->group || reader->shuffle == PFD_SHUFFLE_BUFFER || !pfd_dataset_is_random_access(*ds))
         PFD_TRY(pfd_cancellation_wrap(ds, &reader->bounds->cancelled, err));
     PFD_TRY(wrap_shuffle(reader, ds, err));
     reader->shuffled = *ds;
     if (op->group)
-        PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, rule, attrs->group_buffer_size,
-                                     group_of, reader, err));
+        PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, attrs->last_batch,
+                                     attrs->group_buffer_size, group_of, reader, err));
     else
-        PFD_TRY(pfd_batch_wrap(ds, attrs->batch_size, rule, err));
+        PFD_TRY(pfd_batch_wrap(ds, attrs->batch_size, attrs->last_batch, err));
     reader->logical = *ds;
     if (attrs->world_size > 1)
         PFD_TRY(pfd_distributed_training_wrap(ds, attrs->batch_size, attrs->rank, attrs->world_size,
@@ -85,7 +77,7 @@ static int64_t count_batches(const pfd_data_reader *reader)
     if (reader->random_access) return chain->methods->num_batches(chain);
     if (reader->num_records < 0 || reader->node->op->op->group) return -1;
     int64_t batch_size = reader->attrs->batch_size, rest = reader->num_records % batch_size;
-    int32_t drops = last_batch_rule(reader->attrs->last_batch) == PFD_LAST_BATCH_DROP;
+    int32_t drops = reader->attrs->last_batch == PFD_LAST_BATCH_DROP;
     return reader->num_records / batch_size + (rest > 0 && !drops);
 }
 
@@ -139,39 +131,15 @@ static void choose_seed(pfd_data_reader *reader, int64_t drawn)
     }
 }
 
-static int32_t is_of(const char *name, const char *const *names, size_t count)
+/* PFD_ORDER_*: which attrs decide the order.  The ones of a shuffle that a user can only ask for by
+ * name are not in the spec of any other, so that a state does not depend on what has no effect. */
+static uint64_t order_flags(const pfd_data_reader *reader)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(name, names[i])) return 1;
-    return 0;
-}
-
-/* The attrs of a shuffle that is chosen by hand are there only where it is: what it decides by
- * itself is the same for who chose it and for who did not. */
-static int32_t decides_order(const pfd_data_reader *reader, const char *attr)
-{
-    static const char *const always[] = {"batch_size", "last_batch", "shuffle_after_epoch",
-                                         "shuffle_buffer_size"};
-    static const char *const of_window[] = {"shuffle", "shuffle_block_size", "shuffle_window"};
-    int32_t by_window = reader->shuffle == PFD_SHUFFLE_WINDOW;
-    int32_t by_buffer = reader->shuffle == PFD_SHUFFLE_BUFFER && reader->num_records >= 0;
-    return is_of(attr, always, PFD_COUNT(always)) ||
-           (by_window && is_of(attr, of_window, PFD_COUNT(of_window))) ||
-           (by_buffer && !strcmp(attr, "shuffle")) ||
-           (reader->node->op->op->group && !strcmp(attr, "group_buffer_size"));
-}
-
-/* What random_shuffle comes to, which `shuffle` may have decided. */
-static int32_t append_random_shuffle(char **text, size_t *used, const pfd_data_reader *reader)
-{
-    int32_t shuffles = reader->shuffle != PFD_SHUFFLE_NONE;
-    const char *line = shuffles ? "random_shuffle=true\n" : "random_shuffle=false\n";
-    char *grown = realloc(*text, *used + strlen(line) + 1);
-    if (!grown) return 0;
-    *text = grown;
-    strcpy(grown + *used, line);
-    *used += strlen(line);
-    return 1;
+    uint64_t flags = PFD_ORDER_ALWAYS;
+    if (reader->shuffle == PFD_SHUFFLE_WINDOW) flags |= PFD_ORDER_WINDOW;
+    if (reader->shuffle == PFD_SHUFFLE_BUFFER && reader->num_records >= 0)
+        flags |= PFD_ORDER_BUFFER;
+    return reader->node->op->op->group ? flags | PFD_ORDER_GROUPS : flags;
 }
 
 /* Appends "name=value" and a line's end; the text grows until the value fits. */
@@ -199,15 +167,13 @@ static char *make_spec(const pfd_data_reader *reader)
     char *spec = malloc(used + 1);
     if (spec) snprintf(spec, used + 1, "op=%s\n", op->name);
     int32_t whole = spec != NULL;
+    uint64_t flags = order_flags(reader);
     for (uint32_t i = 0; whole && i < op->num_attrs; i++)
         if (op->attrs[i].type != PFD_ATTR_OBJECT) /* another one in each process */
             whole = append_attr(&spec, &used, node->attrs, &op->attrs[i]);
     for (uint32_t i = 0; whole && i < pfd_reader_attr_count; i++) {
         const pfd_attr *row = &pfd_reader_attr_table[i];
-        if (!strcmp(row->name, "random_shuffle"))
-            whole = append_random_shuffle(&spec, &used, reader);
-        else if (decides_order(reader, row->name))
-            whole = append_attr(&spec, &used, node->reader_attrs, row);
+        if (row->flags & flags) whole = append_attr(&spec, &used, node->reader_attrs, row);
     }
     if (!whole) {
         free(spec);

@@ -284,15 +284,15 @@ static int32_t leave_out(const range *at, pfd_status *status, int64_t *row, pfd_
 {
     if (*status != PFD_CORRUPT_DATA || err->row < 0) return 0;
     int32_t reader = at->worker->failed_reader;
-    const char *on_error = at->plan->readers[reader].attrs->on_error;
-    if (!strcmp(on_error, "raise")) return 0;
+    int32_t on_error = at->plan->readers[reader].attrs->on_error;
+    if (on_error == PFD_ON_ERROR_RAISE) return 0;
     *row = at->begin + err->row;
     int32_t has_stages = at->plan->num_stages > 1;
     pfd_skipped_row skipped = {.row = has_stages ? at->slot->row_numbers[*row] : *row,
                                .place = *row,
                                .filler = range_records(at, reader)[err->row].filler,
                                .reader = reader,
-                               .pad = !strcmp(on_error, "pad"),
+                               .pad = on_error == PFD_ON_ERROR_PAD,
                                .error = err};
     if (skipped.pad && has_stages)
         skipped.ids = ids_of(at, *row);

@@ -8,7 +8,6 @@
 #include "loader/slot_pool.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static pfd_status seek_streams(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
@@ -91,7 +90,7 @@ static void note_failure(pfd_loader *l, pfd_slot *slot)
     if (l->producer.status == PFD_CORRUPT_DATA) l->next_step++;
     slot->rows = 0;
     pfd_skipped_row skipped = {.error = error};
-    if (counted && strcmp(l->plan.readers[0].attrs->on_error, "raise") &&
+    if (counted && l->plan.readers[0].attrs->on_error != PFD_ON_ERROR_RAISE &&
         pfd_slot_add_skipped_row(slot, &skipped))
         return;
     slot->loop.status = l->producer.status;

@@ -1,4 +1,4 @@
-/* The layout of op.h 1.0 as static asserts; written by tools/abi_layout.py. */
+/* The layout of op.h 1.1 as static asserts; written by tools/abi_layout.py. */
 #include "pyflowdata/op.h"
 
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " is of another size")
@@ -196,7 +196,7 @@ AT(pfd_group_args, attrs, 16, 8);
 AT(pfd_group_args, record, 24, 8);
 AT(pfd_group_args, scratch, 32, 8);
 
-SIZE(pfd_host, 104);
+SIZE(pfd_host, 112);
 AT(pfd_host, struct_size, 0, 4);
 AT(pfd_host, abi_major, 4, 4);
 AT(pfd_host, abi_minor, 8, 4);
@@ -212,6 +212,7 @@ AT(pfd_host, open_frames, 72, 8);
 AT(pfd_host, open_fixed, 80, 8);
 AT(pfd_host, parse_double, 88, 8);
 AT(pfd_host, random_bits, 96, 8);
+AT(pfd_host, looks_like, 104, 8);
 
 SIZE(pfd_port, 16);
 AT(pfd_port, name, 0, 8);
@@ -240,7 +241,28 @@ AT(pfd_op, outputs_attr, 120, 8);
 AT(pfd_op, companions, 128, 8);
 AT(pfd_op, propose, 136, 8);
 
-SIZE(pfd_plugin, 40);
+SIZE(pfd_probe_args, 40);
+AT(pfd_probe_args, struct_size, 0, 4);
+AT(pfd_probe_args, reserved, 4, 4);
+AT(pfd_probe_args, data, 8, 8);
+AT(pfd_probe_args, size, 16, 8);
+AT(pfd_probe_args, file_size, 24, 8);
+AT(pfd_probe_args, path, 32, 8);
+
+SIZE(pfd_format, 80);
+AT(pfd_format, struct_size, 0, 4);
+AT(pfd_format, flags, 4, 4);
+AT(pfd_format, name, 8, 8);
+AT(pfd_format, title, 16, 8);
+AT(pfd_format, doc, 24, 8);
+AT(pfd_format, suffixes, 32, 8);
+AT(pfd_format, reader, 40, 8);
+AT(pfd_format, decoders, 48, 8);
+AT(pfd_format, checks, 56, 8);
+AT(pfd_format, folder_file, 64, 8);
+AT(pfd_format, probe, 72, 8);
+
+SIZE(pfd_plugin, 56);
 AT(pfd_plugin, struct_size, 0, 4);
 AT(pfd_plugin, abi_major, 4, 4);
 AT(pfd_plugin, abi_minor, 8, 4);
@@ -248,5 +270,8 @@ AT(pfd_plugin, num_ops, 12, 4);
 AT(pfd_plugin, ops, 16, 8);
 AT(pfd_plugin, name, 24, 8);
 AT(pfd_plugin, version, 32, 8);
+AT(pfd_plugin, num_formats, 40, 4);
+AT(pfd_plugin, reserved, 44, 4);
+AT(pfd_plugin, formats, 48, 8);
 
 #endif

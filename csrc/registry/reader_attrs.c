@@ -6,9 +6,9 @@
 
 #include <inttypes.h>
 
-#define ROW(field, type, default_value, min, max, choices, doc)                                    \
-    PFD_ATTR_ROW(pfd_reader_attrs, field, type, default_value, min, max, choices, doc)
-#define FLAG(field, doc) ROW(field, PFD_ATTR_BOOL, "false", 0, 0, NULL, doc)
+#define ROW(field, type, default_value, min, max, choices, flags, doc)                             \
+    PFD_ATTR_ROW_WITH(pfd_reader_attrs, field, type, default_value, min, max, choices, doc, flags)
+#define FLAG(field, flags, doc) ROW(field, PFD_ATTR_BOOL, "false", 0, 0, NULL, flags, doc)
 
 enum { LEFT_OPEN = -1 }; /* of rank and world_size */
 
@@ -16,54 +16,56 @@ enum { LEFT_OPEN = -1 }; /* of rank and world_size */
 #define INT64_TOP 9.2e18 /* a round number that a double and an int64_t both hold */
 
 const pfd_attr pfd_reader_attr_table[] = {
-    ROW(batch_size, PFD_ATTR_INT32, "1", 1, INT32_TOP, NULL,
+    ROW(batch_size, PFD_ATTR_INT32, "1", 1, INT32_TOP, NULL, PFD_ORDER_ALWAYS,
         "Records in a batch, of all ranks together; it must be divisible by world_size."),
-    ROW(last_batch, PFD_ATTR_STRING, "short", 0, 0, "short|drop|pad|wrap",
+    ROW(last_batch, PFD_ATTR_CHOICE, "short", 0, 0, PFD_LAST_BATCH_CHOICES, PFD_ORDER_ALWAYS,
         "What becomes of an epoch's last batch when records are too few: short delivers it "
         "smaller (a rank may get 0 rows), drop leaves it out, pad repeats the last record, wrap "
         "takes the next epoch's first records."),
-    FLAG(random_shuffle, "Whether the order is random, with every record once in an epoch; which "
-                         "random order, is said by the attr shuffle."),
+    FLAG(random_shuffle, PFD_ORDER_ALWAYS,
+         "Whether the order is random, with every record once in an epoch; which random order, is "
+         "said by the attr shuffle."),
     ROW(shuffle, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|none|global|window|buffer",
+        PFD_ORDER_WINDOW | PFD_ORDER_BUFFER,
         "Which records can come next: global shuffles all of them, window those of some blocks of "
         "the files, buffer the shuffle_buffer_size next ones of the files; none is the files' own "
         "order; auto is none without random_shuffle, and with it global, or buffer where the "
         "source can only be read in sequence."),
-    FLAG(shuffle_after_epoch,
+    FLAG(shuffle_after_epoch, PFD_ORDER_ALWAYS,
          "Whether a shuffle makes a new order for each epoch, instead of the same one; without a "
          "shuffle it does nothing."),
-    ROW(shuffle_buffer_size, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL,
+    ROW(shuffle_buffer_size, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_ALWAYS,
         "Records that the buffer holds to choose from, where the shuffle is a buffer."),
-    ROW(shuffle_block_size, PFD_ATTR_INT32, "256", 1, INT32_TOP, NULL,
+    ROW(shuffle_block_size, PFD_ATTR_INT32, "256", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
         "Where shuffle is window, the records in a block: what is read together from a file."),
-    ROW(shuffle_window, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL,
+    ROW(shuffle_window, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
         "Where shuffle is window, the blocks that are mixed at a time; more mix better and touch "
         "more memory."),
-    ROW(seed, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL,
+    ROW(seed, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL, 0,
         "Start of the random numbers; -1 draws a seed when the loader opens, or uses 0 where "
         "world_size is above 1, since all ranks need the same one."),
-    ROW(order_key, PFD_ATTR_STRING, "", 0, 0, NULL,
+    ROW(order_key, PFD_ATTR_STRING, "", 0, 0, NULL, 0,
         "Text that the random order depends on besides the seed, the same for readers that shall "
         "stay paired; empty takes the reader's name."),
-    ROW(group_buffer_size, PFD_ATTR_INT32, "65536", 1, INT32_TOP, NULL,
+    ROW(group_buffer_size, PFD_ATTR_INT32, "65536", 1, INT32_TOP, NULL, PFD_ORDER_GROUPS,
         "Records that wait at most for others of their group, in readers that make batches of one "
         "group each."),
-    ROW(rank, PFD_ATTR_INT64, "-1", -1, INT32_TOP - 1, NULL,
+    ROW(rank, PFD_ATTR_INT64, "-1", -1, INT32_TOP - 1, NULL, 0,
         "Which part of every batch this process gets, counted from 0; -1, given or left out with "
         "world_size, finds both out from the framework or launcher in use."),
-    ROW(world_size, PFD_ATTR_INT64, "-1", -1, INT32_TOP, NULL,
+    ROW(world_size, PFD_ATTR_INT64, "-1", -1, INT32_TOP, NULL, 0,
         "Number of ranks that share every batch; -1 finds it out, together with rank."),
-    ROW(on_error, PFD_ATTR_STRING, "raise", 0, 0, "raise|skip|pad",
+    ROW(on_error, PFD_ATTR_CHOICE, "raise", 0, 0, "raise|skip|pad", 0,
         "What a damaged record does: raise fails its batch, skip leaves its row out (a batch may "
-        "be "
-        "left with 0 rows), pad delivers a row of zeros whose mask is False."),
-    ROW(max_errors, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL,
+        "be left with 0 rows), pad delivers a row of zeros whose mask is False."),
+    ROW(max_errors, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL, 0,
         "Damaged records that an epoch of this rank may have before on_error=skip and pad fail as "
         "well; -1 is no limit."),
-    FLAG(with_mask,
+    FLAG(with_mask, 0,
          "Whether the output mask is returned too: bool, False for rows that only fill a batch."),
-    FLAG(with_id, "Whether the output id is returned too: int64 (2,), the file's index and the "
-                  "record's number in the dataset."),
+    FLAG(with_id, 0,
+         "Whether the output id is returned too: int64 (2,), the file's index and the record's "
+         "number in the dataset."),
 };
 const uint32_t pfd_reader_attr_count = PFD_COUNT(pfd_reader_attr_table);
 
@@ -140,7 +142,9 @@ pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err)
 {
     PFD_TRY(settle_world(attrs, err));
     if (attrs->batch_size % attrs->world_size != 0) return fail_indivisible(attrs, err);
-    return check_shuffle(attrs, err);
+    PFD_TRY(check_shuffle(attrs, err));
+    if (attrs->shuffle > PFD_SHUFFLE_NONE) attrs->random_shuffle = 1;
+    return PFD_OK;
 }
 
 pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t random_access,

@@ -19,8 +19,9 @@ import re
 import sys
 from collections.abc import Sequence
 
-from .. import __version__, _interrupt
+from .. import __version__
 from ..errors import Error
+from ..native import interrupt
 from .usage import UsageError
 
 # Module -> what it does.  Each is imported only when it is asked for.
@@ -108,7 +109,7 @@ def _run(arguments: list[str]) -> int:
     chosen = next((one for one in arguments if not one.startswith("-")), None)
     args = argparse.Namespace(debug=False)
     try:
-        _interrupt.raise_again()
+        interrupt.raise_again()
         args = _parser(chosen).parse_args(arguments)
         code: int = args.run(args)
         sys.stdout.flush()

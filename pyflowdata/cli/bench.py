@@ -9,14 +9,14 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from .._check_job import Spec, output_of
-from .._op_bench import cores, measure, thread_counts
-from .._op_bench_report import as_dict, as_table
-from ..attr_values import parse_attr
+from ..conformance.job import Spec, output_of
+from ..conformance.op_bench import cores, measure, thread_counts
+from ..conformance.op_bench_report import as_dict, as_table
 from ..errors import InvalidArgumentError
 from ..graph import Blob, Node
+from ..graph.attr_values import parse_attr
+from ..graph.registry import HOST_OUTPUTS, Op, find_op
 from ..plugins import load_library
-from ..registry import HOST_OUTPUTS, Op, find_op
 from .op_arguments import input_of, pairs
 from .usage import UsageError
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from .._check_job import Spec
-from .._check_native import SANITIZERS, BuildError, MissingToolError, build_plugin
-from .._check_report import Report
+from ..conformance.job import Spec
+from ..conformance.native import SANITIZERS, BuildError, MissingToolError, build_plugin
+from ..conformance.report import Report
 from ..testing import Native, run_checks
 from .op_arguments import input_of, pairs
 from .usage import UsageError

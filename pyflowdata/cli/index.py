@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import DataLoader
-from ..attr_values import parse_attr
 from ..errors import InvalidArgumentError
-from ..graph import Node
+from ..graph import Node, Op, find_op
+from ..graph.attr_values import parse_attr
+from ..loader.state import Reader
 from ..plugins import Plugin, load_library
-from ..registry import Op, find_op
-from ..state import Reader
 from .file_arguments import add_source_arguments, expand, opened, size_text
 from .op_arguments import pairs
 from .usage import UsageError

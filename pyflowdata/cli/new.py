@@ -13,7 +13,7 @@ from pathlib import Path
 import pyflowdata
 
 from ..errors import Error
-from ..registry import find_op
+from ..graph import find_op
 from .usage import UsageError
 
 _TEMPLATES = Path(__file__).resolve().parent.parent / "templates"

@@ -7,9 +7,9 @@ import inspect
 import json
 import textwrap
 
-from ..op_functions import docstring, signature
+from ..graph import Attr, Op, find_op, registered_ops
+from ..graph.op_functions import docstring, signature
 from ..plugins import load_library
-from ..registry import Attr, Op, find_op, registered_ops
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from ..registry import find_op
+from ..graph import find_op
 
 _INTEGERS = re.compile(rb"(?:(?:0|-?[1-9][0-9]{0,14})\n)*")  # exact in a float64, too
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]*")

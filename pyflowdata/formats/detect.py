@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .._native import check, encode, ffi, lib, new_error, text
 from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..io.crc32c import crc32c, masked
+from ..native import check, encode, ffi, lib, new_error, text
 from .wire import decode_ofrecord
 
 _MAGIC = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd", ".zstd": b"\x28\xb5\x2f\xfd"}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CorruptDataError
-from ..registry import HOST_OUTPUTS
+from ..graph.registry import HOST_OUTPUTS
 from .csv_types import Column, dtype_of
 from .wire import Feature
 

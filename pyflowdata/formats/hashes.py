@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .._native import ffi, lib
 from ..errors import FileError, InvalidArgumentError
+from ..native import ffi, lib
 from .scan import Damage, Scan
 
 _PIECE = 1 << 20

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CorruptDataError, Error, InvalidArgumentError, UnsupportedError, shown
-from ..graph import Blob, Node
+from ..graph import Blob, Node, find_op
 from ..loader import DataLoader
-from ..registry import find_op
 from .detect import FORMATS, HEAD, Detected, detect, first_bytes
 from .fields import SEEN_OF_MEMBER, Field, features_fields, tar_fields
 from .source import RECORD, SCANNED, Source, array_fields, make_node, table_source

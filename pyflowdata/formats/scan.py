@@ -8,9 +8,9 @@ import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from .._native import ffi, lib
 from ..errors import FileError
 from ..io.crc32c import masked
+from ..native import ffi, lib
 from .wire import decode_ofrecord
 
 _HEAD, _FOOT = 12, 4

@@ -7,11 +7,10 @@ import mmap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..attr_values import parse_attr
 from ..errors import InvalidArgumentError, shown
-from ..graph import Blob, Node
+from ..graph import Blob, Node, Op, find_op
+from ..graph.attr_values import parse_attr
 from ..loader import DataLoader
-from ..registry import Op, find_op
 from .csv_types import Column
 from .detect import HEAD, Format, first_bytes
 from .fields import (

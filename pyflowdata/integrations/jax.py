@@ -25,10 +25,10 @@ import jax
 import numpy as np
 
 from .. import Blob, DataLoader, InvalidArgumentError, UnsupportedError
-from ..batches import Array
 from ..errors import shown
-from ..graph import reader_nodes
-from ..state import Reader
+from ..graph.node import reader_nodes
+from ..loader.batches import Array
+from ..loader.state import Reader
 
 __all__ = ["JaxLoader", "rank_and_world_size"]
 

@@ -31,11 +31,11 @@ from ray.data.datasource import Datasource, ReadTask
 from ray.data.extensions import ArrowTensorArray
 
 from .. import Blob, DataLoader, FileError, InvalidArgumentError
-from ..batches import Array
 from ..errors import shown
-from ..graph import Node, reader_nodes, with_reader_attrs
-from ..op_functions import positional_names
-from ..opening import arrange
+from ..graph.node import Node, reader_nodes, with_reader_attrs
+from ..graph.op_functions import positional_names
+from ..loader.batches import Array
+from ..loader.opening import arrange
 
 __all__ = ["FlowDatasource", "datasource", "read"]
 

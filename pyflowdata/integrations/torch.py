@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from .. import Blob, DataLoader, Error, InvalidArgumentError, UnsupportedError
-from ..batches import Array
+from ..loader.batches import Array
 
 __all__ = ["TorchLoader"]
 

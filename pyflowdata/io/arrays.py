@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
-from .exact import Array, as_array, to_float
+from .lossless import Array, as_array, to_float
 
 
 def only_field(given: Any) -> Any:

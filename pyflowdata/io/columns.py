@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
-from .exact import Array, refuse_masked
+from .lossless import Array, refuse_masked
 
 BYTES = (bytes, bytearray, memoryview, str)
 

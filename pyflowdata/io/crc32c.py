@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._native import lib
+from ..native import lib
 
 
 def crc32c(data: bytes) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
 from .columns import BYTES, as_bytes, bytes_rows, check_name, columns
-from .exact import Array, as_array
+from .lossless import Array, as_array
 from .writer import Shard, Sizes, Writer
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidArgumentError
 from .arrays import RowShape
-from .exact import Array
+from .lossless import Array
 from .row_writer import RowWriter
 from .writer import Shard
 

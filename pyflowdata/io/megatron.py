@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
 from .arrays import RowShape, buffer_of
-from .exact import Array, as_array, refuse_masked
+from .lossless import Array, as_array, refuse_masked
 from .writer import Shard, Sizes, Writer
 
 _MAGIC = b"MMIDIDX\0\0"

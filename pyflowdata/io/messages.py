@@ -22,7 +22,7 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
 from .columns import BYTES, as_bytes, columns, little, row_stride, slices
-from .exact import Array, as_array, integers, refuse_masked, to_float
+from .lossless import Array, as_array, integers, refuse_masked, to_float
 from .varint import row_sums, varint, varints
 
 _BYTES = 1  # the field of bytes lists, in both kinds of feature

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from ..errors import InvalidArgumentError
 from .arrays import RowShape, buffer_of, sizes_of
-from .exact import Array
+from .lossless import Array
 from .writer import Writer
 
 

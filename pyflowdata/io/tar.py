@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from .columns import as_bytes, check_name, columns, is_bytes_like
-from .exact import refuse_masked
+from .lossless import refuse_masked
 from .writer import Shard, Sizes, Writer
 
 _BLOCK = 512

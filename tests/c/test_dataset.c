@@ -224,16 +224,9 @@ static void test_refusals(void)
     int64_t n;
     pfd_error err;
     for (int stream = 0; stream < 2; stream++) {
-        pfd_dataset *ds = open_source(stream, 5), *before = ds;
+        pfd_dataset *ds = open_source(stream, 5);
         ((source *)ds)->closed = &closed;
-        CHECK(pfd_batch_wrap(&ds, 0, 0, &err) == PFD_INVALID_ARGUMENT && ds == before);
-        CHECK(pfd_group_batch_wrap(&ds, 0, 0, 1, NULL, NULL, &err) == PFD_INVALID_ARGUMENT);
-        CHECK(pfd_group_batch_wrap(&ds, 1, 0, 0, NULL, NULL, &err) == PFD_INVALID_ARGUMENT);
-        CHECK(pfd_distributed_training_wrap(&ds, 4, 2, 2, &err) == PFD_INVALID_ARGUMENT);
-        if (stream) {
-            CHECK(shuffle(&ds, 1, "", 1, 0, &err) == PFD_INVALID_ARGUMENT);
-        }
-        CHECK(ds == before && closed == stream);
+        CHECK(closed == stream);
         CHECK(pfd_dataset_seek(ds, -1, 0, &err) == PFD_INVALID_ARGUMENT);
         CHECK(pfd_dataset_seek(ds, 0, -1, &err) == PFD_INVALID_ARGUMENT);
         MUST(pfd_batch_wrap(&ds, 4, 0, &err));

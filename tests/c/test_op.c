@@ -173,6 +173,7 @@ static void test_faults_of_attrs(void)
     FAULT(s.attrs[FLAG].type = 99, "attr 'flag': type is none of PFD_ATTR_*");
     FAULT(s.attrs[FLAG].doc = "", "attr 'flag': doc must be a sentence");
     FAULT(s.attrs[FLAG].flags = 2, "flags has unknown bits");
+    FAULT(s.attrs[FLAG].flags = UINT64_C(1) << 32, "flags has unknown bits"); /* the host's own */
     FAULT(s.attrs[FLAG].flags = PFD_ATTR_FOUND, "propose is NULL, and an attr has PFD_ATTR_FOUND");
     FAULT(s.op.propose = propose, "propose is for ops with PFD_READS_FILES");
     FAULT(s.attrs[FLAG].default_value = "yes", "default_value \"yes\" is not true or false");

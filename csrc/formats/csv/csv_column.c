@@ -76,14 +76,12 @@ pfd_status pfd_csv_next_key(const pfd_host *host, const pfd_csv_column *column, 
         if (*begin != '|') return fail_key(host, column, begin, end - begin, "unexpected", err);
         ++*at;
     }
-    pfd_status status = next_place(host, column, at, &out->first, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(next_place(host, column, at, &out->first, err));
     out->last = out->first;
     out->is_range = end - *at >= 2 && (*at)[0] == '.' && (*at)[1] == '.';
     if (!out->is_range) return PFD_OK;
     *at += 2;
-    status = next_place(host, column, at, &out->last, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(next_place(host, column, at, &out->last, err));
     if (!out->first.name && !out->last.name && out->last.number < out->first.number)
         return fail_key(host, column, begin, *at - begin, "a range that ends before it begins",
                         err);
@@ -164,8 +162,7 @@ pfd_status pfd_csv_column_parse(const pfd_host *host, const char *element, pfd_c
                                 pfd_error *err)
 {
     pfd_field_spec spec;
-    pfd_status status = pfd_field_spec_parse(host, "columns", element, &spec, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_field_spec_parse(host, "columns", element, &spec, err));
     *out = (pfd_csv_column){.spec = element,
                             .name = spec.name,
                             .key = spec.key,
@@ -175,8 +172,7 @@ pfd_status pfd_csv_column_parse(const pfd_host *host, const char *element, pfd_c
                             .default_size = spec.default_size};
     int64_t values;
     int32_t is_row, unknown;
-    status = count_values(host, out, &values, &is_row, &unknown, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(count_values(host, out, &values, &is_row, &unknown, err));
     return set_type(host, &spec, values, is_row, unknown, out, err);
 }
 
@@ -207,8 +203,7 @@ pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, 
         uint64_t value;
         const char *comma = memchr(text, ',', (size_t)(end - text));
         int64_t size = (comma ? comma : end) - text;
-        pfd_status status = parse_default(host, column, text, size, &value, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(parse_default(host, column, text, size, &value, err));
         int64_t copies = texts == 1 ? column->num_values : 1;
         for (int64_t k = 0; out && k < copies; k++, out += bytes)
             memcpy(out, &value, (size_t)bytes);

@@ -85,8 +85,7 @@ static pfd_status sort_names(maker *m, pfd_error *err)
 static pfd_status find_name(maker *m, const pfd_csv_place *place, int64_t *matches, int64_t *found,
                             pfd_error *err)
 {
-    pfd_status status = m->names ? PFD_OK : sort_names(m, err);
-    if (status != PFD_OK) return status;
+    if (!m->names) PFD_TRY(sort_names(m, err));
     header_name wanted = {.text = (const uint8_t *)place->name, .size = place->size};
     const header_name *end = m->names + m->layout->num_fields;
     const header_name *any = bsearch(&wanted, m->names, (size_t)m->layout->num_fields,
@@ -183,17 +182,15 @@ static pfd_status find_column(maker *m, pfd_error *err)
     const char *at = m->column->key;
     while ((status = pfd_csv_next_key(m->host, m->column, &at, &key, err)) == PFD_OK) {
         int64_t first, last;
-        status = place_of(m, &key.first, &first, err);
-        if (status == PFD_OK) status = place_of(m, &key.last, &last, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(place_of(m, &key.first, &first, err));
+        PFD_TRY(place_of(m, &key.last, &last, err));
         if (last < first)
             return m->host->fail_file(err, m->file, m->offset, PFD_CORRUPT_DATA,
                                       "attr 'columns': in '%s' a range goes from column %" PRId64
                                       " to column %" PRId64 " of this file; it must not go back",
                                       m->column->spec, first, last);
         values += last - first + 1;
-        status = add_run(m, first, last - first + 1, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(add_run(m, first, last - first + 1, err));
     }
     if (status != PFD_END) return status;
     if (values == m->column->num_values) return PFD_OK;

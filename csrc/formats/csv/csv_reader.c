@@ -148,8 +148,7 @@ static pfd_status find_head(const pfd_host *host, const pfd_file *file, const cs
     *first = (extent){.format = format_of(attrs), .pass_blank = 1};
     pfd_status status = pfd_text_head(host, file, attrs->skip_header_lines, scratch, head, err);
     if (status != PFD_OK || *head == file->size) return status;
-    status = pfd_text_look(host, file, *head, scratch, look_for_record, first, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_text_look(host, file, *head, scratch, look_for_record, first, err));
     if (!first->found.is_record) {
         first->text = NULL;
         return PFD_OK;
@@ -167,9 +166,8 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     if (args->offset == 0) {
         int64_t head;
         extent first;
-        pfd_status status = find_head(args->host, args->file, attrs, has_header(args->host, attrs),
-                                      args->scratch, &head, &first, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(find_head(args->host, args->file, attrs, has_header(args->host, attrs),
+                          args->scratch, &head, &first, err));
         if (head > 0) {
             out->is_record = 0;
             out->next = head;
@@ -177,9 +175,8 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
         }
     }
     extent self = {.format = format_of(attrs)};
-    pfd_status status = pfd_text_look(args->host, args->file, args->offset, args->scratch,
-                                      look_for_record, &self, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_text_look(args->host, args->file, args->offset, args->scratch,
+                          look_for_record, &self, err));
     if (self.found.open_quote >= 0)
         return fail_open_quote(args->host, args->file, args->offset + self.found.open_quote, err);
     out->is_record = self.found.is_record;
@@ -228,8 +225,7 @@ static pfd_status fill_defaults(const pfd_host *host, pfd_csv_table *table, pfd_
         size_t bytes = (size_t)pfd_csv_value_bytes(column->type.dtype);
         table->defaults[i] = calloc((size_t)column->num_values + 1, bytes);
         if (!table->defaults[i]) return fail_memory(host, err);
-        pfd_status status = pfd_csv_defaults(host, column, table->defaults[i], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(pfd_csv_defaults(host, column, table->defaults[i], err));
     }
     return PFD_OK;
 }
@@ -250,17 +246,13 @@ static pfd_status fill_layouts(const pfd_open_args *args, pfd_stream_window *win
     for (int64_t i = 0; i < args->num_files; i++) {
         extent first;
         const pfd_file *file;
-        pfd_status status = pfd_text_file(args->files[i], window, &file, err);
-        if (status == PFD_OK)
-            status =
-                find_head(host, file, args->attrs, header, args->scratch, &heads[i], &first, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(pfd_text_file(args->files[i], window, &file, err));
+        PFD_TRY(find_head(host, file, args->attrs, header, args->scratch, &heads[i], &first, err));
         if (first.text && !is_layout_of(last, &first)) {
             int64_t offset = header ? heads[i] - first.found.next : heads[i] + first.at;
-            status = pfd_csv_layout_make(host, file, offset, &table->format, table->columns,
-                                         table->num_columns, header, first.text, first.found.size,
-                                         &last, err);
-            if (status != PFD_OK) return status;
+            PFD_TRY(pfd_csv_layout_make(host, file, offset, &table->format, table->columns,
+                                        table->num_columns, header, first.text, first.found.size,
+                                        &last, err));
         }
         table->layouts[i] = last;
         if (last && last->num_fields > table->most_fields) table->most_fields = last->num_fields;
@@ -284,10 +276,9 @@ static pfd_status make_table(const pfd_open_args *args, int64_t *heads, pfd_csv_
     table->defaults = calloc((size_t)table->num_columns + 1, sizeof *table->defaults);
     table->layouts = calloc((size_t)table->num_files + 1, sizeof *table->layouts);
     if (!table->columns || !table->defaults || !table->layouts) return fail_memory(args->host, err);
-    pfd_status status = parse_columns(args->host, attrs, table, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(parse_columns(args->host, attrs, table, err));
     pfd_stream_window window = {0};
-    status = fill_layouts(args, &window, table, heads, err);
+    pfd_status status = fill_layouts(args, &window, table, heads, err);
     pfd_stream_window_close(&window);
     return status == PFD_OK ? fill_defaults(args->host, table, err) : status;
 }
@@ -329,31 +320,29 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
-#define ATTR(field, type, default_value, min, max, choices, doc)                                   \
-    PFD_ATTR_ROW(csv_attrs, field, type, default_value, min, max, choices, doc)
 
 static const pfd_attr attrs_table[] = {
-    ATTR(columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-         "What to read, an output each: [NAME=]KEY[:TYPE][=DEFAULT], where KEY is a column's name "
-         "or number, a range as in 1..64, or several of these with | between, for one array."),
-    ATTR(delimiter, PFD_ATTR_STRING, ",", 0, 0, NULL, "The byte between two fields."),
-    ATTR(quote, PFD_ATTR_STRING, "\"", 0, 0, NULL,
-         "The byte around fields that hold delimiters; empty: quotes are text."),
-    ATTR(comment, PFD_ATTR_STRING, "", 0, 0, NULL,
-         "What the lines begin with that are no rows; empty: there are none."),
-    ATTR(header, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|yes|no",
-         "Whether each file begins with a row of names; auto: where a column is asked for by "
-         "name."),
-    ATTR(skip_header_lines, PFD_ATTR_INT64, "0", 0, 1e9, NULL,
-         "How many lines to leave out at the beginning of each file, before the header."),
-    ATTR(missing, PFD_ATTR_LIST_STRING, "NA,N/A,NaN,nan,null,NULL", 0, 0, NULL,
-         "Texts that stand for no value, as an empty field does: the column's default takes their "
-         "place."),
-    ATTR(uneven_rows, PFD_ATTR_CHOICE, "raise", 0, 0, "raise|allow",
-         "Whether rows may have fewer fields than the header, which are then missing, or more, "
-         "which are passed over."),
-    ATTR(multiline, PFD_ATTR_BOOL, "false", 0, 0, NULL,
-         "Whether quoted fields may hold line ends."),
+    PFD_STRINGS_ATTR(csv_attrs, columns, NULL,
+                     "What to read, an output each: [NAME=]KEY[:TYPE][=DEFAULT], where KEY is a "
+                     "column's name or number, a range as in 1..64, or several of these with | "
+                     "between, for one array."),
+    PFD_STRING_ATTR(csv_attrs, delimiter, ",", "The byte between two fields."),
+    PFD_STRING_ATTR(csv_attrs, quote, "\"",
+                    "The byte around fields that hold delimiters; empty: quotes are text."),
+    PFD_STRING_ATTR(csv_attrs, comment, "",
+                    "What the lines begin with that are no rows; empty: there are none."),
+    PFD_CHOICE_ATTR(csv_attrs, header, "auto", "auto|yes|no",
+                    "Whether each file begins with a row of names; auto: where a column is asked "
+                    "for by name."),
+    PFD_INT_ATTR(csv_attrs, skip_header_lines, "0", 0, 1e9,
+                 "How many lines to leave out at the beginning of each file, before the header."),
+    PFD_STRINGS_ATTR(csv_attrs, missing, "NA,N/A,NaN,nan,null,NULL",
+                     "Texts that stand for no value, as an empty field does: the column's "
+                     "default takes their place."),
+    PFD_CHOICE_ATTR(csv_attrs, uneven_rows, "raise", "raise|allow",
+                    "Whether rows may have fewer fields than the header, which are then missing, "
+                    "or more, which are passed over."),
+    PFD_BOOL_ATTR(csv_attrs, multiline, "false", "Whether quoted fields may hold line ends."),
 };
 
 static const pfd_port outputs[] = {

@@ -7,6 +7,6 @@
 #include "formats/megatron/megatron_index.h"
 
 /* Fills in all of *out but what the entries themselves tell. */
-pfd_status pfd_megatron_header_read(const pfd_file *idx, pfd_scratch *scratch,
+pfd_status pfd_megatron_header_read(const pfd_host *host, const pfd_file *idx, pfd_scratch *scratch,
                                     pfd_megatron_index *out, pfd_error *err);
 #endif

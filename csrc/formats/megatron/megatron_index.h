@@ -35,9 +35,9 @@ typedef struct pfd_token_range {
 } pfd_token_range;
 
 /* `gaps`: the sequences may lie anywhere in the .bin, also twice, and leave bytes of it out. */
-pfd_status pfd_megatron_index_open(const pfd_file *idx, const pfd_file *bin, int32_t gaps,
-                                   const pfd_scratch *bounds, pfd_megatron_index *out,
-                                   pfd_error *err);
+pfd_status pfd_megatron_index_open(const pfd_host *host, const pfd_file *idx, const pfd_file *bin,
+                                   int32_t gaps, const pfd_scratch *bounds,
+                                   pfd_megatron_index *out, pfd_error *err);
 void pfd_megatron_index_close(pfd_megatron_index *index); /* accepts a zeroed one */
 
 /* Where sequence i lies: within the .bin, whatever has become of the file. */

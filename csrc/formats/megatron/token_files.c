@@ -115,7 +115,8 @@ static pfd_status open_pair(const pfd_open_args *args, const pfd_token_options *
                             const pfd_file *idx, pfd_token_file *out, pfd_error *err)
 {
     PFD_TRY(pfd_compression_refuse(idx, err));
-    PFD_TRY(pfd_megatron_index_open(idx, out->bin, options->gaps, args->scratch, &out->index, err));
+    PFD_TRY(pfd_megatron_index_open(args->host, idx, out->bin, options->gaps, args->scratch,
+                                    &out->index, err));
     out->dtype = out->index.dtype;
     if (options->header_bytes > 0)
         return pfd_fail_at(err, out->bin, -1, PFD_INVALID_ARGUMENT,

@@ -12,7 +12,7 @@
 #include "parse/found_fields.h"
 #include "formats/mindrecord/mindrecord_row.h"
 #include "pyflowdata/op.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -195,7 +195,7 @@ static pfd_status fail_length(const pfd_host *host, const pfd_file *file, uint64
         err, file, 0, PFD_CORRUPT_DATA,
         "the length of the header is said to be %" PRIu64 ", of a file of %" PRId64 " bytes%s",
         length, file->size,
-        pfd_looks_like_hint(pfd_file_looks_like(host, file, scratch, NULL),
+        pfd_looks_like_hint(pfd_file_looks_like(host, file, scratch, "mindrecord"),
                             "; is this a MindRecord file?", seems, sizeof seems));
 }
 
@@ -395,11 +395,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(mindrecord_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-                       "Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), "
-                       "'x:float32[?,3]'; left out, all fields of the header."),
-    PFD_ATTR_ROW(mindrecord_attrs, whole_set, PFD_ATTR_BOOL, "true", 0, 0, NULL,
-                 "Whether a shard that is named alone stands for all shards of its set, in the "
-                 "order of the set."),
+                       "Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32', 'image' "
+                       "(bytes), 'x:float32[?,3]'; left out, all fields of the header."),
+    PFD_BOOL_ATTR(mindrecord_attrs, whole_set, "true",
+                  "Whether a shard that is named alone stands for all shards of its set, in the "
+                  "order of the set."),
 };
 
 static const pfd_port outputs[] = {

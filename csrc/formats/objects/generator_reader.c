@@ -23,8 +23,7 @@ typedef struct reader {
 static pfd_status parse_field(const pfd_host *host, const char *element, pfd_field_spec *out,
                               pfd_error *err)
 {
-    pfd_status status = pfd_field_spec_parse(host, "fields", element, out, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_field_spec_parse(host, "fields", element, out, err));
     if (!out->has_type)
         return host->fail(err, PFD_INVALID_ARGUMENT,
                           "attr 'fields': '%.200s' has no type; write KEY:TYPE, such as y:int64, "
@@ -51,8 +50,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const pfd_object_source *objects;
     for (int64_t i = 0; i < args->num_outputs; i++) {
         pfd_field_spec field;
-        pfd_status status = parse_field(args->host, attrs->fields.data[i], &field, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(parse_field(args->host, attrs->fields.data[i], &field, err));
         args->outputs[i] = field.type;
     }
     pfd_status status = find_objects(args->host, &objects, err);
@@ -109,8 +107,7 @@ static pfd_status make_fields(const pfd_open_args *args, pfd_object_fields *out,
     if (!keys || !types) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     for (int64_t i = 0; i < n; i++) {
         pfd_field_spec field;
-        pfd_status status = parse_field(args->host, attrs->fields.data[i], &field, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(parse_field(args->host, attrs->fields.data[i], &field, err));
         char *key = args->host->alloc(args->scratch, field.key_size + 1);
         if (!key) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
         memcpy(key, field.key, (size_t)field.key_size);
@@ -200,20 +197,19 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, doc)                                                       \
-    PFD_ATTR_ROW(generator_reader_attrs, field, type, default_value, 0, 0, NULL, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(source, PFD_ATTR_OBJECT, NULL,
-        "Either an object with __len__ and __getitem__, or a function that is called for each "
-        "epoch, without arguments, and returns an iterable, or an iterable that begins anew each "
-        "time."),
-    ROW(fields, PFD_ATTR_LIST_STRING, NULL,
-        "What is taken of a sample, [NAME=]KEY:TYPE each, such as x:float32[3], y:int64, "
-        "tokens:int32[?] or name:bytes; a dict is asked for the keys, a tuple has the fields in "
-        "this order, and a single field may be the sample itself."),
-    ROW(thread_safe, PFD_ATTR_BOOL, "false",
-        "Whether __getitem__ may be called by several threads at once; else by one at a time."),
+    PFD_ATTR_ROW(generator_reader_attrs, source, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
+                 "Either an object with __len__ and __getitem__, or a function that is called "
+                 "for each epoch, without arguments, and returns an iterable, or an iterable "
+                 "that begins anew each time."),
+    PFD_STRINGS_ATTR(generator_reader_attrs, fields, NULL,
+                     "What is taken of a sample, [NAME=]KEY:TYPE each, such as x:float32[3], "
+                     "y:int64, tokens:int32[?] or name:bytes; a dict is asked for the keys, a "
+                     "tuple has the fields in this order, and a single field may be the sample "
+                     "itself."),
+    PFD_BOOL_ATTR(generator_reader_attrs, thread_safe, "false",
+                  "Whether __getitem__ may be called by several threads at once; else by one at "
+                  "a time."),
 };
 
 static const pfd_port outputs[] = {

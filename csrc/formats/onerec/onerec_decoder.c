@@ -284,9 +284,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_ATTR_ROW(onerec_decoder_attrs, features, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-                 "The features, each [NAME=]KEY:TYPE[=DEFAULT]: \"label:int64\", "
-                 "\"x:float32[64]\", \"ids:int64[?]\", \"image=img:bytes\", \"w:float32=1\"."),
+    PFD_STRINGS_ATTR(onerec_decoder_attrs, features, NULL,
+                     "The features, each [NAME=]KEY:TYPE[=DEFAULT]: \"label:int64\", "
+                     "\"x:float32[64]\", \"ids:int64[?]\", \"image=img:bytes\", \"w:float32=1\"."),
 };
 
 static const pfd_port inputs[] = {

@@ -1,0 +1,1 @@
+"""The conformance kit, which checks that an op keeps its contract, and the benchmark of ops."""

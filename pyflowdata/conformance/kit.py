@@ -1,0 +1,147 @@
+"""Runs of the C part of the kit, and what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..graph import Node
+from ..native import check, ffi, lib, new_error, new_struct, text
+
+Hashes = npt.NDArray[np.uint64]
+
+FORWARD, BACKWARD = lib.PFD_KIT_FORWARD, lib.PFD_KIT_BACKWARD
+SHUFFLED, STREAM = lib.PFD_KIT_SHUFFLED, lib.PFD_KIT_STREAM
+MOST_RECORDS = 256
+
+_STATUS = {
+    getattr(lib, name): name
+    for name in (
+        "PFD_OK PFD_END PFD_PENDING PFD_INVALID_ARGUMENT PFD_CORRUPT_DATA PFD_IO PFD_UNSUPPORTED "
+        "PFD_OUT_OF_MEMORY PFD_CANCELLED PFD_INTERNAL"
+    ).split()
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What came of one run.
+
+    Attributes:
+        status: Of the first call that failed, as "PFD_OK".
+        function: Which call it was, "open()".
+        message: What it said.
+        injected: A failure that was asked for took place.
+        num_records: Looked at.
+        num_failed: Of them, those that failed.
+        num_reads, num_allocs: Calls of the host's functions, in the first round.
+        found: Id and text of each finding.
+        records, rows: A hash for each record and for its row of all outputs; 0: not seen, 1:
+            failed.  Of shape (most_records,).
+    """
+
+    status: str
+    function: str
+    message: str
+    injected: bool
+    num_records: int
+    num_failed: int
+    num_reads: int
+    num_allocs: int
+    found: tuple[tuple[str, str], ...]
+    records: Hashes
+    rows: Hashes
+
+    @property
+    def is_whole(self) -> bool:
+        """Nothing failed."""
+        return self.status == "PFD_OK" and self.num_failed == 0
+
+    def equals(self, other: Run) -> bool:
+        """The same records with the same outputs."""
+        return np.array_equal(self.records, other.records) and np.array_equal(
+            self.rows, other.rows
+        )
+
+
+    def begins(self, other: Run) -> bool:
+        """These are the first records of the other run, or all of them."""
+        seen = self.records != 0
+        return (
+            not np.any(np.diff(seen.astype(np.int8)) > 0)
+            and np.array_equal(self.records[seen], other.records[seen])
+            and np.array_equal(self.rows[seen], other.rows[seen])
+        )
+
+
+class Kit:
+    """Runs over one node."""
+
+    def __init__(
+        self, node: Node, tell: Callable[[str, str], None], report_fd: int, limit: float
+    ) -> None:
+        """Args: the node; who is told a finding's id and text; where crashes are reported; seconds
+        for one run."""
+        self._node = node
+        self._blob = ffi.new("pfd_blob *")
+        node.outputs[0].fill(self._blob)
+        self._tell = tell
+        self._report_fd = report_fd
+        self._limit_ms = int(limit * 1000)
+
+    def run(self, *, doing: str = "", silent: bool = False, **options: int) -> Run:
+        """One run; `options` are those of `pfd_kit_options`.  A silent one tells nobody.
+
+        Raises:
+            Error: The op could not be called at all.
+        """
+        given = new_struct("pfd_kit_options")
+        defaults = {"range": 16, "most_records": MOST_RECORDS, "num_threads": 1, "rounds": 1,
+                    "fail_read_with": lib.PFD_IO, "report_fd": self._report_fd,
+                    "limit_ms": self._limit_ms, "seed": 1}  # fmt: skip
+        for name, value in {**defaults, **options}.items():
+            setattr(given, name, value)
+        size: int = given.most_records
+        records, rows = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
+        said = ffi.new("char[]", doing.encode())
+        given.doing, given.capacity = said, size
+        given.records = ffi.cast("uint64_t *", records.ctypes.data)
+        given.rows = ffi.cast("uint64_t *", rows.ctypes.data)
+        out, err = new_struct("pfd_kit_result"), new_error()
+        check(lib.pfd_kit_run(self._blob, given, out, err), err)
+        run = _read_run(out, records, rows, f" (with {doing})" if doing else "")
+        for id, said in () if silent else run.found:
+            self._tell(id, said)
+        return run
+
+    def files(self) -> list[str]:
+        """The files that the reader reads, in order.  Raises FileError where they are not there."""
+        paths: list[str] = []
+        path, err = ffi.new("char[]", 4096), new_error()
+        while (status := lib.pfd_kit_file(self._blob, len(paths), path, 4096, err)) == lib.PFD_OK:
+            paths.append(text(path))
+        check(status, err)
+        return paths
+
+
+def _read_run(out: Any, records: Hashes, rows: Hashes, where: str) -> Run:
+    return Run(
+        status=_STATUS.get(out.status, str(out.status)),
+        function=text(out.function),
+        message=text(out.error.message),
+        injected=bool(out.injected),
+        num_records=out.num_records,
+        num_failed=out.num_failed,
+        num_reads=out.num_reads,
+        num_allocs=out.num_allocs,
+        found=tuple(
+            (text(found.id), text(found.text) + where)
+            for found in (out.findings[i] for i in range(out.num_findings))
+        ),
+        records=records,
+        rows=rows,
+    )

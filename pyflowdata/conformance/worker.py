@@ -1,0 +1,243 @@
+"""The process in which an op is checked: `python -m pyflowdata.conformance.worker`, a job on stdin.
+
+Each group of checks runs in a fork of its own, so that an op which crashes or does not end costs
+that group alone.  Lines of JSON go to stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import select
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import Error
+from ..native import lib
+from .calls import Checks
+from .damage import KINDS
+from .job import Job, driver_job, flags_of
+from .loader import LoaderChecks, has_groups
+
+_GRACE = 10  # a group may take so many times the limit of one pass, by the clock
+_STOP = 3  # exit status of a group behind which no other can run
+
+Group = Callable[["_Child"], str]
+
+
+class _Child:
+    """What a group runs with, in its own process."""
+
+    def __init__(self, job: Job, pipe: int) -> None:
+        self.job, self.pipe = job, pipe
+
+    def write(self, **said: object) -> None:
+        os.write(self.pipe, (json.dumps(said) + "\n").encode())
+
+    def tell(self, id: str, text: str) -> None:
+        self.write(id=id, text=text)
+
+    def warn(self, id: str, text: str) -> None:
+        self.write(id=id, text=text, warning=True)
+
+    def note(self, text: str) -> None:
+        self.write(note=text)
+
+    def checks(self) -> Checks:
+        self.job.load()
+        return Checks(self.job, self.tell, self.warn, self.pipe)
+
+
+class _StopError(Exception):
+    """No other group can run."""
+
+
+def _descriptor(child: _Child) -> str:
+    try:
+        child.job.load()
+    except Error as failure:
+        child.tell("descriptor", f"the plugin cannot be loaded: {failure}")
+        raise _StopError from failure
+    if 5e-324 * float("1") == 0.0:
+        child.tell(
+            "fast-math",
+            "loading the plugin made this process treat small numbers as 0: link without "
+            "-ffast-math, which sets the processor's mode for all code",
+        )
+    try:
+        one, two = child.job.spec.make(), child.job.spec.make()
+    except Error as failure:
+        child.tell("attrs", f"the op cannot be used with these attrs: {failure}")
+        raise _StopError from failure
+    types = [[(blob.shape, blob.dtype) for blob in node.outputs] for node in (one, two)]
+    if types[0] != types[1]:
+        child.tell(
+            "infer-not-repeatable",
+            f"infer() gave {types[0]} and then {types[1]} for the same attrs: it must depend on "
+            "attrs and inputs alone",
+        )
+    return f"{one.op.name}, {len(one.op.attrs)} attrs, {len(one.op.outputs)} outputs"
+
+
+def _damage_of(kind: str) -> Group:
+    return lambda child: child.checks().damage(kind)
+
+
+def _loader(child: _Child) -> str:
+    child.job.load()
+    warnings.simplefilter("ignore")
+    return LoaderChecks(child.job, child.tell).all()
+
+
+def groups_of(job: Job) -> dict[str, Group]:
+    """The groups that can be run; called in a process that has loaded the plugin."""
+    found: dict[str, Group] = {
+        "records": lambda child: child.checks().records(),
+        "leaks": lambda child: child.checks().leaks(),
+        "threads": lambda child: child.checks().threads(),
+        "failures": lambda child: child.checks().failures(),
+    }
+    if job.spec.inputs:
+        found["types"] = lambda child: child.checks().types()
+    reader = job.spec.reader()
+    if flags_of(reader.op) & lib.PFD_READS_FILES:
+        found |= {f"damage: {kind}": _damage_of(kind) for kind in KINDS}
+        found["sizes"] = lambda child: child.checks().sizes()
+    if not has_groups(reader.op):
+        found["loader"] = _loader
+    return found
+
+
+def _list_groups(child: _Child) -> str:
+    said = _descriptor(child)
+    names = groups_of(child.job)
+    reader = child.job.spec.reader()
+    try:
+        files = child.checks().kit.files()
+    except Error as failure:
+        child.tell("no-sample", f"there is no sample to check with: {failure}")
+        raise _StopError from failure
+    spec = child.job.spec.with_reader(rank=0, world_size=1)
+    node = spec.make()
+    child.write(groups=list(names), op=node.op.name, job=driver_job(node), files=files)
+    if "sizes" not in names:
+        child.note(f"damaged samples: {reader.op} reads no files through the host")
+    if "loader" not in names:
+        child.note(f"the loader: {reader.op} makes batches by group")
+    return said
+
+
+def _run_child(job: Job, group: str, pipe: int) -> int:
+    child = _Child(job, pipe)
+    try:
+        if group == "descriptor":
+            said = _list_groups(child)
+        else:
+            job.load()
+            said = groups_of(job)[group](child)
+        child.write(done=said)
+    except _StopError:
+        return _STOP
+    except Error as failure:
+        child.tell("call-fails", f"{type(failure).__name__}: {failure}")
+    except Exception:  # noqa: BLE001  (told to who reads the report, not lost with the process)
+        child.tell("kit-fails", traceback.format_exc())
+    return 0
+
+
+def _fork(job: Job, group: str) -> tuple[int, int]:
+    """Process and pipe of a group."""
+    reading, writing = os.pipe()
+    sys.stdout.flush()
+    process = os.fork()
+    if process:
+        os.close(writing)
+        return process, reading
+    status = 1
+    try:
+        os.close(reading)
+        os.dup2(2, 1)  # what the op prints is no report
+        status = _run_child(job, group, writing)
+    finally:
+        os._exit(status)  # no more than this: threads of the op may hang
+
+
+def _read_lines(pipe: int, seconds: float) -> tuple[list[str], bool]:
+    """What the group wrote, and whether it ended in time."""
+    parts: list[bytes] = []
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        if not select.select([pipe], [], [], left)[0]:
+            break
+        part = os.read(pipe, 65536)
+        if not part:
+            return b"".join(parts).decode("utf-8", "replace").splitlines(), True
+        parts.append(part)
+    return b"".join(parts).decode("utf-8", "replace").splitlines(), False
+
+
+def _understand(line: str) -> dict[str, Any]:
+    """A line of JSON, or a crash as the C part tells it."""
+    if line.startswith("{"):
+        said: dict[str, Any] = json.loads(line)
+        return said
+    id, _, text = line.partition("\t")
+    return {"id": id, "text": text}
+
+
+def _run_group(job: Job, group: str) -> tuple[list[dict[str, Any]], bool]:
+    """What a group said, and whether others can follow."""
+    process, pipe = _fork(job, group)
+    lines, in_time = _read_lines(pipe, job.limit * _GRACE)
+    if not in_time:
+        os.kill(process, signal.SIGPROF)  # a run of the kit tells what it was doing
+        lines += _read_lines(pipe, 1.0)[0]
+        os.kill(process, signal.SIGKILL)
+    os.close(pipe)
+    _, status = os.waitpid(process, 0)
+    said = [_understand(line) for line in lines]
+    code = os.waitstatus_to_exitcode(status)
+    ended = any("done" in one for one in said) or code == _STOP
+    told = any("id" in one for one in said)
+    if not in_time and not any(one.get("id") == "hang" for one in said):
+        said.append({"id": "hang", "text": f"the group '{group}' did not end within "
+                     f"{job.limit * _GRACE:.0f} s: look for a loop or a lock that waits for ever"})
+    elif code < 0 and not told:
+        said.append({"id": "crash", "text": f"the op crashed the process ({_name(-code)}): run "
+                     "with --asan to see where"})
+    elif not ended and not told:
+        said.append({"id": "exit", "text": f"the op ended the process (exit status {code}): an op "
+                     "must never call exit(), return host->fail() instead"})
+    return said, code != _STOP
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def main() -> None:
+    job: Job = pickle.load(sys.stdin.buffer)
+    said, goes_on = _run_group(job, "descriptor")
+    groups: list[str] = next((one["groups"] for one in said if "groups" in one), [])
+    _print("descriptor", said)
+    for group in groups if goes_on else []:
+        said, _ = _run_group(job, group)
+        _print(group, said)
+
+
+def _print(group: str, said: list[dict[str, Any]]) -> None:
+    for one in said:
+        print(json.dumps({"group": group, **one}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""Values of attrs, from Python to `pfd_attr_value`.
+
+Only the form changes here (an int stays an int): what an attr accepts is decided in C.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidArgumentError, shown
+from ..native import CData, encode, ffi, lib, text
+from .objects import Object
+from .registry import Attr, Op
+
+Plain = bool | int | float | str | list[int] | list[float] | list[str] | Object
+
+_NO_VALUES = "mMV"  # dtype kinds whose item() looks like a number or a tuple, and is none
+
+
+def _refuse(attr: Attr, value: object, expected: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"attr '{attr.name}' = {shown(value)} ({type(value).__name__}); it must be {expected}"
+    )
+
+
+def _a(word: str) -> str:
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+
+
+def _dtype_name(attr: Attr, value: object) -> str:
+    if value is None:
+        raise _refuse(attr, value, "a dtype, like 'float32' or np.float32")
+    try:
+        dtype = np.dtype(value)  # type: ignore[call-overload]
+    except (TypeError, ValueError, SyntaxError):
+        if isinstance(value, str):
+            return value  # C lists the dtypes that there are
+        raise _refuse(attr, value, "a dtype, like 'float32' or np.float32") from None
+    name = dtype.name if dtype.isnative and dtype.fields is None else str(dtype)
+    return str(name)
+
+
+def _list(attr: Attr, values: Sequence[object]) -> Plain:
+    if any(isinstance(value, (list, tuple)) for value in values):  # it may contain itself
+        raise _refuse(attr, values, _a(attr.type.word))
+    if attr.type.word == "shape":  # as the shapes of blobs show a dimension that varies
+        values = [-1 if value is None else value for value in values]
+    plain = [_plain(attr, value) for value in values]
+    kinds = {type(value) for value in plain}
+    if kinds <= {str}:
+        return [value for value in plain if isinstance(value, str)]
+    if kinds <= {int}:
+        return [value for value in plain if isinstance(value, int)]
+    if kinds <= {int, float}:
+        return [float(value) for value in plain if isinstance(value, (int, float))]
+    raise _refuse(attr, values, _a(attr.type.word))
+
+
+def _plain(attr: Attr, value: object) -> Plain:
+    if isinstance(value, (np.generic, np.ndarray)) and value.dtype.kind in _NO_VALUES:
+        raise _refuse(attr, value, _a(attr.type.word))
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, (bool, float)):
+        return value
+    if isinstance(value, int):
+        number = operator.index(value)  # of an enum too
+        if not -(2**63) <= number < 2**63:
+            raise _refuse(attr, number, "a number of 64 bits")
+        return number
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, (list, tuple)):
+        return _list(attr, value)
+    raise _refuse(attr, value, _a(attr.type.word))
+
+
+class _Filler:
+    """Writes values into C structs, and owns the memory that these then point to."""
+
+    def __init__(self) -> None:
+        self.keep: list[CData] = []
+
+    def string(self, value: str, what: str) -> CData:
+        self.keep.append(ffi.new("char[]", encode(value, what)))
+        return self.keep[-1]
+
+    def fill(self, slot: CData, name: str, value: Plain) -> None:
+        """Writes a value into a `pfd_attr_value`, which borrows from this object."""
+        what = f"attr '{name}'"
+        if isinstance(value, bool):
+            slot.kind, slot.i = lib.PFD_VALUE_BOOL, value
+        elif isinstance(value, int):
+            slot.kind, slot.i = lib.PFD_VALUE_INT, value
+        elif isinstance(value, float):
+            slot.kind, slot.f = lib.PFD_VALUE_FLOAT, value
+        elif isinstance(value, Object):
+            slot.kind, slot.i = lib.PFD_VALUE_INT, value.number
+        elif isinstance(value, str):
+            slot.kind, slot.s = lib.PFD_VALUE_STRING, self.string(value, what)
+        else:
+            self.fill_list(slot, what, value)
+
+    def fill_list(
+        self, slot: CData, what: str, values: list[int] | list[float] | list[str]
+    ) -> None:
+        """Writes a list into a `pfd_attr_value`; an empty one fits any list attr."""
+        if values and isinstance(values[0], str):
+            elements = ffi.new("char *[]", [self.string(str(value), what) for value in values])
+            slot.kind = lib.PFD_VALUE_LIST_STRING
+        elif values and isinstance(values[0], float):
+            elements = ffi.new("double[]", values)
+            slot.kind = lib.PFD_VALUE_LIST_FLOAT
+        else:
+            elements = ffi.new("int64_t[]", values)
+            slot.kind = lib.PFD_VALUE_LIST_INT
+        self.keep.append(elements)
+        slot.list, slot.list_size = elements, len(values)
+
+
+def _is_number(value: object) -> bool:
+    is_scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim)
+    kind = value.dtype.kind if isinstance(value, (np.generic, np.ndarray)) else ""
+    is_plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_plain or (is_scalar and kind in "iuf")
+
+
+def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
+    """The values as numbers, texts and lists of their own, which later changes do not reach."""
+    plain: dict[str, Plain] = {}
+    for name, value in values.items():
+        attr = op.attr(name)
+        if attr is None:
+            plain[name] = True  # whatever it is: C refuses the name, with near ones
+        elif value is None and attr.is_found:
+            pass  # as left out
+        elif attr.type.word == "object":
+            plain[name] = value if isinstance(value, Object) else Object(value)
+        elif attr.type.word == "dtype":
+            plain[name] = _dtype_name(attr, value)
+        elif attr.type.element is str and isinstance(value, (str, os.PathLike)):
+            plain[name] = _list(attr, [value])
+        elif attr.type.element is float and _is_number(value):
+            plain[name] = _list(attr, [value])
+        else:
+            plain[name] = _plain(attr, value)
+    return plain
+
+
+def parse_attr(op: Op, name: str, said: str) -> Any:
+    """The value that a text means; InvalidArgumentError where it is none of the attr's type."""
+    attr = op.attr(name)
+    if attr is None:
+        return said  # the op refuses the name, with near ones
+    try:
+        return attr.type.parse(said)
+    except (ValueError, KeyError):
+        raise InvalidArgumentError(
+            f"attr '{name}' = '{said}'; it must be a {attr.type.word}", op=op.name
+        ) from None
+
+
+def found_values(node: CData) -> dict[str, Plain]:
+    """The attrs of a `pfd_node` that were left out and looked for in the files."""
+    count = ffi.new("int64_t *")
+    found = lib.pfd_node_found(node, count)
+    return {text(found[i].name): _value_of(found[i]) for i in range(count[0])}
+
+
+def _value_of(slot: CData) -> Plain:
+    """What a `pfd_attr_value` holds."""
+    if slot.kind == lib.PFD_VALUE_BOOL:
+        return bool(slot.i)
+    if slot.kind == lib.PFD_VALUE_INT:
+        return int(slot.i)
+    if slot.kind == lib.PFD_VALUE_FLOAT:
+        return float(slot.f)
+    if slot.kind == lib.PFD_VALUE_STRING:
+        return text(slot.s)
+    places = range(slot.list_size)
+    if slot.kind == lib.PFD_VALUE_LIST_STRING:
+        texts = ffi.cast("char **", slot.list)
+        return [text(texts[i]) for i in places]
+    if slot.kind == lib.PFD_VALUE_LIST_FLOAT:
+        floats = ffi.cast("double *", slot.list)
+        return [float(floats[i]) for i in places]
+    ints = ffi.cast("int64_t *", slot.list)
+    return [int(ints[i]) for i in places]
+
+
+def attr_values(values: Mapping[str, Plain]) -> tuple[CData, list[CData]]:
+    """A `pfd_attr_value[]`, and the objects that must live as long as it is used."""
+    filler = _Filler()
+    slots = ffi.new("pfd_attr_value[]", len(values))
+    for slot, (name, value) in zip(slots, values.items(), strict=True):
+        slot.name = filler.string(name, "the name of an attr")
+        filler.fill(slot, name, value)
+    return slots, filler.keep

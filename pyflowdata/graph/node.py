@@ -1,0 +1,254 @@
+"""Blobs and nodes: what is to be computed.
+
+A DataLoader opens the files; here only headers are read, where attrs are left out that stand there.
+"""
+
+from __future__ import annotations
+
+import importlib
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import Error, InvalidArgumentError, shown
+from ..native import CData, check, encode, ffi, lib, new_error, text
+from .attr_values import Plain, attr_values, found_values, plain_values
+from .registry import Op, find_op, with_ports_of
+from .world import World, find_world, is_left_open
+
+
+class Node:
+    """One use of an op, checked, with its inputs.  Immutable.
+
+    It can be pickled, with all nodes behind it, and is made again where it is unpickled: there the
+    op must be known, paths are what they are there, and so is a rank that was left open.  What was
+    found in the files is not looked for again.
+
+    Attributes:
+        op: With the inputs and outputs of this node.
+        values: The attrs that were given, and those that were left out and looked for in the files.
+        found: Names of the latter.
+        worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
+            rank and world_size has what `world()` finds when its node is made.
+    """
+
+    __slots__ = (
+        "__weakref__", "found", "handle", "inputs", "name", "op", "outputs", "values", "worlds"
+    )  # fmt: skip
+
+    def __init__(
+        self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, object]
+    ) -> None:
+        """Checks everything and infers the outputs.
+
+        Args:
+            op: Which op.
+            name: Name of the node; None or "" for none.
+            inputs: One blob per input of the op; one or more for an op with many.
+            values: Attrs by name; the others take their defaults.
+
+        Raises:
+            InvalidArgumentError: Names the attr or input, what it is, and what is allowed.
+        """
+        found: World | None = None
+        try:
+            self.values = used = plain_values(op, values)
+            if op.is_reader and is_left_open(used):
+                found = find_world()
+                used = {**used, "rank": found.rank, "world_size": found.world_size}
+            self._create(op, name, inputs, used)
+        except Error as failure:
+            if failure.op is None:
+                failure.op = op.name
+            if found and re.search(r"\bworld_size'? = \d", failure.message):
+                failure.message += f" (world_size was found out: {found.source})"
+            raise
+        self.worlds: tuple[World, ...] = (
+            (found or _given_world(used),)
+            if op.is_reader
+            else tuple(dict.fromkeys(world for blob in inputs for world in blob.node.worlds))
+        )
+        self.outputs = tuple(
+            _make_blob(self, index)
+            for index, port in enumerate(self.op.outputs)
+            if is_present(op, port.name, used)
+        )
+
+    def _create(
+        self, op: Op, name: str | None, inputs: Sequence[Blob], values: Mapping[str, Plain]
+    ) -> None:
+        if not isinstance(name, (str, type(None))):
+            raise InvalidArgumentError(
+                f"name = {shown(name)} ({type(name).__name__}); it must be a str or None"
+            )
+        slots, keep = attr_values(values)
+        blobs = ffi.new("pfd_blob[]", len(inputs))
+        for slot, blob in zip(blobs, inputs, strict=True):
+            blob.fill(slot)
+        out, err = ffi.new("pfd_node **"), new_error()
+        status = lib.pfd_node_create(
+            encode(op.name, "op name"),
+            encode(name or "", "name"),
+            slots,
+            len(values),
+            blobs,
+            len(inputs),
+            out,
+            err,
+        )
+        keep.clear()  # C saw raw pointers into these until here
+        check(status, err)
+        self.handle = ffi.gc(out[0], lib.pfd_node_release)
+        found = found_values(self.handle)
+        self.values, self.found = {**self.values, **found}, tuple(found)
+        self.op = with_ports_of(op, self.handle)
+        self.name = name or ""
+        self.inputs = tuple(inputs)
+
+    def __repr__(self) -> str:
+        attrs = "".join(f", {name}={shown(value)}" for name, value in self.values.items())
+        return f"Node({self.op.name!r}{attrs})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kind, _, origin = self.op.origin.partition(" ")
+        module = origin.partition(":")[0] if kind == "python" else ""
+        return _rebuild_node, (self.op.name, self.name, self.inputs, self.values, module)
+
+
+def _rebuild_node(
+    op: str, name: str, inputs: Sequence[Blob], values: Mapping[str, object], module: str = ""
+) -> Node:
+    if module and module != "__main__":  # which registers its functions as ops
+        importlib.import_module(module)
+    return Node(find_op(op), name, inputs, values)
+
+
+def _given_world(values: Mapping[str, Any]) -> World:
+    """Of attrs that C has accepted."""
+    rank, world_size = (operator.index(values[name]) for name in ("rank", "world_size"))
+    return World(rank, world_size, "as given")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Blob:
+    """One output of a node: a named, typed place in the graph, without data.
+
+    Attributes:
+        name: "<name of the node, or of its op>/<output>".
+        shape: Logical shape, of all ranks together; the batch dimension comes first.  A dimension
+            that varies from row to row is None, and the blob is ragged.
+        dtype: NumPy dtype of the elements.
+        node: What computes it.
+    """
+
+    name: str
+    shape: tuple[int | None, ...]
+    dtype: np.dtype[np.generic]
+    node: Node
+    index: int
+
+    @property
+    def batch_size(self) -> int:
+        """Records in a batch, of all ranks together."""
+        assert self.shape[0] is not None
+        return self.shape[0]
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether rows differ in shape: batches are then `Ragged`, else NumPy arrays."""
+        return None in self.shape
+
+    @property
+    def sbp(self) -> str:
+        """How ranks share it; "split(0)": each has a run of the rows."""
+        return "split(0)"
+
+    @property
+    def dense_row_shape(self) -> tuple[int, ...]:
+        """Shape of one row, where all rows have the same.
+
+        Raises:
+            InvalidArgumentError: The blob is ragged.
+        """
+        fixed = tuple(size for size in self.shape[1:] if size is not None)
+        if self.is_ragged:
+            raise InvalidArgumentError(
+                f"{self.name} is ragged, its rows are of shape {self.shape[1:]}: arrays of one "
+                "shape are needed here, such as `Ragged.to_padded()` makes of its batches"
+            )
+        return fixed
+
+    def fill(self, slot: CData) -> None:
+        """Writes itself into a `pfd_blob`, which does not keep the node alive."""
+        slot.node, slot.output = self.node.handle, self.index
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _output, (self.node, self.index)
+
+    def __repr__(self) -> str:
+        return f"Blob({self.name!r}, shape={self.shape}, dtype={self.dtype}, sbp={self.sbp!r})"
+
+
+def _make_blob(node: Node, index: int) -> Blob:
+    blob, row, err = ffi.new("pfd_blob *"), ffi.new("pfd_row_type *"), new_error()
+    blob.node, blob.output = node.handle, index
+    batch_size = ffi.new("int64_t *")
+    check(lib.pfd_blob_type(blob, row, batch_size, err), err)
+    return Blob(
+        name=f"{node.name or node.op.name}/{node.op.outputs[index].name}",
+        shape=(batch_size[0], *(None if n < 0 else n for n in row.shape[0 : row.ndim])),
+        dtype=np.dtype(text(lib.pfd_dtype_name(row.dtype))),
+        node=node,
+        index=index,
+    )
+
+
+def _output(node: Node, index: int) -> Blob:
+    return next(blob for blob in node.outputs if blob.index == index)
+
+
+def reader_nodes(blobs: Sequence[Blob]) -> list[Node]:
+    """The readers behind some blobs, each once."""
+    found: dict[Node, None] = {}
+
+    def walk(node: Node) -> None:
+        if node.op.is_reader:
+            found[node] = None
+        for blob in node.inputs:
+            walk(blob.node)
+
+    for blob in blobs:
+        walk(blob.node)
+    return list(found)
+
+
+def with_reader_attrs(
+    blobs: Sequence[Blob], attrs: Callable[[Node], Mapping[str, object]]
+) -> tuple[Blob, ...]:
+    """The same blobs of a graph whose readers have these attrs besides, or in place of, their own.
+
+    Args:
+        blobs: Of the graph as it is; it does not change.
+        attrs: What a reader shall have.
+    """
+    made: dict[Node, Node] = {}
+
+    def again(blob: Blob) -> Blob:
+        node = blob.node
+        if node not in made:
+            inputs = [again(one) for one in node.inputs]
+            values = {**node.values, **attrs(node)} if node.op.is_reader else node.values
+            made[node] = Node(node.op, node.name, inputs, values)
+        return _output(made[node], blob.index)
+
+    return tuple(again(blob) for blob in blobs)
+
+
+def is_present(op: Op, output: str, values: Mapping[str, object]) -> bool:
+    """Whether a node has this output: some need an attr, see `Op.switch`."""
+    switch = op.switch(output)
+    return switch is None or bool(values.get(switch.name, switch.default))

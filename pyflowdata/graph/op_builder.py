@@ -1,0 +1,186 @@
+"""OneFlow's way to use an op: a chain of calls that ends in blobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..errors import InvalidArgumentError
+from .node import Blob, Node, is_present
+from .op_functions import take_inputs
+from .registry import Op as RegisteredOp
+from .registry import Port, find_op
+
+# What OneFlow's ops call an attr -> its name here, where an op does not have the first itself:
+# there `name` is a node's, and dtypes are called as NumPy does.
+_ONEFLOW_ATTRS = {"name": "blob_name", "data_type": "dtype"}
+
+
+def _attr_name(op: RegisteredOp, name: str) -> str:
+    other = _ONEFLOW_ATTRS.get(name, name)
+    return other if op.attr(name) is None and op.attr(other) is not None else name
+
+
+def _check_port(op: RegisteredOp, ports: tuple[Port, ...], name: str, kind: str) -> None:
+    names = [port.name for port in ports]
+    if name in names:
+        return
+    has = f"{kind}s of {op.name}: {', '.join(names)}" if names else f"{op.name} has no {kind}s"
+    raise InvalidArgumentError(f"unknown {kind} '{name}'; {has}", op=op.name)
+
+
+class UserOp:
+    """A built op.  Made by `UserOpBuilder.Build()`."""
+
+    def __init__(self, node: Node, wanted: Sequence[str]) -> None:
+        blobs = {node.op.outputs[blob.index].name: blob for blob in node.outputs}
+        self._blobs = {name: blobs[name] for name in wanted}
+
+    def InferAndTryRun(self) -> UserOp:
+        """Returns itself: shapes and dtypes are inferred already, and nothing runs before a
+        DataLoader opens the blobs."""
+        return self
+
+    def RemoteBlobList(self) -> tuple[Blob, ...]:
+        """The blobs, in the order in which Output() was called."""
+        return tuple(self._blobs.values())
+
+    def RemoteBlobDict(self) -> dict[str, tuple[Blob, ...]]:
+        """The blobs by the name of their output, each in a tuple of one."""
+        return {name: (blob,) for name, blob in self._blobs.items()}
+
+    def SoleOutputBlob(self) -> Blob:
+        """The only blob; an InvalidArgumentError if there are several."""
+        if len(self._blobs) != 1:
+            raise InvalidArgumentError(
+                f"SoleOutputBlob() of an op with the outputs {', '.join(self._blobs)}; use "
+                "RemoteBlobList() or RemoteBlobDict()"
+            )
+        return next(iter(self._blobs.values()))
+
+
+class UserOpBuilder:
+    """The chain `user_op_builder(name).Op(type).Input(...).Output(...).Attr(...).Build()`."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self._name = name
+        self._op: RegisteredOp | None = None
+        self._inputs: dict[str, object] = {}
+        self._outputs: list[str] = []
+        self._attrs: dict[str, object] = {}
+        self._num_outputs: int | None = None  # of all that an attr names, where asked for
+
+    def Op(self, op_type_name: str) -> UserOpBuilder:
+        """Says which op, in any spelling that the registry accepts.  Must come first."""
+        if self._op is not None:
+            raise InvalidArgumentError(f"Op({op_type_name!r}) after Op({self._op.name!r})")
+        if not isinstance(op_type_name, str):
+            raise InvalidArgumentError(f"Op({op_type_name!r}): the name of an op is a str")
+        self._op = find_op(op_type_name)
+        return self
+
+    def _chosen_op(self, call: str) -> RegisteredOp:
+        if self._op is None:
+            raise InvalidArgumentError(f"{call} was called before Op(); Op(type) must come first")
+        return self._op
+
+    def Input(self, input_name: str, input_blob_list: Sequence[Blob] | Blob) -> UserOpBuilder:
+        """Gives an input its blob, bare or in a list; only an op with many takes several."""
+        op = self._chosen_op(f"Input({input_name!r})")
+        _check_port(op, op.inputs, input_name, "input")
+        blobs = input_blob_list
+        if isinstance(blobs, Iterable) and not isinstance(blobs, (str, bytes, Mapping)):
+            blobs = list(blobs)
+            if len(blobs) != 1 and not op.has_many_inputs:
+                raise InvalidArgumentError(
+                    f"input '{input_name}' got {len(blobs)} blobs; it takes 1", op=op.name
+                )
+            blobs = blobs if op.has_many_inputs else blobs[0]
+        if input_name in self._inputs:
+            raise InvalidArgumentError(f"input '{input_name}' was given twice", op=op.name)
+        self._inputs[input_name] = blobs
+        return self
+
+    def Output(self, output_name: str, num: int = 1) -> UserOpBuilder:
+        """Asks for an output.  Where an attr names the outputs, that which the op declares asks
+        for all of them, and `num` says how many these are."""
+        op = self._chosen_op(f"Output({output_name!r})")
+        if not op.outputs_attr:
+            _check_port(op, op.outputs, output_name, "output")
+        elif output_name == op.outputs[0].name:
+            self._num_outputs = num
+            num = 1
+        if num != 1:
+            raise InvalidArgumentError(
+                f"output '{output_name}' was asked for {num} times; it is 1 blob", op=op.name
+            )
+        if output_name in self._outputs:
+            raise InvalidArgumentError(f"output '{output_name}' was asked for twice", op=op.name)
+        self._outputs.append(output_name)
+        return self
+
+    def Attr(
+        self, attr_name: str, attr_value: object, attr_type_name: str | None = None
+    ) -> UserOpBuilder:
+        """Gives an attr its value.  `attr_type_name` is OneFlow's, and not needed: the type is
+        the one that the op declares.  `name` and `data_type` are accepted as OneFlow's words for
+        `blob_name` and `dtype`."""
+        op = self._chosen_op(f"Attr({attr_name!r})")
+        self._attrs[_attr_name(op, attr_name)] = attr_value
+        return self
+
+    def Build(self) -> UserOp:
+        """Checks attrs and inputs and infers the outputs; files are looked into only for attrs
+        that were left out and that they say.
+
+        Raises:
+            InvalidArgumentError: Names what is wrong and what is allowed.
+        """
+        op = self._chosen_op("Build()")
+        inputs = take_inputs(op, dict(self._inputs))
+        node = Node(op, self._name, inputs, self._attrs)
+        if not self._outputs:
+            raise InvalidArgumentError(
+                "no Output() was asked for; outputs: "
+                + ", ".join(port.name for port in op.outputs),
+                op=op.name,
+            )
+        wanted = self._outputs
+        if op.outputs_attr:
+            wanted = self._named_outputs(op, node)
+        for name in wanted:
+            switch = op.switch(name)
+            if switch is not None and not is_present(op, name, self._attrs):
+                value = "True" if switch.type.word == "bool" else "..."
+                raise InvalidArgumentError(
+                    f"output '{name}' needs Attr('{switch.name}', {value})", op=op.name
+                )
+        return UserOp(node, wanted)
+
+    def _named_outputs(self, op: RegisteredOp, node: Node) -> list[str]:
+        """The outputs asked for, those that the attr names in place of the declared one."""
+        declared = op.outputs[0].name
+        added = len(op.outputs) - 1  # mask and id, of readers
+        named = [port.name for port in node.op.outputs[: len(node.op.outputs) - added]]
+        if self._num_outputs not in (None, 1, len(named)):
+            raise InvalidArgumentError(
+                f"output '{declared}' was asked for {self._num_outputs} times; attr "
+                f"'{op.outputs_attr}' names {len(named)}",
+                op=op.name,
+            )
+        wanted: dict[str, None] = {}
+        for name in self._outputs:
+            if name == declared and declared not in named:
+                wanted.update(dict.fromkeys(named))
+            else:
+                _check_port(node.op, node.op.outputs, name, "output")
+                wanted[name] = None
+        return list(wanted)
+
+
+def user_op_builder(name: str | None = None) -> UserOpBuilder:
+    """Starts the chain for one op.
+
+    Args:
+        name: Name of the node, unique in a loader; None or "" for none.
+    """
+    return UserOpBuilder(name)

@@ -1,0 +1,273 @@
+"""Makes a Python function from an op of the registry: signature, help text, and call."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import keyword
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..errors import InvalidArgumentError
+from .node import Blob, Node
+from .registry import Attr, Op, Port
+
+_MANY = inspect.Parameter.VAR_POSITIONAL
+_POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_SCALARS: dict[str, object] = {
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "str": str,
+    "object": object,
+}
+_LISTS: dict[type, object] = {
+    int: Sequence[int],
+    float: float | Sequence[float],  # a number stands for a list of one
+    str: Sequence[str],
+}
+_FOLDER = "data_dir"  # what every reader of files has
+_COLUMNS = 100
+_NAME_DOC = "Name of this node, unique in a loader; None for none."
+
+
+def python_name(name: str) -> str:
+    """A name of the registry as Python can write it: `in` is a keyword and becomes `in_`."""
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def ordered_attrs(op: Op) -> list[Attr]:
+    """As in the op's table, but where the files are comes first, then what is required."""
+    first = positional_names(op) if op.is_reader else []
+    return sorted(op.attrs, key=lambda attr: (attr.name not in first, not attr.required))
+
+
+def positional_names(op: Op) -> list[str]:
+    """The inputs, or where the records come from: all else is given by name, as it has no natural
+    order."""
+    if not op.is_reader:
+        return [port.name for port in op.inputs]
+    return [attr.name for attr in op.attrs if attr.name == _FOLDER or attr.type.word == "object"]
+
+
+def _annotation(attr: Attr) -> object:
+    kind: Any = _SCALARS.get(attr.type.word, "DTypeLike")
+    if attr.type.element is not None:
+        kind = _LISTS[attr.type.element]
+    if not attr.is_found:
+        return kind
+    return f"{kind} | None" if isinstance(kind, str) else kind | None
+
+
+def signature(op: Op) -> inspect.Signature:
+    """Inputs, then attrs, then the name of the node; attrs by name, but for data_dir."""
+    positional = positional_names(op)
+    parameters = [
+        inspect.Parameter(
+            python_name(port.name), _MANY if op.has_many_inputs else _POSITIONAL, annotation=Blob
+        )
+        for port in op.inputs
+    ]
+    for attr in ordered_attrs(op):
+        default = inspect.Parameter.empty if attr.required else attr.default
+        parameters.append(
+            inspect.Parameter(
+                python_name(attr.name),
+                _POSITIONAL if attr.name in positional else _KEYWORD,
+                default=default,
+                annotation=_annotation(attr),
+            )
+        )
+    parameters.append(
+        inspect.Parameter("name", _KEYWORD, default=None, annotation=str | None)
+    )
+    return inspect.Signature(parameters, return_annotation=_return_annotation(op))
+
+
+def _return_annotation(op: Op) -> object:
+    if op.outputs_attr:
+        return Blob | tuple[Blob, ...]
+    certain = sum(op.switch(port.name) is None for port in op.outputs)
+    if certain == 1:
+        return Blob if certain == len(op.outputs) else Blob | tuple[Blob, ...]
+    return tuple[Blob, ...]
+
+
+# ---- Help text ----------------------------------------------------------------------------------
+
+
+def limits(attr: Attr) -> str:
+    """What the attr may be, in words; empty if anything."""
+    if attr.choices:
+        return "one of " + ", ".join(repr(choice) for choice in attr.choices)
+    low, high = attr.minimum, attr.maximum
+    if low is not None and high is not None:
+        return f"in [{low:.15g}, {high:.15g}]"
+    if low is not None:
+        return f"at least {low:.15g}"
+    return "" if high is None else f"at most {high:.15g}"
+
+
+def _default(attr: Attr) -> str:
+    if attr.is_found:
+        return "found in the files if left out"
+    return "required" if attr.required else f"default {attr.default!r}"
+
+
+def _attr_doc(attr: Attr) -> str:
+    about = [attr.type.word, _default(attr)]
+    about += [limits(attr)] if limits(attr) else []
+    return f"{python_name(attr.name)} ({', '.join(about)}): {attr.doc}"
+
+
+def _input_doc(op: Op, port: Port) -> str:
+    name = python_name(port.name)
+    about = "Blob" if name == port.name else f"Blob, the input '{port.name}'"
+    if op.has_many_inputs:
+        name, about = f"*{name}", f"one or more, each a {about}"
+    return f"{name} ({about}): {port.doc}"
+
+
+def _given(switch: Attr) -> str:
+    return f"{switch.name}=True" if switch.type.word == "bool" else switch.name
+
+
+def docstring(op: Op) -> str:
+    """The op's doc, its inputs, attrs with defaults and limits, and outputs."""
+    arguments = [_input_doc(op, port) for port in op.inputs]
+    arguments += [_attr_doc(attr) for attr in ordered_attrs(op)]
+    arguments.append(f"name (str, default None): {_NAME_DOC}")
+    outputs = []
+    for port in op.outputs:
+        switch = op.switch(port.name)
+        condition = f" (only with {_given(switch)})" if switch else ""
+        outputs.append(f"{port.name}{condition}: {port.doc}")
+    if op.outputs_attr:
+        outputs[0] = f"one for each of {op.outputs_attr}: {op.outputs[0].doc}"
+    returns = "The blob of the output" if len(op.outputs) == 1 else "The blobs of the outputs"
+    failures = [
+        "InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range; "
+        "the text says what is allowed."
+    ]
+    return "\n".join(
+        [
+            *_paragraphs(op.doc),
+            *_section("Args", arguments),
+            *_section("Returns", [f"{returns}:", *outputs]),
+            *_section("Raises", failures),
+        ]
+    )
+
+
+def _paragraphs(doc: str) -> list[str]:
+    """The summary, and what follows it as a paragraph of its own."""
+    summary, stop, rest = doc.partition(". ")
+    if not stop or not rest.strip():
+        return textwrap.wrap(doc, _COLUMNS - 4)
+    return [
+        *textwrap.wrap(summary + ".", _COLUMNS - 4),
+        "",
+        *textwrap.wrap(rest.strip(), _COLUMNS - 4),
+    ]
+
+
+def _section(title: str, items: list[str]) -> list[str]:
+    lines = ["", f"{title}:"]
+    for item in items:
+        lines += textwrap.wrap(
+            item, _COLUMNS - 4, initial_indent=" " * 4, subsequent_indent=" " * 8
+        )
+    return lines
+
+
+# ---- Call ---------------------------------------------------------------------------------------
+
+
+def _is_near_name(key: str, names: Sequence[str]) -> bool:
+    """Whether a mistyped `name` is more likely than any attr; C, which has near attrs to tell,
+    does not know of it."""
+    return difflib.get_close_matches(key, [*names, "name"], 1) == ["name"]
+
+
+def _bind(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+    """Arguments by the registry's names.  Unknown ones stay: C refuses them, with near names."""
+    positional = positional_names(op)
+    names = [port.name for port in op.inputs] + [attr.name for attr in ordered_attrs(op)]
+    if op.has_many_inputs:
+        args = [args] if args else []
+    if len(args) > len(positional):
+        raise InvalidArgumentError(
+            f"{len(args)} positional arguments were given; at most {len(positional)} can be "
+            f"({', '.join(positional) or 'none'}), give the others by name",
+            op=op.name,
+        )
+    given: dict[str, object] = dict(zip(positional, args, strict=False))
+    registry_names = {python_name(name): name for name in names}
+    for key, value in kwargs.items():
+        name = registry_names.get(key, key)
+        if name not in names and _is_near_name(key, names):
+            raise InvalidArgumentError(
+                f"unknown attr '{key}'; did you mean 'name'? It names the node", op=op.name
+            )
+        if name in given:
+            raise InvalidArgumentError(f"'{key}' was given twice", op=op.name)
+        given[name] = value
+    return given
+
+
+def take_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
+    """Removes the inputs from the arguments `given`, and returns them in order."""
+    inputs = []
+    if op.has_many_inputs:
+        return _take_many_inputs(op, given)
+    for port in op.inputs:
+        if port.name not in given:
+            raise InvalidArgumentError(
+                f"input '{port.name}' is missing: {port.doc}", op=op.name
+            )
+        inputs.append(_checked_blob(op, port.name, given.pop(port.name)))
+    return inputs
+
+
+def _take_many_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
+    port = op.inputs[0]
+    blobs = given.pop(port.name, ())
+    if isinstance(blobs, Blob):
+        blobs = (blobs,)
+    if len(blobs) == 1 and isinstance(blobs[0], (tuple, list)):  # as another op returned them
+        blobs = blobs[0]
+    if not blobs:
+        raise InvalidArgumentError(f"input '{port.name}' is missing: {port.doc}", op=op.name)
+    return [_checked_blob(op, f"{port.name}[{i}]", blob) for i, blob in enumerate(blobs)]
+
+
+def _checked_blob(op: Op, name: str, blob: object) -> Blob:
+    if isinstance(blob, Blob):
+        return blob
+    hint = ""
+    if isinstance(blob, (tuple, list)) and any(isinstance(one, Blob) for one in blob):
+        hint = f": it has {len(blob)} blobs, pick one of them"
+    raise InvalidArgumentError(
+        f"input '{name}' is of type {type(blob).__name__}; it must be a Blob, as op functions "
+        f"return it{hint}",
+        op=op.name,
+    )
+
+
+def make_function(op: Op) -> Callable[..., Blob | tuple[Blob, ...]]:
+    """The function that adds a node of this op to the graph."""
+
+    def function(*args: Any, name: str | None = None, **kwargs: Any) -> Blob | tuple[Blob, ...]:
+        given = _bind(op, args, kwargs)
+        inputs = take_inputs(op, given)
+        outputs = Node(op, name, inputs, given).outputs
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    function.__name__ = function.__qualname__ = op.name
+    function.__module__ = "pyflowdata.ops"
+    function.__doc__ = docstring(op)
+    function.__signature__ = signature(op)  # type: ignore[attr-defined]
+    function.__annotations__ = {}
+    return function

@@ -1,0 +1,292 @@
+"""Which rank of how many this process is: a framework in use says so, or the launcher did.
+
+Nothing is imported and no backend is started to find out.  `detect()` is a pure function of the
+environment and the loaded modules.
+"""
+
+from __future__ import annotations
+
+import logging
+import operator
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InvalidArgumentError, shown
+
+__all__ = ["World", "world"]
+
+_log = logging.getLogger("pyflowdata")
+
+_ALONE = "no framework and no launcher says otherwise"
+_REMEDY = "correct it, or give the reader rank and world_size"
+
+
+@dataclass(frozen=True)
+class World:
+    """This process among those that share every batch.
+
+    Attributes:
+        rank: Which part of every batch is this process's, from 0.
+        world_size: Number of ranks.
+        source: Who said so: a framework, variables of the environment, the reader's attrs, or why
+            nobody did.
+    """
+
+    rank: int
+    world_size: int
+    source: str
+
+    def __str__(self) -> str:
+        return f"rank {self.rank} of {self.world_size} ({self.source})"
+
+
+def world() -> World:
+    """The rank and world size that a reader takes when it is made now without these attrs.
+
+    The first that answers: an initialised framework that is already imported (torch.distributed,
+    jax.distributed, Horovod, Ray Train, MPI of mpi4py), then the variables of the launcher (RANK
+    and WORLD_SIZE, Horovod, SLURM, Open MPI, PMI, MVAPICH2, JSM); else it is rank 0 of 1.
+
+    Raises:
+        InvalidArgumentError: What was found makes no sense, for example RANK without WORLD_SIZE;
+            the text says where it comes from.
+    """
+    return detect(os.environ, sys.modules)
+
+
+def detect(environ: Mapping[str, str], modules: Mapping[str, Any]) -> World:
+    """What `world()` returns, for this environment and these loaded modules."""
+    return (
+        _ask_frameworks(modules)
+        or _pair(environ, "RANK", "WORLD_SIZE")
+        or _pair(environ, "HOROVOD_RANK", "HOROVOD_SIZE")
+        or _launched_inside_step(environ)
+        or _slurm(environ)
+        or _first_mpi(environ)
+        or _alone(environ)
+    )
+
+
+def _checked(rank: int, world_size: int, source: str) -> World:
+    if not 0 <= rank < world_size:
+        raise InvalidArgumentError(
+            f"{source}: rank {rank} of {world_size}; the rank must be in [0, world size); {_REMEDY}"
+        )
+    return World(rank, world_size, source)
+
+
+# ---- Frameworks ---------------------------------------------------------------------------------
+# Each takes the loaded modules, and returns rank and world size, or None where it is not in use.
+# A module that is only half imported lacks functions; it is not in use yet.
+
+_Ranks = tuple[int, int]
+
+
+def _function(module: Any, name: str) -> Callable[[], Any] | None:
+    found = getattr(module, name, None)
+    return found if callable(found) else None
+
+
+def _torch(modules: Mapping[str, Any]) -> _Ranks | None:
+    dist: Any = modules.get("torch.distributed")
+    is_available, is_initialized = (
+        _function(dist, name) for name in ("is_available", "is_initialized")
+    )
+    if not (is_available and is_available() and is_initialized and is_initialized()):
+        return None
+    return dist.get_rank(), dist.get_world_size()
+
+
+def _jax(modules: Mapping[str, Any]) -> _Ranks | None:
+    """Not by jax.process_index(): that starts the backend, and says 0 before initialize()."""
+    state: Any = getattr(modules.get("jax._src.distributed"), "global_state", None)
+    is_initialized = _function(modules.get("jax.distributed"), "is_initialized")
+    in_use = is_initialized() if is_initialized else getattr(state, "client", None) is not None
+    return (state.process_id, state.num_processes) if in_use else None
+
+
+def _horovod(modules: Mapping[str, Any]) -> _Ranks | None:
+    for flavour in ("torch", "tensorflow", "tensorflow.keras", "keras", "mxnet"):
+        hvd: Any = modules.get(f"horovod.{flavour}")
+        is_initialized = _function(hvd, "is_initialized")
+        if is_initialized and is_initialized():
+            return hvd.rank(), hvd.size()
+    return None
+
+
+def _ray_train(modules: Mapping[str, Any]) -> _Ranks | None:
+    get_context = _function(modules.get("ray.train"), "get_context")
+    if get_context is None:
+        return None
+    try:
+        context = get_context()
+    except (RuntimeError, DeprecationWarning):  # a driver or task; a trial of Ray Tune
+        return None
+    older = getattr(modules.get("ray.train.context"), "TrainContext", None)
+    if type(context) is older:  # which answers outside of workers, too
+        get_session = _function(modules.get("ray.train._internal.session"), "get_session")
+        if get_session is None or getattr(get_session(), "world_rank", None) is None:
+            return None
+    return context.get_world_rank(), context.get_world_size()
+
+
+def _mpi4py(modules: Mapping[str, Any]) -> _Ranks | None:
+    """A world of one says nothing: importing mpi4py initialises MPI under any launcher."""
+    mpi: Any = modules.get("mpi4py.MPI")
+    is_initialized, is_finalized = (
+        _function(mpi, name) for name in ("Is_initialized", "Is_finalized")
+    )
+    if not (is_initialized and is_initialized()) or (is_finalized and is_finalized()):
+        return None
+    size = mpi.COMM_WORLD.Get_size()
+    return (mpi.COMM_WORLD.Get_rank(), size) if size > 1 else None
+
+
+_FRAMEWORKS: dict[str, Callable[[Mapping[str, Any]], _Ranks | None]] = {
+    "torch.distributed": _torch,
+    "jax.distributed": _jax,
+    "Horovod": _horovod,
+    "Ray Train": _ray_train,
+    "MPI (mpi4py)": _mpi4py,
+}
+
+
+def _ask_frameworks(modules: Mapping[str, Any]) -> World | None:
+    for name, ask in _FRAMEWORKS.items():
+        try:
+            ranks = ask(modules)
+            found = None if ranks is None else (int(ranks[0]), int(ranks[1]))
+        except Exception as failure:
+            raise InvalidArgumentError(
+                f"{name} is in use and does not tell its rank ({type(failure).__name__}: "
+                f"{failure}); give the reader rank and world_size"
+            ) from failure
+        if found is not None:
+            return _checked(*found, name)
+    return None
+
+
+# ---- Variables of launchers ---------------------------------------------------------------------
+
+_MPI_PAIRS = [
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
+]
+_SHELL_JOBS = ("bash", "interactive")
+_FIRST_SPECIAL_STEP = 0xFFFFFFF0  # SLURM's own: the batch script, an interactive shell
+
+
+def _number(environ: Mapping[str, str], name: str) -> int:
+    if not re.fullmatch(r"\s*[0-9]{1,18}\s*", environ[name]):
+        raise InvalidArgumentError(
+            f"{name} = {shown(environ[name])} in the environment; it must be a whole number, at "
+            f"least 0; {_REMEDY}"
+        )
+    return int(environ[name])
+
+
+def _pair(environ: Mapping[str, str], rank: str, size: str) -> World | None:
+    """What two variables say; an empty one is not set."""
+    has_rank, has_size = bool(environ.get(rank)), bool(environ.get(size))
+    if not has_rank and not has_size:
+        return None
+    if not has_rank or not has_size:
+        present, absent = (rank, size) if has_rank else (size, rank)
+        raise InvalidArgumentError(
+            f"{present} = {shown(environ[present])} is set in the environment and {absent} is "
+            "not; set both or neither, or give the reader rank and world_size"
+        )
+    return _checked(_number(environ, rank), _number(environ, size), f"{rank} and {size}")
+
+
+def _first_mpi(environ: Mapping[str, str]) -> World | None:
+    return next((found for pair in _MPI_PAIRS if (found := _pair(environ, *pair))), None)
+
+
+def _slurm_size(environ: Mapping[str, str]) -> str:
+    """The variable with the number of tasks: of the step where it is known, not of the job."""
+    return "SLURM_STEP_NUM_TASKS" if environ.get("SLURM_STEP_NUM_TASKS") else "SLURM_NTASKS"
+
+
+def _slurm(environ: Mapping[str, str]) -> World | None:
+    """Only of a step that srun made: a batch script or a shell has the job's numbers, but is one
+    process."""
+    if not environ.get("SLURM_PROCID") or not environ.get("SLURM_STEP_ID"):
+        return None
+    if environ.get("SLURM_JOB_NAME") in _SHELL_JOBS:
+        return None
+    if _number(environ, "SLURM_STEP_ID") >= _FIRST_SPECIAL_STEP:
+        return None
+    return _pair(environ, "SLURM_PROCID", _slurm_size(environ))
+
+
+def _launched_inside_step(environ: Mapping[str, str]) -> World | None:
+    """An MPI launcher starts its daemons by srun, and these start more processes than they are:
+    SLURM's numbers, which the processes inherit, are then those of the daemons."""
+    step = _slurm(environ)
+    if step is None:
+        return None
+    for rank, size in _MPI_PAIRS:
+        if environ.get(rank) and environ.get(size):
+            found = _pair(environ, rank, size)
+            return found if found and found.world_size > step.world_size else None
+    return None
+
+
+def _alone(environ: Mapping[str, str]) -> World:
+    """Taken for the only process; says so where SLURM has numbers of more."""
+    if environ.get("PMIX_RANK") and _number(environ, "PMIX_RANK") > 0:  # so there are others
+        raise InvalidArgumentError(
+            f"PMIX_RANK = {shown(environ['PMIX_RANK'])} is set in the environment, and nothing "
+            "tells the world size; give the reader rank and world_size"
+        )
+    size = _slurm_size(environ)
+    if environ.get(size, "1") in ("", "1"):
+        return World(0, 1, _ALONE)
+    if environ.get("SLURM_JOB_NAME") in _SHELL_JOBS:
+        why = f"SLURM_JOB_NAME={environ['SLURM_JOB_NAME']} is that of a shell"
+    else:
+        why = "no srun started this process"
+    return World(0, 1, f"{size}={environ[size]} does not count: {why}")
+
+
+# ---- Readers ------------------------------------------------------------------------------------
+
+_told: list[World] = []  # what was found in this process, in turn
+
+
+def is_left_open(values: Mapping[str, object]) -> bool:
+    """Whether a reader's attrs leave both rank and world_size to be found out."""
+    return all(name not in values or _is_minus_one(values[name]) for name in ("rank", "world_size"))
+
+
+def _is_minus_one(value: object) -> bool:
+    try:
+        return operator.index(value) == -1  # type: ignore[arg-type]
+    except TypeError:
+        return False
+
+
+def find_world() -> World:
+    """`world()` for a reader, logged when it is found for the first time in this process."""
+    found = world()
+    if found in _told:
+        return found
+    if _told and _told[-1].world_size != found.world_size:
+        _log.warning("%s; earlier readers of this process were made for %s", found, _told[-1])
+    elif found.source.startswith("SLURM_STEP_NUM_TASKS="):  # the doubtful case
+        _log.warning("%s; if each task runs this program, give readers rank and world_size", found)
+    else:
+        is_plain = found.source == _ALONE
+        _log.log(logging.DEBUG if is_plain else logging.INFO, "readers are for %s", found)
+    _told.append(found)
+    return found
+
+
+os.register_at_fork(after_in_child=_told.clear)  # a child may have a rank of its own

@@ -1,0 +1,523 @@
+"""DataLoader: takes batches of the wanted blobs, epoch after epoch."""
+
+from __future__ import annotations
+
+import atexit
+import dataclasses
+import os
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, overload
+
+from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
+from ..graph import Blob
+from ..native import check, exception, ffi, lib, new_error, new_struct
+from ..native.calls import inside, interrupts, is_interrupt, raised
+from .batches import Array, Batch, BatchArrays
+from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
+from .state import LAST_EPOCH, Reader, make_state, read_state
+
+__all__ = ["DataLoader"]
+
+BatchT = TypeVar("BatchT")
+
+_SIGNALS_NS = 50_000_000  # how long a wait may keep Python from looking for signals
+_END = lib.PFD_END
+_next = lib.pfd_loader_next
+_OPEN, _CLOSED, _FORKED = "open", "closed", "forked"
+_open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
+
+
+class DataLoader(Generic[BatchT]):
+    """Opens the readers behind some blobs, and yields batches as NumPy arrays.
+
+    `for batch in loader` is one epoch.  What a batch is depends on how the blobs are given:
+    one blob gives bare arrays, several or a tuple give tuples of arrays, a dict gives dicts.
+
+    An array has the rows of this rank first, then the dimensions of a row, and the blob's dtype.
+    It views memory of the loader, is writable, and belongs to the caller until it and all views
+    of it are collected; also after close().  Where rows differ in shape (`blob.is_ragged`), a
+    `Ragged` takes the place of the array, and the same holds for the arrays in it; a type checker
+    sees arrays, and learns otherwise by `isinstance(batch, Ragged)`.
+
+    A blob that is given twice gives two arrays that share their memory.
+
+    A loader may be used by several threads; they take turns.  In a signal handler, close(),
+    state_dict(), stats() and skipped may be used at any time; what takes batches or moves the
+    loader raises UnsupportedError while the thread is inside such a call.  A loader belongs to the
+    process that opened it: in a forked child its calls raise UnsupportedError.
+    """
+
+    @overload
+    def __init__(
+        self: DataLoader[Array],
+        blob: Blob,
+        /,
+        *,
+        num_threads: int | None = ...,
+        prefetch: int | None = ...,
+        memory_budget: int | None = ...,
+        zip: Literal["strict", "shortest"] = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: DataLoader[dict[str, Array]],
+        blobs: Mapping[str, Blob],
+        /,
+        *,
+        num_threads: int | None = ...,
+        prefetch: int | None = ...,
+        memory_budget: int | None = ...,
+        zip: Literal["strict", "shortest"] = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: DataLoader[tuple[Array, ...]],
+        blobs: Sequence[Blob],
+        /,
+        *,
+        num_threads: int | None = ...,
+        prefetch: int | None = ...,
+        memory_budget: int | None = ...,
+        zip: Literal["strict", "shortest"] = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: DataLoader[tuple[Array, ...]],
+        first: Blob,
+        second: Blob,
+        /,
+        *blobs: Blob,
+        num_threads: int | None = ...,
+        prefetch: int | None = ...,
+        memory_budget: int | None = ...,
+        zip: Literal["strict", "shortest"] = ...,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        *blobs: Any,
+        num_threads: int | None = None,
+        prefetch: int | None = None,
+        memory_budget: int | None = None,
+        zip: Literal["strict", "shortest"] = "strict",
+    ) -> None:
+        """Opens the readers; batches are made from here on, before they are asked for.
+
+        Args:
+            *blobs: Blobs, or one tuple or dict of blobs.
+            num_threads: Threads that work on batches; None or 0: as many as this process may use.
+            prefetch: Batches that are made ahead; None or 0: chosen from their size.
+            memory_budget: Bytes that batches may take, those still held included; None or 0: half
+                of what the process may use.
+            zip: What several readers must be: "strict", of equal length; "shortest": the one
+                that ends first ends the epoch.
+
+        Raises:
+            InvalidArgumentError: What is given is wrong, or the readers do not fit together.
+            FileError: Files are missing or cannot be read.
+        """
+        self._form: Callable[[list[Batch]], BatchT]
+        wanted, self._form = arrange(blobs)
+        self._blobs = tuple(wanted)
+        self._life = _OPEN
+        self._taking = threading.RLock()  # held by who takes batches or moves the loader
+        self._is_busy = False  # its holder is inside a call that must not be entered again
+        self._epoch = self._position = 0  # behind the last delivered batch
+        self._begun: int | None = None  # the epoch begun last; None: begin at the position
+        self._iterator = 0  # number of the iterator that may go on
+        self._must_seek = False  # the library may be elsewhere than at the position
+        self._err = new_error()
+        self._handle = open_loader(wanted, num_threads, prefetch, memory_budget, zip)
+        _open_loaders.add(self)
+        self._info = read_info(self._handle)
+        self._num_batches: int = self._info.num_batches
+        self._arrays = BatchArrays(wanted, self._info)
+        self._rank = rank_of(wanted)  # in words
+        self._readers = read_readers(self._handle, self._info.num_readers)
+        warn_of_readers(self._readers)
+
+    # ---- Epochs -------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[BatchT]:
+        """Begins the epoch after the one begun last; after load_state_dict() continues there.
+
+        An iterator made before, and not at its end, raises CancelledError from now on.
+        """
+        self._check_not_inside()
+        with self._taking:
+            self._check_idle()
+            if self._begun is not None:
+                return self._begin(self._begun + 1, 0, endless=False)
+            return self._begin(self._epoch, self._position, endless=False)
+
+    def repeat(self) -> Iterator[BatchT]:
+        """Batches without end, epoch after epoch, from where the loader is.
+
+        Raises, from next():
+            InvalidArgumentError: An epoch has no batches.
+        """
+        self._check_not_inside()
+        with self._taking:
+            self._check_idle()
+            return self._begin(*self._next_place(), endless=True)
+
+    def _begin(self, epoch: int, position: int, *, endless: bool) -> Iterator[BatchT]:
+        self._check_life()
+        _check_epoch(epoch)
+        self._iterator += 1
+        self._epoch, self._position, self._begun = epoch, position, epoch
+        self._must_seek = True
+        return _Batches(self, self._iterator, endless)
+
+    def _seek(self) -> None:
+        """Brings the library to the position; a batch that failed behind it is met again."""
+        status = lib.PFD_PENDING
+        while status == lib.PFD_PENDING:
+            self._check_life()
+            status = lib.pfd_loader_seek(self._handle, self._epoch, self._position, self._err)
+        if status < 0:
+            raise self._failure(status)
+        self._must_seek = False
+
+    def _next_place(self) -> tuple[int, int]:
+        """Epoch and position of the next batch, where the end of an epoch is the next one."""
+        if 0 < self._num_batches <= self._position:
+            return self._epoch + 1, 0
+        return self._epoch, self._position
+
+    def _failure(self, status: int) -> Error:
+        self._check_life()
+        failure = exception(status, self._err)
+        self._err = new_error()
+        return failure
+
+    # ---- State --------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the loader is: a dict for JSON, the same on every rank, below 1 KB for up to 8
+        readers.  A loader with many readers gives hashes of their attrs instead of the attrs.
+
+        It counts the batches that were delivered, not those made ahead.  A batch that failed is
+        met again, unless a later one was delivered.  After the last batch of an epoch it means the
+        next epoch.
+        """
+        self._check_not_inside()
+        with self._taking:
+            return make_state(*self._next_place(), self._readers)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Makes the next iter() or repeat() go on exactly where the state was taken.
+
+        The loader may have another world size, rank, number of threads or prefetch.  Seeds are
+        taken from the state.  Iterators made before raise CancelledError from now on.
+
+        Args:
+            state: What state_dict() returned, also through JSON.
+
+        Raises:
+            InvalidArgumentError: Attrs or files differ from those of the state; the text lists
+                each difference.
+        """
+        self._check_not_inside()
+        with self._taking:
+            self._check_life()
+            self._check_idle()
+            place = read_state(state, self._readers, self._num_batches)
+            for index, seed in enumerate(place.seeds):
+                if self._readers[index].seed != seed:
+                    status = lib.pfd_loader_set_seed(self._handle, index, seed, self._err)
+                    if status < 0:
+                        raise self._failure(status)
+            self._readers = tuple(
+                dataclasses.replace(reader, seed=seed, seed_is_default=False)
+                for reader, seed in zip(self._readers, place.seeds, strict=True)
+            )
+            self._go(place.epoch, place.position)
+
+    def seek(self, position: int, *, epoch: int | None = None) -> None:
+        """Makes the next iter() or repeat() begin with batch `position` of an epoch.
+
+        Like load_state_dict() it costs the same for any position of files with an index, and reads
+        a stream, or through a shuffle buffer, up to there.  Iterators made before raise
+        CancelledError from now on.
+
+        Args:
+            position: Batches of the epoch to pass over; all of them mean the next epoch.
+            epoch: The epoch, counted from 0; None: that of `state_dict()`.
+
+        Raises:
+            InvalidArgumentError: There is no such batch or epoch.
+        """
+        self._check_not_inside()
+        with self._taking:
+            self._check_life()
+            self._check_idle()
+            epoch = self._next_place()[0] if epoch is None else epoch
+            most = self._num_batches if self._num_batches >= 0 else LAST_EPOCH
+            for name, value, limit in (("position", position, most), ("epoch", epoch, LAST_EPOCH)):
+                if type(value) is not int or not 0 <= value <= limit:
+                    raise InvalidArgumentError(
+                        f"{name} = {shown(value)}; it must be an int in [0, {limit}]"
+                    )
+            self._go(epoch, position)
+
+    def _go(self, epoch: int, position: int) -> None:
+        self._iterator += 1
+        self._epoch, self._position, self._begun = epoch, position, None
+        self._epoch, self._position = self._next_place()
+        self._must_seek = True
+
+    # ---- Facts --------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """Batches of an epoch, the same on every rank.
+
+        Raises:
+            TypeError: A reader is a stream that has to be read to be counted.
+        """
+        if self._num_batches < 0:
+            raise TypeError("this DataLoader has no len(): a reader is a stream of unknown length")
+        return self._num_batches
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def blobs(self) -> tuple[Blob, ...]:
+        """The blobs whose arrays a batch has, in order."""
+        return self._blobs
+
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """What the loader knows about each of its readers: seed, files, records, rank and so on."""
+        return self._readers
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that was begun last; before any, the one that the first iter() begins."""
+        return self._epoch if self._begun is None else self._begun
+
+    def stats(self) -> dict[str, float]:
+        """Counters since the loader was opened, also after close(); they cost next to nothing.
+
+        Keys as in `pfd_stats` (pyflowdata.h), with times in seconds: wait_seconds and so on.
+        """
+        self._check_process()
+        stats = new_struct("pfd_stats")
+        check(lib.pfd_loader_get_stats(self._handle, stats), new_error())
+        found: dict[str, float] = {}
+        for name, _ in ffi.typeof("pfd_stats").fields:
+            if name.endswith("_ns"):
+                found[name.removesuffix("_ns") + "_seconds"] = getattr(stats, name) / 1e9
+            elif name != "struct_size":
+                found[name] = getattr(stats, name)
+        return found
+
+    @property
+    def skipped(self) -> list[Error]:
+        """The records that on_error="skip" or "pad" left out, as exceptions, in order of delivery.
+
+        The latest 1000 are kept, also after close()."""
+        self._check_process()
+        found: list[Error] = []
+        err = new_error()
+        while lib.pfd_loader_get_skipped(self._handle, len(found), err) == lib.PFD_OK:
+            found.append(exception(err.status, err))
+        return found
+
+    def __repr__(self) -> str:
+        parts = [str(reader) for reader in self._readers]
+        steps = self._num_batches if self._num_batches >= 0 else "unknown"
+        parts.append(self._rank)
+        parts.append(
+            f"steps={steps}, epoch={self.epoch}, num_threads={self._info.num_threads}, "
+            f"prefetch={self._info.prefetch}" + ("" if self._life == _OPEN else f", {self._life}")
+        )
+        return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
+
+    # ---- Life ---------------------------------------------------------------------------------
+
+    def _check_idle(self) -> None:
+        """Only for who holds the lock: then a busy holder is this same thread, further out."""
+        if self._is_busy:
+            raise UnsupportedError(
+                "this thread is inside next() of the DataLoader already, and a signal handler or "
+                "__del__ called it again; there only close(), state_dict(), stats() and skipped "
+                "may be used"
+            )
+
+    def _check_not_inside(self) -> None:
+        """A function that C runs for a batch must not wait for that batch, nor for who does."""
+        if threading.get_ident() in inside and not _is_owned(self._taking):
+            raise UnsupportedError(
+                "a function that a DataLoader calls, of register_decoder or in the source of a "
+                "reader, takes batches or the state of a DataLoader; it would wait for itself if "
+                "that is the loader which runs it"
+            )
+
+    def _check_life(self) -> None:
+        if self._life == _CLOSED:
+            raise CancelledError("the DataLoader is closed")
+        self._check_process()
+
+    def _check_process(self) -> None:
+        if self._life == _FORKED:
+            raise UnsupportedError(
+                f"the DataLoader was opened by another process than this one ({os.getpid()}), "
+                "which was forked from it; open a DataLoader in this process"
+            )
+
+    def close(self) -> None:
+        """Stops the threads and closes the files.  Arrays that are held stay valid, and state,
+        counters and skipped records can still be read.
+
+        Another thread that waits for a batch gets a CancelledError.  Closing twice is fine.  In a
+        function that the loader calls it returns at once, and the threads stop a moment later.
+        """
+        if self._life == _OPEN:
+            self._life = _CLOSED
+            _open_loaders.discard(self)
+            if threading.get_ident() in inside:  # the threads cannot be waited for by one of them
+                threading.Thread(
+                    target=lib.pfd_loader_close, args=(self._handle,), name="pyflowdata close"
+                ).start()
+            else:
+                lib.pfd_loader_close(self._handle)
+
+    def __enter__(self) -> DataLoader[BatchT]:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(
+            "a DataLoader cannot be copied or pickled: it has threads and open files; save "
+            "state_dict(), open another DataLoader and give it to load_state_dict()"
+        )
+
+    def _forget(self) -> None:
+        """In a forked child: the threads are the parent's, and the lock may be held for ever."""
+        self._taking = threading.RLock()
+        self._is_busy = False
+        self._life = _FORKED
+
+
+def _is_owned(lock: Any) -> bool:
+    """Whether this thread has the RLock, as further out where a signal handler runs."""
+    return bool(lock._is_owned())
+
+
+def _check_epoch(epoch: int) -> None:
+    """The last epoch can be the next one of a state, but not be begun: one would come behind it."""
+    if epoch >= LAST_EPOCH:
+        raise InvalidArgumentError(f"there is no epoch behind {LAST_EPOCH - 1}")
+
+
+class _Batches(Iterator[BatchT]):
+    """One epoch of a loader, or all of them."""
+
+    __slots__ = ("_endless", "_loader", "_number", "_over", "_resumes")
+
+    def __init__(self, loader: DataLoader[BatchT], number: int, endless: bool) -> None:
+        self._loader = loader
+        self._number = number
+        self._endless = endless
+        self._over = False
+        self._resumes = loader._position > 0  # until something came from there
+
+    def __next__(self) -> BatchT:
+        loader = self._loader
+        if inside:
+            loader._check_not_inside()
+        with loader._taking:
+            if loader._is_busy:
+                loader._check_idle()
+            try:
+                loader._is_busy = True
+                if loader._must_seek or self._number != loader._iterator:
+                    self._go_to_position()
+                return self._take()
+            finally:
+                loader._is_busy = False
+
+    def _take(self) -> BatchT:
+        loader = self._loader
+        loader._must_seek = True  # until an interrupt can no longer come in between
+        ended = False
+        try:
+            while True:
+                status = _next(loader._handle, _SIGNALS_NS, loader._arrays.batch, loader._err)
+                if interrupts and threading.get_ident() in interrupts:
+                    raise interrupts.pop(threading.get_ident())
+                if status == 0:
+                    arrays, epoch, step = loader._arrays.take()
+                    batch = loader._form(arrays)
+                    loader._epoch, loader._position = epoch, step + 1
+                    loader._must_seek = self._resumes = False
+                    return batch
+                if status < 0:
+                    failure = loader._failure(status)
+                    if is_interrupt(failure.__cause__):
+                        continue  # raised when it came; the library tries the batch again
+                    # The library passes over the batch or tries again.
+                    loader._must_seek = self._resumes = False
+                    raise raised(failure)
+                if status == _END:
+                    self._end_epoch(is_second=ended)
+                    ended = True
+                loader._check_life()
+        except BaseException:
+            loader._arrays.give_back()
+            raise
+
+    def _go_to_position(self) -> None:
+        loader = self._loader
+        if self._over:
+            raise StopIteration
+        loader._check_life()
+        if self._number != loader._iterator:
+            raise CancelledError(
+                "this iterator is over: a newer one was begun, or a state was loaded"
+            )
+        loader._seek()
+
+    def _end_epoch(self, *, is_second: bool) -> None:
+        loader = self._loader
+        if is_second and self._endless:
+            raise InvalidArgumentError(
+                "repeat() of an epoch without batches would never end; is last_batch='drop' with "
+                "fewer records than batch_size meant?"
+            )
+        # A state behind the last batch of a stream, which had yet to find its end, means the next
+        # epoch, as one of a reader that can be counted does.
+        goes_on, self._resumes = self._endless or self._resumes, False
+        if goes_on:
+            _check_epoch(loader._epoch + 1)
+        loader._epoch, loader._position, self._over = loader._epoch + 1, 0, not goes_on
+        if self._over:
+            raise StopIteration
+        loader._begun = loader._epoch
+
+
+# ---- The end of a process, and forks ------------------------------------------------------------
+
+
+def _close_all() -> None:
+    for loader in list(_open_loaders):
+        loader.close()
+
+
+def _forget_all() -> None:
+    for loader in list(_open_loaders):
+        loader._forget()
+    _open_loaders.clear()
+
+
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_forget_all)

@@ -1,0 +1,241 @@
+"""Opens a loader: from what a user gives to C, and from what C chose to Python."""
+
+from __future__ import annotations
+
+import operator
+import os
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import InvalidArgumentError, UnsupportedError, shown
+from ..graph import Blob
+from ..graph.world import World
+from ..native import CData, check, ffi, lib, new_error, new_struct, text
+from .batches import Batch
+from .state import Index, Reader
+
+_ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
+_SIGNALS_SECONDS = 0.05  # how long a wait may keep Python from looking for signals
+_warned_readers: set[str] = set()
+_readers_in_order: set[str] = set()  # warned of, too
+_unpaired_readers: set[tuple[str, ...]] = set()  # the same
+
+
+def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]], Any]]:
+    """The blobs of DataLoader's arguments, and what makes a batch of their arrays."""
+    form: Callable[[list[Batch]], Any] = tuple
+    blobs: list[Any] = list(given)
+    if len(given) == 1:
+        if isinstance(given[0], Mapping):
+            keys = list(given[0])
+            blobs = list(given[0].values())
+            form = _dict_form(keys)
+        elif isinstance(given[0], (tuple, list)):
+            blobs = list(given[0])
+        else:
+            form = operator.itemgetter(0)
+    if not blobs:
+        raise InvalidArgumentError("no blobs were given; a DataLoader needs at least one")
+    for blob in blobs:
+        if not isinstance(blob, Blob):
+            raise InvalidArgumentError(
+                f"{shown(blob)} was given as a blob; a DataLoader takes blobs, or one tuple or "
+                "dict of blobs, as op functions return them"
+            )
+    return blobs, form
+
+
+def _dict_form(keys: list[Any]) -> Callable[[list[Batch]], dict[Any, Batch]]:
+    return lambda arrays: dict(zip(keys, arrays, strict=True))
+
+
+def _whole(name: str, value: object, bits: int) -> int:
+    """An option as C takes it; None is 0, which stands for "choose"."""
+    if value is None:
+        return 0
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidArgumentError(
+            f"{name} = {shown(value)} ({type(value).__name__}); it must be an int or None"
+        ) from None
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise InvalidArgumentError(f"{name} = {shown(number)}; it must be a number of {bits} bits")
+    return number
+
+
+def open_loader(
+    blobs: list[Blob], num_threads: object, prefetch: object, memory_budget: object, rule: object
+) -> CData:
+    """Checks the options and opens the readers; the loader is released with what is returned."""
+    options = new_struct("pfd_loader_options")
+    options.num_threads = _whole("num_threads", num_threads, 32)
+    options.prefetch = _whole("prefetch", prefetch, 32)
+    options.memory_budget = _whole("memory_budget", memory_budget, 64)
+    if not isinstance(rule, str) or rule not in _ZIP:
+        raise InvalidArgumentError(f"zip = {shown(rule)}; it must be one of {', '.join(_ZIP)}")
+    options.zip = _ZIP[rule]
+    slots = ffi.new("pfd_blob[]", len(blobs))
+    for slot, blob in zip(slots, blobs, strict=True):
+        blob.fill(slot)
+    worlds = _worlds(blobs)
+    try:
+        return _Opening(blobs, options, slots).wait()
+    except InvalidArgumentError as failure:
+        if len({(world.rank, world.world_size) for world in worlds}) > 1:
+            failure.message += f" (readers are for {', '.join(map(str, worlds))})"
+        raise
+
+
+def _worlds(blobs: list[Blob]) -> list[World]:
+    return list(dict.fromkeys(world for blob in blobs for world in blob.node.worlds))
+
+
+def rank_of(blobs: list[Blob]) -> str:
+    """Rank and world size of an open loader, which are the same in all its readers, and why."""
+    worlds = _worlds(blobs)
+    sources = "; ".join(dict.fromkeys(world.source for world in worlds))
+    return f"rank={worlds[0].rank}/{worlds[0].world_size} ({sources})"
+
+
+class _Opening:
+    """One call of `pfd_loader_open`, in a thread of its own: Python looks for signals meanwhile.
+
+    The loader is owned from the moment the call returns, by a thread that no signal interrupts.
+    When nobody waits for it any more, it is released as soon as it is open.
+    """
+
+    def __init__(self, blobs: list[Blob], options: CData, slots: CData) -> None:
+        self._blobs = blobs  # C has only borrowed the nodes
+        self._options = options
+        self._slots = slots
+        self._out, self._err = ffi.new("pfd_loader **"), new_error()
+        self._status: int | None = None
+        self._handle: CData | None = None
+        self._is_wanted = True
+
+    def _open(self) -> None:
+        status = lib.pfd_loader_open(
+            self._options, self._slots, len(self._blobs), self._out, self._err
+        )
+        if status >= 0:
+            self._handle = ffi.gc(self._out[0], lib.pfd_loader_release)
+            if not self._is_wanted:
+                self._handle = None
+        self._status = status
+
+    def wait(self) -> CData:
+        """Opens, and returns the loader; it is released with what is returned."""
+        try:
+            self._run()
+        except BaseException:
+            self._is_wanted = False  # the traceback may keep this object for long
+            self._handle = None
+            raise
+        if self._status is None:  # a signal handler forked, and this is the child
+            raise UnsupportedError("the process was forked while the DataLoader was being opened")
+        check(self._status, self._err)
+        return self._handle
+
+    def _run(self) -> None:
+        thread = threading.Thread(target=self._open, name="pyflowdata open", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads, or the interpreter is ending
+            self._open()
+        while thread.is_alive():
+            thread.join(_SIGNALS_SECONDS)
+
+
+def read_info(handle: CData) -> CData:
+    """The `pfd_loader_info` of an open loader."""
+    info = new_struct("pfd_loader_info")
+    check(lib.pfd_loader_get_info(handle, info), new_error())
+    return info
+
+
+def read_readers(handle: CData, count: int) -> tuple[Reader, ...]:
+    """What an open loader says about its readers."""
+    return tuple(_read_reader(handle, index) for index in range(count))
+
+
+def _read_reader(handle: CData, index: int) -> Reader:
+    info, err = new_struct("pfd_reader_info"), new_error()
+    check(lib.pfd_loader_get_reader(handle, index, info), err)
+    return Reader(
+        name=text(info.name),
+        op=text(info.op),
+        seed=info.seed,
+        seed_is_default=info.seed_origin == lib.PFD_SEED_DEFAULT,
+        spec=_read_spec(info),
+        files=info.num_files,
+        bytes=info.num_bytes,
+        records=info.num_records,
+        data=f"{info.data_fingerprint:016x}",
+        batch_size=info.batch_size,
+        rank=info.rank,
+        world_size=info.world_size,
+        index=Index(
+            path=os.fsdecode(ffi.string(info.index_path)),
+            bytes=info.index_bytes,
+            seconds=info.index_ns / 1e9,
+            is_new=info.indexes_built > 0,
+        ),
+    )
+
+
+def _read_spec(info: CData) -> dict[str, str]:
+    """The attrs that decide the order; C escapes control characters, so a line is an attr."""
+    spec = dict(line.split("=", 1) for line in text(info.spec).split("\n"))
+    spec["order_key"] = text(info.order_key)
+    return spec
+
+
+def warn_of_readers(readers: tuple[Reader, ...]) -> None:
+    """Once per reader's name: a program that opens a loader again and again knows by then."""
+    for reader in readers:
+        if (
+            reader.spec.get("shuffle_after_epoch") == "true"
+            and reader.spec.get("random_shuffle") == "false"
+            and reader.name not in _readers_in_order
+        ):
+            _readers_in_order.add(reader.name)
+            warnings.warn(
+                f"{reader.name}: shuffle_after_epoch=True has no effect without "
+                "random_shuffle=True or a shuffle; the records come in the order of the files.",
+                stacklevel=3,
+            )
+        if (
+            reader.seed_is_default
+            and reader.spec.get("random_shuffle") == "true"
+            and reader.name not in _warned_readers
+        ):
+            warnings.warn(
+                f"{reader.name}: seed is left open with world_size = {reader.world_size}; "
+                f"{reader.seed} is used, so that all ranks have the same order. Give a seed.",
+                stacklevel=3,
+            )
+            _warned_readers.add(reader.name)
+    _warn_of_unpaired(readers)
+
+
+def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:
+    """Readers of equal length are most often the columns of one dataset, which are to stay rows."""
+    shuffled = [one for one in readers if one.spec.get("random_shuffle") == "true"]
+    names = tuple(one.name for one in shuffled)
+    keys = [one.spec["order_key"] for one in shuffled]
+    is_left_open = all(one.name == key for one, key in zip(shuffled, keys, strict=True))
+    lengths = {one.records for one in shuffled}
+    if len(names) < 2 or not is_left_open or len(lengths) != 1 or names in _unpaired_readers:
+        return
+    _unpaired_readers.add(names)
+    warnings.warn(
+        f"{' and '.join(names)} have {shuffled[0].records} records each, and are shuffled each in "
+        "an order of its own. For rows that belong together give them the same order_key; "
+        "otherwise give each a key of its own.",
+        stacklevel=4,
+    )

@@ -1,0 +1,333 @@
+"""The state of a loader: what is saved, and how a saved state is held against a loader.
+
+A state says where in which order a loader is; everything else about it is computed again.  It is
+the same on every rank, and knows nothing of threads, prefetching or world size.
+
+A state stays below 1 KB for up to 8 readers.  Where attrs and data of all readers in words would
+take more than that, each reader has hashes of them instead: then a state of another loader is
+still refused, and the readers that differ are named, but not their attrs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InvalidArgumentError, shown
+
+VERSION = 1
+LAST_EPOCH = 2**62
+
+_LONGEST = 34  # characters that a text takes in JSON; a state must stay small
+_KEPT = 16  # of a longer one, besides its hash
+_WORDS_BYTES = 900  # of readers described in words; more are described by hashes
+
+
+@dataclass(frozen=True)
+class Index:
+    """The indexes of a reader's files, taken together.
+
+    Attributes:
+        path: The file in which they lie; "" where they are in memory, or there are none.
+        bytes: Their size.
+        seconds: What building or finding them took when the loader was opened.
+        is_new: They were built then, not found in the cache.
+    """
+
+    path: str
+    bytes: int
+    seconds: float
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What a loader knows about one of its readers.
+
+    Attributes:
+        name: Name of its node, or of its op and the reader's index in the loader.
+        op: Name of its op.
+        seed: The seed in use, also where it was left open.
+        seed_is_default: The seed was left open, and is 0 because ranks need the same one.
+        spec: The attrs that decide the order, without the seed.
+        files, bytes, records: Of the data; records is -1 where it cannot be counted.
+        data: Fingerprint of the files' names, sizes and sampled content, in hex.
+        batch_size: Records in a batch, of all ranks together.
+        rank, world_size: Which part of each batch comes here.
+        index: What tells where records are.
+    """
+
+    name: str
+    op: str
+    seed: int
+    seed_is_default: bool
+    spec: dict[str, str]
+    files: int
+    bytes: int
+    records: int
+    data: str
+    batch_size: int
+    rank: int
+    world_size: int
+    index: Index
+
+    @property
+    def shuffle(self) -> str:
+        """What the attr of this name comes to: none, global, window or buffer."""
+        if self.spec.get("random_shuffle") == "false":
+            return "none"
+        return self.spec.get("shuffle", "global" if self.records >= 0 else "buffer")
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: seed={self.seed}, shuffle={self.shuffle}, files={self.files}"
+            f", batch_size={self.batch_size}"
+            + (f", records={self.records}" if self.records >= 0 else "")
+            + (f", index={self.index.path}" if self.index.path else "")
+        )
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a state says to the loader that takes it.
+
+    Attributes:
+        epoch, position: The next batch.
+        seeds: One per reader of the loader, in its order.
+    """
+
+    epoch: int
+    position: int
+    seeds: tuple[int, ...]
+
+
+def _hash(text: str, digits: int) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+
+
+def _short(text: str) -> str:
+    """A text of bounded length in JSON that still differs where the text differs."""
+    if len(json.dumps(text)) <= _LONGEST + 2:
+        return text
+    kept = "".join(
+        one if one.isascii() and one.isprintable() and one not in '"\\' else "?"
+        for one in text[:_KEPT]
+    )
+    return f"{kept}...#{_hash(text, 12)}"
+
+
+def _in_words(reader: Reader) -> dict[str, Any]:
+    return {
+        "seed": reader.seed,
+        "spec": {key: _short(value) for key, value in reader.spec.items()},
+        "files": reader.files,
+        "bytes": reader.bytes,
+        "records": reader.records,
+        "data": reader.data,
+    }
+
+
+def _in_hashes(reader: Reader) -> dict[str, Any]:
+    data = [reader.files, reader.bytes, reader.data]  # the records are counted from these
+    return {
+        "seed": reader.seed,
+        "spec": _hash(json.dumps(reader.spec, sort_keys=True), 8),
+        "data": _hash(json.dumps(data), 10),
+    }
+
+
+def _by_name(
+    readers: Sequence[Reader], describe: Callable[[Reader], dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    described: dict[str, dict[str, Any]] = {}
+    for index, reader in enumerate(readers):
+        name = own_name = _short(reader.name)
+        while name in described:  # a name given by hand is like one made here, or from op and index
+            name, index = f"{own_name}#{index}", index + 1
+        described[name] = describe(reader)
+    return described
+
+
+def _describe(readers: Sequence[Reader]) -> dict[str, dict[str, Any]]:
+    """What a state has of the readers, by name."""
+    described = _by_name(readers, _in_words)
+    if len(json.dumps(described)) <= _WORDS_BYTES:
+        return described
+    return _by_name(readers, _in_hashes)
+
+
+def make_state(epoch: int, position: int, readers: Sequence[Reader]) -> dict[str, Any]:
+    """A state, of what JSON has: dicts, strings and ints."""
+    described = _describe(readers)
+    return {
+        "version": VERSION,
+        "epoch": epoch,
+        "position": position,
+        "readers": described,
+        "check": _check_of(described),
+    }
+
+
+def _check_of(described: Mapping[str, Any]) -> str:
+    """A hash of the readers, but for their seeds, which may be changed by hand.
+
+    Some stores take a state apart and put it together again as the loader's present state has it,
+    as torch.distributed.checkpoint does; this tells when they left something out.
+    """
+    facts: dict[str, Any] = {}
+    for name, reader in described.items():
+        facts[name] = {key: value for key, value in reader.items() if key != "seed"}
+        if not isinstance(reader["spec"], str):
+            facts[name]["spec"] = dict(reader["spec"])
+    try:
+        return _hash(json.dumps(facts, sort_keys=True), 10)
+    except (TypeError, ValueError):
+        raise _malformed("'readers' holds something that is not of JSON") from None
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(shown(name) for name in names) or "none"
+
+
+def _spec_differences(saved: Mapping[str, Any], own: Mapping[str, str]) -> list[str]:
+    found = []
+    for key in [*own, *(key for key in saved if key not in own)]:
+        if key not in saved:
+            found.append(f"{key} = {own[key]}, the state does not have it")
+        elif key not in own:
+            theirs = f"{_short(key)} = {_short(saved[key])}"
+            found.append(f"{theirs} in the state, the loader does not have it")
+        elif saved[key] != own[key]:
+            found.append(f"{key} = {own[key]}, in the state {_short(saved[key])}")
+    return found
+
+
+def _reader_differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+    if isinstance(own["spec"], str):
+        return [
+            f"{what} are others than in the state"
+            for key, what in (("spec", "the attrs that decide the order"), ("data", "the files"))
+            if saved[key] != own[key]
+        ]
+    found = _spec_differences(saved["spec"], own["spec"])
+    sizes = []
+    for key in ("files", "records", "bytes"):
+        unknown = key == "records" and -1 in (own[key], saved[key])  # a stream counts at its end
+        if own[key] != saved[key] and not unknown:
+            sizes.append(f"the data has {own[key]} {key}, in the state {saved[key]}")
+    found += sizes
+    if not sizes and own["data"] != saved["data"]:
+        found.append("the files have other names or other content, though no other sizes")
+    return found
+
+
+def _differences(saved: Mapping[str, Any], own: Mapping[str, Any]) -> list[str]:
+    missing = [name for name in saved if name not in own]
+    new = [name for name in own if name not in saved]
+    found = []
+    if missing:
+        found.append(f"readers of the state that the loader does not have: {_names(missing)}")
+    if new:
+        found.append(f"readers of the loader that the state does not have: {_names(new)}")
+    for name in own:
+        if name in saved:
+            found += [f"{name}: {one}" for one in _reader_differences(saved[name], own[name])]
+    return found
+
+
+# ---- The form of a state ------------------------------------------------------------------------
+
+
+def _malformed(what: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"the state is malformed: {what}; give what DataLoader.state_dict() returned"
+    )
+
+
+def _whole(
+    container: Mapping[str, Any], key: str, where: str, least: int = 0, most: int = 2**63 - 1
+) -> int:
+    value = container.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise _malformed(
+            f"{where}{key} = {shown(value)}, which must be an int in [{least}, {most}]"
+        )
+    return int(value)
+
+
+def _mapping(container: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    value = container.get(key)
+    if not isinstance(value, Mapping):
+        raise _malformed(f"{where}{key} = {shown(value)}, which must be a dict")
+    return value
+
+
+def _check_text(container: Mapping[str, Any], key: str, where: str) -> None:
+    if not isinstance(container.get(key), str):
+        raise _malformed(f"{where}{key} = {shown(container.get(key))}, which must be a str")
+
+
+def _check_reader(readers: Mapping[str, Any], name: object) -> bool:
+    """Whether the reader is described in words, not by hashes."""
+    if not isinstance(name, str):
+        raise _malformed(f"{shown(name)} in readers is no name")
+    where = f"readers[{shown(name)}]."
+    saved = _mapping(readers, name, "readers.")
+    in_words = not isinstance(saved.get("spec"), str)
+    if in_words:
+        spec = _mapping(saved, "spec", where)
+        for key in spec:
+            if not isinstance(key, str):
+                raise _malformed(f"{where}spec has the key {shown(key)}, which must be a str")
+            _check_text(spec, key, f"{where}spec.")
+    _whole(saved, "seed", where)
+    if in_words:
+        for key in ("files", "bytes"):
+            _whole(saved, key, where)
+        _whole(saved, "records", where, -1)
+    _check_text(saved, "data", where)
+    return in_words
+
+
+def read_state(state: object, readers: Sequence[Reader], num_batches: int) -> Place:
+    """Checks that a state belongs to a loader with these readers.
+
+    Args:
+        state: What was saved.
+        readers: Of the loader.
+        num_batches: Steps of its epoch; -1 if unknown.
+
+    Raises:
+        InvalidArgumentError: The state is malformed, or lists each difference in words.
+    """
+    if not isinstance(state, Mapping):
+        raise _malformed(f"it is a {type(state).__name__}, not a dict")
+    if "version" not in state:
+        raise _malformed("it has no version")
+    version = state["version"]
+    if type(version) is not int or version != VERSION:
+        raise InvalidArgumentError(
+            f"the state has version {shown(version)}; this pyflowdata reads version {VERSION}"
+        )
+    epoch, position = _whole(state, "epoch", "", most=LAST_EPOCH), _whole(state, "position", "")
+    saved = _mapping(state, "readers", "")
+    in_words = [_check_reader(saved, name) for name in saved]
+    if any(in_words) and not all(in_words):
+        raise _malformed("some of its readers have their attrs, others hashes")
+    own = _by_name(readers, _in_words if all(in_words) else _in_hashes)
+    differences = _differences(saved, own)
+    if differences:
+        raise InvalidArgumentError(
+            "the state belongs to another loader:" + "".join(f"\n  - {one}" for one in differences)
+        )
+    if state.get("check", own_check := _check_of(saved)) != own_check:
+        raise InvalidArgumentError(
+            "the state belongs to another loader: it was saved with readers or attrs that this "
+            "loader does not have, and that were left out when it was read"
+        )
+    if 0 <= num_batches < position:
+        raise _malformed(f"position = {position}, but an epoch has {num_batches} batches")
+    return Place(epoch, position, tuple(int(saved[name]["seed"]) for name in own))

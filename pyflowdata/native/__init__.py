@@ -1,0 +1,37 @@
+"""The C library as Python calls it: declarations, loading, errors, and calls back into Python."""
+
+from . import interrupt  # before all that takes long
+from .binding import (
+    EXCEPTIONS,
+    CData,
+    check,
+    encode,
+    exception,
+    expected_abi_version,
+    ffi,
+    include_dir,
+    lib,
+    library_path,
+    new_error,
+    new_struct,
+    text,
+    version,
+)
+
+__all__ = [
+    "EXCEPTIONS",
+    "CData",
+    "check",
+    "encode",
+    "exception",
+    "expected_abi_version",
+    "ffi",
+    "include_dir",
+    "interrupt",
+    "lib",
+    "library_path",
+    "new_error",
+    "new_struct",
+    "text",
+    "version",
+]

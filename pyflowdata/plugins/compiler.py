@@ -1,0 +1,303 @@
+"""Compiles plugins with the system's compiler, into a cache, and loads them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import CompileError, FileError, InvalidArgumentError, UnsupportedError, shown
+from ..native import include_dir
+from .loading import Plugin, load
+
+
+@dataclass(frozen=True)
+class _Language:
+    suffix: str
+    variable: str  # of the environment, names the compiler
+    compilers: tuple[str, ...]
+    standard: str
+
+
+_C = _Language(".c", "CC", ("cc", "gcc", "clang"), "-std=c11")
+_CPP = _Language(".cpp", "CXX", ("c++", "g++", "clang++"), "-std=c++11")
+_LANGUAGES = {"c": _C, "c++": _CPP}
+_SUFFIXES = {".c": _C, ".cc": _CPP, ".cpp": _CPP, ".cxx": _CPP}
+_FLAGS = ("-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
+_LIBRARIES = ("-lm",)
+_CACHE_HINT = "set XDG_CACHE_HOME to a folder of this user's own"
+_TEXT_NAME = "plugin"  # of the file that source text is written to
+# Flags with a path, in the same word or the next one, and files that may stand alone.
+_PATH_FLAG = re.compile(r"(-I|-L|-B|-isystem|-iquote|-idirafter|-include|-imacros|--sysroot=)(.*)")
+_FILES = (*_SUFFIXES, ".h", ".o", ".a", ".so")
+
+
+# ---- What to compile ----------------------------------------------------------------------------
+
+
+def _is_text(source: str) -> bool:
+    """A path has no newline, and a plugin cannot do without."""
+    return "\n" in source
+
+
+def _language_of(path: Path) -> _Language:
+    if path.suffix not in _SUFFIXES:
+        raise InvalidArgumentError(
+            f"'{path}': the path of a source ends in one of {', '.join(_SUFFIXES)}, "
+            + (
+                "and a library is for load_library()"
+                if path.suffix == ".so"
+                else "and source text needs several lines"
+            )
+        )
+    return _SUFFIXES[path.suffix]
+
+
+def _words(text: str, owner: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError as failure:  # a quote or an escape without its end
+        raise InvalidArgumentError(f"{owner} = {shown(text)}: {failure}") from None
+
+
+def _from_here(path: str) -> str:
+    """The compiler works in another folder; what is there, seen from this one, is meant."""
+    return os.path.abspath(path) if path and os.path.exists(path) else path
+
+
+def _flag_list(flags: Sequence[str] | str) -> list[str]:
+    words = _words(flags, "flags") if isinstance(flags, str) else flags
+    if not isinstance(words, (list, tuple)) or not all(
+        isinstance(word, str) and "\0" not in word for word in words
+    ):
+        raise InvalidArgumentError(f"flags = {shown(flags)}; it must be a str or a list of str")
+    made: list[str] = []
+    for word in words:
+        behind_flag = bool(made) and _PATH_FLAG.fullmatch(made[-1]) is not None
+        joined = _PATH_FLAG.fullmatch(word)
+        if joined:
+            made.append(joined[1] + _from_here(joined[2]))
+        elif not word.startswith("-") and (behind_flag or word.endswith(_FILES)):
+            made.append(_from_here(word))
+        else:
+            made.append(word)
+    return made
+
+
+def _compiler(language: _Language) -> list[str]:
+    """The compiler's command, from the environment or the first that is there."""
+    chosen = _words(os.environ.get(language.variable, ""), language.variable)
+    candidates = (chosen[0],) if chosen else language.compilers
+    for name in candidates:
+        if shutil.which(name):
+            return chosen or [name]
+    where = f"{language.variable}={chosen[0]}" if chosen else "none of " + ", ".join(candidates)
+    raise UnsupportedError(
+        f"there is no compiler: {where} {'is not' if chosen else 'is'} on the PATH; install gcc "
+        f"or clang, or name one by the environment variable {language.variable}"
+    )
+
+
+# ---- The cache ----------------------------------------------------------------------------------
+
+
+def cache_dir() -> Path:
+    """The folder of compiled plugins: $XDG_CACHE_HOME/pyflowdata/plugins, made if need be.
+
+    May be removed at any time; processes that have loaded from it keep what they loaded.
+    """
+    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    # A relative one is to be ignored, as its specification says.
+    base = Path(chosen if os.path.isabs(chosen) else os.path.expanduser("~/.cache"))
+    folder = base / "pyflowdata" / "plugins"
+    try:
+        if not base.is_absolute():
+            raise OSError(0, "there is no home folder")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        about = folder.stat()
+    except OSError as failure:
+        raise FileError(
+            f"the cache of compiled plugins cannot be made: {failure.strerror}; {_CACHE_HINT}",
+            file=str(folder),
+        ) from None
+    if about.st_uid != os.getuid() or about.st_mode & 0o022:
+        raise FileError(
+            "others than this user can write into the cache of compiled plugins, and what lies "
+            f"there is run; remove it, or {_CACHE_HINT}",
+            file=str(folder),
+        )
+    return folder
+
+
+def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+    try:
+        return subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace",
+            stdin=subprocess.DEVNULL, check=False,
+        )  # fmt: skip
+    except OSError as failure:
+        raise UnsupportedError(
+            f"the compiler {command[0]} cannot be run: {failure.strerror}"
+        ) from None
+
+
+def _failure(command: Sequence[str], said: str) -> CompileError:
+    """The compiler's words, with the place of the first error as the error's own."""
+    first = re.search(r"^(.+?):(\d+):(?:\d+:)? (?:fatal )?error: ", said, re.MULTILINE)
+    return CompileError(
+        f"the source does not compile:\n{said.rstrip()}\nThe command was: {shlex.join(command)}",
+        file=first[1] if first else None,
+        line=int(first[2]) if first else None,
+    )
+
+
+def _key(command: Sequence[str], folder: Path) -> str:
+    """A hash of all that the result depends on: the compiler and its version, the flags, and the
+    source with all that it includes and every macro, those of the processor as well."""
+    version = _run([command[0], "--version"], folder).stdout
+    preprocess = [*command, "-E", "-dD", "-g0"]  # with -g the working folder would be named
+    done = _run(preprocess, folder)
+    if done.returncode != 0:
+        raise _failure(preprocess, done.stderr)
+    digest = hashlib.sha256()
+    for part in (version, *command, done.stdout):
+        digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
+    return digest.hexdigest()[:32]
+
+
+def _compile_into(folder: Path, command: list[str], library: str) -> str:
+    """Makes the library in `folder`; returns the compiler's warnings."""
+    linking = ["-shared", *_LIBRARIES, "-o", library]
+    if not any(flag.startswith("-fsanitize") for flag in command):
+        linking.append("-Wl,-z,defs")  # what is missing is said now, not when it is loaded
+    done = _run([*command, *linking], folder)
+    if done.returncode != 0:
+        raise _failure([*command, *linking], done.stderr)
+    return done.stderr
+
+
+def _build(source: str | Path, language: _Language, flags: list[str], cache: Path) -> Path:
+    """The compiled library in the cache, made there unless it is there."""
+    folder = Path(tempfile.mkdtemp(prefix="new-", dir=cache))
+    try:
+        if isinstance(source, Path):
+            name, file = source.stem, str(source)
+        else:
+            # A name without folder, so that the key is the same next time.
+            name, file = _TEXT_NAME, _TEXT_NAME + language.suffix
+            (folder / file).write_text(source, encoding="utf-8")
+        command = [*_compiler(language), language.standard, *_FLAGS, "-I", include_dir()]
+        command += [file, *flags]
+        home = cache / _key(command, folder)
+        library = home / f"{name}.so"
+        if not _is_whole(library):
+            # A debugger finds the source where it will be.
+            command.append(f"-fdebug-prefix-map={folder}={home}")
+            said = _compile_into(folder, command, library.name)
+            _digest_file(folder / library.name).write_text(_digest(folder / library.name))
+            _put_in_place(folder, library)
+            if said.strip():
+                warnings.warn(f"compiling the plugin gave warnings:\n{said.rstrip()}", stacklevel=3)
+        return library
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _digest_file(library: Path) -> Path:
+    return library.with_suffix(".sha256")
+
+
+def _digest(library: Path) -> str:
+    return hashlib.sha256(library.read_bytes()).hexdigest()
+
+
+def _is_whole(library: Path) -> bool:
+    """Whether it is there, as it was when it was compiled."""
+    try:
+        return _digest_file(library).read_text() == _digest(library)
+    except (OSError, ValueError):
+        return False
+
+
+def _put_in_place(folder: Path, library: Path) -> None:
+    """Moves the folder as a whole to where the library is to be; one that another process put
+    there first stays, and what is missing or damaged in it is replaced."""
+    home = library.parent
+    try:
+        try:
+            folder.rename(home)
+        except OSError:
+            if not home.is_dir():
+                raise
+            if _is_whole(library):
+                return
+            # The digest last: until then the library counts as damaged.
+            last = _digest_file(library).name
+            for file in sorted(folder.iterdir(), key=lambda file: file.name == last):
+                file.replace(home / file.name)
+    except OSError as failure:
+        raise FileError(
+            f"the cache of compiled plugins cannot be written: {failure.strerror}; remove this "
+            f"folder, or {_CACHE_HINT}",
+            file=str(home),
+        ) from None
+
+
+def compile(  # noqa: A001  (named after what it does; the built-in one is not used here)
+    source_or_path: str | os.PathLike[str],
+    *,
+    flags: Sequence[str] | str = (),
+    language: str = "c",
+) -> Plugin:
+    """Compiles a plugin with the system's compiler, loads it, and returns its ops.
+
+    The source includes "pyflowdata/op.h" and ends with PFD_PLUGIN(...).  What was compiled before
+    is taken from a cache: same source, headers, compiler and flags, same library.  The compiler is
+    `$CC`, or the first of cc, gcc and clang (`$CXX`, c++, g++ and clang++ for C++); its warnings
+    are shown as Python warnings.  An op of a changed source takes the place of the plugin's op of
+    that name; blobs and loaders that were made before keep the former one.  May be called from any
+    thread.
+
+    Args:
+        source_or_path: Path of a .c, .cc, .cpp or .cxx file; or, as a str of several lines, the
+            source itself.
+        flags: For the compiler, behind the source: `["-DNDEBUG", "-lz"]`, or "-O3 -march=native".
+            Relative paths are from the current folder.  Before them stand -std=c11 (C++:
+            -std=c++11) -O2 -g -fPIC -Wall -Wextra.
+        language: "c" or "c++": what source text is in.  A file's name says it by itself.
+
+    Returns:
+        What `load_library` returns.
+
+    Raises:
+        CompileError: With the compiler's words; `file` and `line` are those of the first error.
+        UnsupportedError: There is no compiler.
+        FileError: There is no such source, or the cache cannot be written.
+        Error: What `load_library` raises, for example for a faulty descriptor.
+    """
+    if language not in _LANGUAGES:
+        raise InvalidArgumentError(f"language = {shown(language)}; it must be 'c' or 'c++'")
+    if isinstance(source_or_path, str) and _is_text(source_or_path):
+        source: str | Path = source_or_path
+        chosen = _LANGUAGES[language]
+    elif isinstance(source_or_path, (str, os.PathLike)):
+        source = Path(source_or_path).resolve()
+        chosen = _language_of(source)
+        if not source.is_file():
+            raise FileError("there is no such source to compile", file=str(source))
+    else:
+        raise InvalidArgumentError(
+            f"source_or_path is of type {type(source_or_path).__name__}; it must be a path, or "
+            "source text as a str of several lines"
+        )
+    library = _build(source, chosen, _flag_list(flags), cache_dir())
+    return load(str(library), replace=True)

@@ -1,0 +1,169 @@
+"""Plugins: shared libraries with ops of their own, loaded by name and never searched for."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .. import ops
+from ..errors import Error, InvalidArgumentError, shown
+from ..graph import Op, find_op
+from ..graph.op_functions import make_function
+from ..native import check, encode, ffi, lib, new_error, text
+
+PLUGINS_VARIABLE = "PYFLOWDATA_PLUGINS"  # paths to load at import, as PATH separates them
+
+_lock = threading.Lock()
+_published: dict[str, tuple[Op, Callable[..., Any]]] = {}
+
+
+class Plugin:
+    """The ops of a plugin: each op function is an attribute, and an item of the iteration.
+
+    Attributes:
+        path: Of the library that was loaded, absolute.
+        name: As the plugin calls itself; empty if it does not say.
+        version: As its author counts; empty if it does not say.
+        abi: The version of the plugin interface that it needs, major and minor.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        name: str,
+        version: str,
+        abi: tuple[int, int],
+        functions: dict[str, Callable[..., Any]],
+    ) -> None:
+        self.path = path
+        self.name = name
+        self.version = version
+        self.abi = abi
+        self._functions = functions
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        functions: dict[str, Callable[..., Any]] = self.__dict__.get("_functions", {})
+        if name in functions:
+            return functions[name]
+        near = difflib.get_close_matches(name, functions, 1)
+        hint = f"did you mean '{near[0]}'? " if near else ""
+        raise AttributeError(
+            f"the plugin {self.__dict__.get('path', '')} has no op '{name}'; {hint}"
+            f"its ops: {', '.join(functions)}"
+        )
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._functions]
+
+    def __iter__(self) -> Iterator[Callable[..., Any]]:
+        return iter(self._functions.values())
+
+    def __len__(self) -> int:
+        return len(self._functions)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Plugin) and self._functions == other._functions
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._functions))
+
+    def __reduce__(self) -> tuple[Callable[[str], Plugin], tuple[str]]:
+        return load_library, (self.path,)
+
+    def __repr__(self) -> str:
+        about = " ".join(part for part in (self.name, self.version) if part)
+        return f"<plugin {about or self.path}: {', '.join(self._functions)}>"
+
+
+def publish(name: str) -> Callable[..., Any]:
+    """The function of an op, as an attribute of `pyflowdata.ops` and of `pyflowdata`."""
+    op = find_op(name)
+    former, function = _published.get(name, (None, None))
+    if function is None or former is not op:
+        function = make_function(op)
+        package = sys.modules["pyflowdata"]
+        taken = vars(package).get(name)
+        if taken is None or taken is vars(ops).get(name):
+            setattr(package, name, function)
+            exported: list[str] = vars(package)["__all__"]
+            if name not in exported:
+                exported.append(name)
+        else:
+            warnings.warn(
+                f"pyflowdata.{name} is not the op of the plugin, but what it was before; the op is "
+                f"pyflowdata.ops.{name}",
+                stacklevel=5,
+            )
+        setattr(ops, name, function)
+        if name not in ops.__all__:
+            ops.__all__.append(name)
+        _published[name] = op, function
+    return function
+
+
+def load_library(path: str | os.PathLike[str]) -> Plugin:
+    """Loads a plugin, a shared library with ops, and adds its ops to the others.
+
+    They are then attributes of the returned object, of `pyflowdata` and of `pyflowdata.ops`, and
+    `user_op_builder` knows them.  Loading a library again does nothing and returns the same
+    functions.  A plugin is never unloaded, so a library that is compiled anew is seen by the next
+    process; `pyflowdata.compile()` gives each version a file of its own.  May be called from any
+    thread.
+
+    Args:
+        path: The file.  It is not searched for: no folder is looked through.
+
+    Returns:
+        The plugin's op functions, each as an attribute.
+
+    Raises:
+        FileError: There is no such file, or the system cannot load it: a library or symbol that it
+            needs is missing.
+        UnsupportedError: It was made for another version of the plugin interface, or for another
+            processor.
+        InvalidArgumentError: It is no plugin, or an op of that name is there already.
+        InternalError: The descriptor of an op is faulty; the text names op and field.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidArgumentError(
+            f"path = {shown(path)} ({type(path).__name__}); it must be the path of a shared library"
+        )
+    file = os.fspath(path)
+    if not isinstance(file, str):
+        file = os.fsdecode(file)
+    return load(file, replace=False)
+
+
+def load(file: str, *, replace: bool) -> Plugin:
+    """`load_library`; with `replace`, ops of other plugins give way to those of the same name."""
+    out, err = ffi.new("const pfd_plugin **"), new_error()
+    check(lib.pfd_library_load(encode(file, "path"), replace, out, err), err)
+    plugin = out[0]
+    names = [text(plugin.ops[i].name) for i in range(plugin.num_ops)]
+    with _lock:
+        functions = {name: publish(name) for name in names}
+    abi = (plugin.abi_major, plugin.abi_minor)
+    return Plugin(os.path.abspath(file), text(plugin.name), text(plugin.version), abi, functions)
+
+
+def load_plugins_of_environment() -> None:
+    """Loads what PYFLOWDATA_PLUGINS names; empty parts are passed over.
+
+    Raises:
+        ImportError: One of them cannot be loaded; the text names the variable.
+    """
+    for path in os.environ.get(PLUGINS_VARIABLE, "").split(os.pathsep):
+        if not path:
+            continue
+        try:
+            load_library(path)
+        except Error as failure:
+            raise ImportError(
+                f"the environment variable {PLUGINS_VARIABLE} names a plugin that cannot be "
+                f"loaded: {failure}"
+            ) from failure

@@ -1,0 +1,101 @@
+"""Functions that C calls: they take the GIL, and what they raise becomes C's error."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection
+from typing import Any
+
+from ..errors import CorruptDataError, Error
+from ..native import EXCEPTIONS, CData, calls, ffi, lib
+
+_STATUS = {cls: status for status, cls in EXCEPTIONS.items()}
+_LONGEST = 800  # characters of a message: the mark behind them must fit, too
+_main_thread = threading.main_thread()
+
+
+def c_function(
+    signature: Any, run: Callable[..., int], fail: Callable[[tuple[Any, ...], BaseException], int]
+) -> CData:
+    """A C function that returns what `run` does, or what `fail` makes of an exception.
+
+    Meanwhile the thread is noted in `calls.inside`.
+
+    Args:
+        signature: A pointer to a function that returns a pfd_status or nothing: C, or a type.
+        run, fail: Called with the arguments from C; `fail` with all of them in a tuple.
+    """
+
+    def call(*args: Any) -> int:
+        me = threading.get_ident()
+        try:
+            calls.inside[me] = calls.inside.get(me, 0) + 1
+            return run(*args)
+        except BaseException as failure:  # noqa: BLE001  (none can pass through C)
+            return fail(args, failure)
+        finally:
+            depth = calls.inside.get(me, 0)
+            if depth > 1:
+                calls.inside[me] = depth - 1
+            else:
+                calls.inside.pop(me, None)
+
+    def interrupted(_type: Any, failure: Any, trace: Any) -> int | None:
+        """Ctrl-C came at the very edge of call()."""
+        here = trace.tb_frame.f_locals if trace is not None else {}
+        calls.inside.pop(threading.get_ident(), None)
+        status = int(lib.PFD_INTERNAL)
+        if here.get("args"):
+            status = fail(here["args"], failure)
+        return status if is_status else None
+
+    kind = ffi.typeof(signature) if isinstance(signature, str) else signature
+    is_status = kind.result.kind != "void"
+    options = {"error": lib.PFD_INTERNAL} if is_status else {}
+    return ffi.callback(kind, call, onerror=interrupted, **options)
+
+
+def status_of(failure: BaseException, otherwise: int) -> int:
+    """The status that stands for an exception: `otherwise` for what is none of this package."""
+    if isinstance(failure, Error):
+        return int(next(_STATUS[cls] for cls in type(failure).__mro__ if cls in _STATUS))
+    return int(lib.PFD_OUT_OF_MEMORY) if isinstance(failure, MemoryError) else otherwise
+
+
+def is_ctrl_c(failure: BaseException) -> bool:
+    """Whether it may be Ctrl-C, which comes to the main thread, just now."""
+    return isinstance(failure, KeyboardInterrupt) and threading.current_thread() is _main_thread
+
+
+def text_of(failure: BaseException) -> str:
+    """What str() says of an exception, also where that fails."""
+    try:
+        return failure.message if isinstance(failure, Error) else str(failure)
+    except Exception:  # noqa: BLE001  (what a user's class raises)
+        return f"<{type(failure).__name__} without a str()>"
+
+
+def message_of(
+    failure: BaseException, said: str, own_files: Collection[str], *, is_told: bool = False
+) -> bytes:
+    """What C is told of an exception; a mark at its end leads back to the exception itself.
+
+    Args:
+        said: What was called, for the text of exceptions that are none of this package.
+        own_files: Modules whose frames are not shown, at the beginning of the traceback.
+        is_told: The text says all there is to say: the exception is not kept.
+    """
+    if isinstance(failure, KeyboardInterrupt):
+        calls.interrupt(failure, is_main=is_ctrl_c(failure))
+    message = text_of(failure)
+    if not isinstance(failure, Error):
+        message = f"{said} raised {type(failure).__name__}: {message}"
+    trace = failure.__traceback__
+    while trace is not None and trace.tb_next and trace.tb_frame.f_code.co_filename in own_files:
+        trace = trace.tb_next
+    BaseException.with_traceback(failure, trace)  # a frozen class refuses to be assigned to
+    mark = ""
+    if not is_told:
+        mark = calls.carry(failure, is_light=isinstance(failure, CorruptDataError))
+    text = message.encode("utf-8", "backslashreplace").replace(b"\0", b"\\0")
+    return text[:_LONGEST].decode("utf-8", "ignore").encode() + mark.encode()

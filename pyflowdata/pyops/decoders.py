@@ -1,0 +1,197 @@
+"""Ops that are Python functions: `register_decoder`."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol, overload
+
+from ..errors import InvalidArgumentError, shown
+from ..plugins.loading import publish
+from .op import PythonOp, describe, name_of, origin_of
+
+_ops: dict[str, PythonOp] = {}  # the latest of each name
+_lock = threading.RLock()  # of _ops
+
+
+class PythonDecoder(Protocol):
+    """What `register_decoder` makes of a function: the op.
+
+    Attributes:
+        function: The function itself, to be called with arrays.
+    """
+
+    __name__: str
+    function: Callable[..., Any]
+
+    def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
+        """Adds a node to the graph, as the functions of all ops do: blobs in, blobs out."""
+
+
+def _op_name(function: Callable[..., Any]) -> str:
+    """normalise_rows -> NormaliseRows."""
+    parts = re.split(r"_+", name_of(function).strip("_"))
+    return "".join(part[:1].upper() + part[1:] for part in parts)
+
+
+def _check_outputs(outputs: Any) -> None:
+    if not isinstance(outputs, Mapping) or not outputs:
+        raise InvalidArgumentError(
+            f"outputs = {shown(outputs)}; it must be a dict with each output's name and what a row "
+            "of it is, like {'out': ('float32', (3,))}"
+        )
+    for name in outputs:
+        if not isinstance(name, str):
+            raise InvalidArgumentError(f"outputs names {shown(name)}; a name is a str")
+
+
+# ---- The public face ----------------------------------------------------------------------------
+
+
+@overload
+def register_decoder(
+    function: Callable[..., Any],
+    /,
+    *,
+    outputs: Mapping[str, Any],
+    inputs: Mapping[str, Any] | None = ...,
+    per: Literal["batch", "row"] = ...,
+    name: str | None = ...,
+    replace: bool = ...,
+) -> PythonDecoder: ...
+
+
+@overload
+def register_decoder(
+    *,
+    outputs: Mapping[str, Any],
+    inputs: Mapping[str, Any] | None = ...,
+    per: Literal["batch", "row"] = ...,
+    name: str | None = ...,
+    replace: bool = ...,
+) -> Callable[[Callable[..., Any]], PythonDecoder]: ...
+
+
+def register_decoder(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    outputs: Mapping[str, Any],
+    inputs: Mapping[str, Any] | None = None,
+    per: Literal["batch", "row"] = "batch",
+    name: str | None = None,
+    replace: bool = False,
+) -> PythonDecoder | Callable[[Callable[..., Any]], PythonDecoder]:
+    """Makes a function of NumPy arrays an op of the graph; also as a decorator.
+
+        @flow.register_decoder(outputs={"out": ("float32", (3,))})
+        def normalise(x, *, scale: float = 1.0):
+            return (x - x.mean(axis=0)) * np.float32(scale)
+
+        y = normalise(x, scale=2.0)  # a Blob
+
+    The parameters are the inputs, in order; the keyword-only ones are attrs, whose types are those
+    of their defaults or annotations: bool, int, float, str, np.dtype, Literal, or a list or tuple
+    of int, float or str.  Two keyword-only names are given by the loader: `rng`, a numpy Generator
+    keyed by seed, epoch, op and record (per="batch": the first record), valid during the call; and
+    `ids`, int64 with the file and the ordinal of each row's record, of shape (rows, 2) or (2,).
+
+    The function is called with arrays of its own, in threads of the loader, one after the other
+    under the GIL; what it returns is copied.  With per="batch" arrays have all rows that this rank
+    has of the batch first, and a ragged blob is a `Ragged`.  With per="row" they are one row.  It
+    lives as long as the process.
+
+    Args:
+        function: What to call.  One that numba has compiled (`njit`) is called without the GIL:
+            its parameters are the inputs and then the outputs, arrays to be written into, then
+            attrs, which have defaults and are bool, int or float; `inputs` must be given.  A numba
+            CFunc of `int32(voidptr, voidptr)` is taken as the compute() of op.h itself.
+        outputs: Each output's name, and dtype and shape of one row: ("float32", (3,)), or a dtype
+            alone for rows that are numbers; None for a dimension that varies from row to row.  Or
+            a function of the inputs' types that returns this: it is called with a
+            (dtype, shape) for each input, and with those attrs that it takes by keyword.
+        inputs: What rows of inputs must be, for those that are not to be anything; None for a
+            dimension of any size.
+        per: "batch" or "row": what the function gets at once.
+        name: Of the op; None: the function's own in CamelCase.
+        replace: Whether an op of this name that is there gives way.  The same function, by module
+            and name, gives way without it, as when the cell of a notebook is run again.  Nodes that
+            were made of it stay as they are.
+
+    Returns:
+        The op's function, which is also `pyflowdata.ops.<Name>`; `.function` is what was given.
+
+    Raises:
+        InvalidArgumentError: The function or what is declared cannot be an op; the text says why.
+
+    What the function raises is raised by the loader: a CorruptDataError (and other errors of this
+    package) as such, with the place of the record, so that on_error="skip" and "pad" go on without
+    the row; per="batch" names it by `row=`.  Anything else is an InternalError.  The function's own
+    exception, with its traceback, is the `__cause__`.
+    """
+    if function is None:
+        return lambda given: _register(given, outputs, inputs, per, name, replace)
+    return _register(function, outputs, inputs, per, name, replace)
+
+
+def _register(
+    function: Callable[..., Any],
+    outputs: Mapping[str, Any],
+    inputs: Mapping[str, Any] | None,
+    per: str,
+    name: str | None,
+    replace: bool,
+) -> PythonDecoder:
+    try:
+        return _checked_register(function, outputs, inputs, per, name, replace)
+    except InvalidArgumentError as failure:
+        failure.op = failure.op or name or name_of(function)
+        raise
+
+
+def _checked_register(
+    function: Callable[..., Any],
+    outputs: Mapping[str, Any],
+    inputs: Mapping[str, Any] | None,
+    per: str,
+    name: str | None,
+    replace: bool,
+) -> PythonDecoder:
+    if not callable(function):
+        raise InvalidArgumentError(f"{shown(function)} was given; it must be a function")
+    if per not in ("batch", "row"):
+        raise InvalidArgumentError(f"per = {shown(per)}; it must be 'batch' or 'row'")
+    if not isinstance(inputs, (Mapping, type(None))):
+        raise InvalidArgumentError(f"inputs = {shown(inputs)}; it must be a dict or None")
+    _check_outputs(outputs)
+    described, compute = None, None
+    if type(function).__module__.partition(".")[0] == "numba":
+        from .numba_ops import compiled
+
+        described, compute = compiled(function, inputs, outputs, per)
+    if described is None:
+        described = describe(function, inputs, outputs)
+    if not name and name_of(function) == "<lambda>":
+        raise InvalidArgumentError("a lambda has no name that an op can have; give one by name=")
+    op = PythonOp(name or _op_name(function), described, per, compute)
+    with _lock:
+        former = _ops.get(op.name)
+        again = former is not None and origin_of(former.described) == origin_of(described)
+        op.add(replace=replace or again)
+        _ops[op.name] = op
+        node = publish(op.name)
+
+    def decoder(*inputs: Any, name: str | None = None, **attrs: Any) -> Any:
+        if _ops.get(op.name) is not op:
+            raise InvalidArgumentError(
+                "this function was registered anew since; use the newer one", op=op.name
+            )
+        return node(*inputs, name=name, **attrs)
+
+    for attribute in ("__doc__", "__signature__"):
+        setattr(decoder, attribute, getattr(node, attribute))
+    decoder.__name__ = decoder.__qualname__ = name_of(function)
+    decoder.__module__ = getattr(function, "__module__", __name__)
+    decoder.function = function  # type: ignore[attr-defined]
+    return decoder  # type: ignore[return-value]

@@ -1,0 +1,384 @@
+"""A Python function as an op: its descriptor, and the callbacks that C calls.
+
+A callback takes the GIL; a function that numba has compiled needs none for compute().
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import (
+    CancelledError,
+    CorruptDataError,
+    Error,
+    InternalError,
+    InvalidArgumentError,
+    shown,
+)
+from ..native import CData, check, encode, ffi, lib, new_error, new_struct
+from .attrs import PythonAttr, attr_table, python_attrs
+from .callbacks import c_function, message_of, status_of
+from .row_types import RowType, read_row_type, row_type, write_row_type
+from .tensors import (
+    Mismatch,
+    checked,
+    input_batch,
+    input_rows,
+    output_view,
+    ragged_rows_of,
+    write_ragged,
+)
+
+_GIVEN_BY_HOST = ("rng", "ids")
+_kept: list[object] = []  # what C points to: an op stays as long as the process
+_OWN_FILES = (__file__, c_function.__code__.co_filename)
+_generators = threading.local()
+
+
+# ---- What a function is -------------------------------------------------------------------------
+
+
+class Described:
+    """A function as an op: its inputs, attrs and outputs by name.
+
+    Attributes:
+        function: What the user gave.
+        inputs, outputs: Names.
+        attrs: What is declared besides.
+        from_host: Which of `rng` and `ids` it wants.
+        types: What is declared of inputs; those that are left out may be anything.
+        specs: What is declared of outputs: a RowType, or a function of the inputs' types.
+        takes_ragged: Whether rows may differ in shape.
+    """
+
+    takes_ragged = True
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        inputs: Sequence[str],
+        attrs: Sequence[PythonAttr],
+        from_host: Sequence[str],
+        types: Mapping[str, Any] | None,
+        outputs: Mapping[str, Any],
+    ) -> None:
+        self.function = function
+        self.inputs = tuple(inputs)
+        self.attrs = tuple(attrs)
+        self.from_host = tuple(from_host)
+        self.outputs = tuple(outputs)
+        self.types = {
+            name: row_type(f"inputs['{name}']", given) for name, given in (types or {}).items()
+        }
+        self.specs: tuple[RowType | Callable[..., Any], ...] = tuple(
+            given if callable(given) and not isinstance(given, type)
+            else row_type(f"outputs['{name}']", given)
+            for name, given in outputs.items()
+        )  # fmt: skip
+        for name in self.types:
+            if name not in self.inputs:
+                raise InvalidArgumentError(
+                    f"inputs names '{name}', which is no input of the function; its inputs: "
+                    + ", ".join(self.inputs)
+                )
+
+    def infer(self, inputs: Sequence[RowType], attrs: Mapping[str, Any]) -> list[RowType]:
+        """The types of the outputs."""
+        for name, found in zip(self.inputs, inputs, strict=True):
+            wanted = self.types.get(name)
+            if wanted is not None and not wanted.fits(*found):
+                raise InvalidArgumentError(
+                    f"the input '{name}' has rows of {found}; the function takes {wanted}"
+                )
+        types = []
+        for name, spec in zip(self.outputs, self.specs, strict=True):
+            if isinstance(spec, RowType):
+                types.append(spec)
+                continue
+            given = {key: attrs[key] for key in attrs if _takes(spec, key)}
+            types.append(row_type(f"outputs['{name}']", spec(*inputs, **given)))
+        return types
+
+
+def _takes(function: Callable[..., Any], keyword: str) -> bool:
+    parameter = inspect.signature(function).parameters.get(keyword)
+    return parameter is not None and parameter.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+def describe(
+    function: Callable[..., Any], types: Mapping[str, Any] | None, outputs: Mapping[str, Any]
+) -> Described:
+    inputs: list[str] = []
+    attrs: list[inspect.Parameter] = []
+    from_host: list[inspect.Parameter] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise InvalidArgumentError(
+                f"the function has the parameter {parameter}; inputs and attrs must have names"
+            )
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            (from_host if parameter.name in _GIVEN_BY_HOST else attrs).append(parameter)
+        elif parameter.default is not parameter.empty:
+            raise InvalidArgumentError(
+                f"the parameter '{parameter}' has a default, which inputs have not; if it is an "
+                f"attr, put it behind a *: def {name_of(function)}(x, *, {parameter})"
+            )
+        else:
+            inputs.append(parameter.name)
+    if not inputs:
+        raise InvalidArgumentError(
+            "the function has no positional parameters; its inputs must be such parameters"
+        )
+    names = [parameter.name for parameter in from_host]
+    return Described(function, inputs, python_attrs(function, attrs), names, types, outputs)
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+# ---- The op -------------------------------------------------------------------------------------
+
+
+class PythonOp:
+    """A registered function; lives as long as the process, since nodes may point to it."""
+
+    def __init__(self, name: str, described: Described, per: str, compute: CData | None) -> None:
+        self.name = name
+        self.described = described
+        self.is_batch = per == "batch"
+        self._said = name_of(described.function)
+        self._infer = self._callback("infer", self._run_infer)
+        self._compute = compute if compute is not None else self._callback("compute", self._run)
+
+    def _callback(self, kind: str, run: Callable[[CData], None]) -> CData:
+        """A C function that calls `run` with its arguments; what that raises becomes C's error."""
+
+        def call(args: CData, _err: CData) -> int:
+            run(args)
+            return 0
+
+        signature = f"pfd_status (*)(const pfd_{kind}_args *, pfd_error *)"
+        return c_function(signature, call, self._fail)
+
+    def _fail(self, given: tuple[CData, CData], failure: BaseException) -> int:
+        args, err = given
+        row = getattr(failure, "pyflowdata_row", -1)
+        byte = -1
+        if isinstance(failure, CorruptDataError) and failure.row is not None and row < 0:
+            row = failure.row
+        if isinstance(failure, Error) and failure.byte is not None and row >= 0:
+            byte = failure.byte
+        is_of_infer = _is_of_infer(args)
+        status = status_of(
+            failure, lib.PFD_INVALID_ARGUMENT if is_of_infer else lib.PFD_INTERNAL
+        )
+        said = message_of(
+            failure, f"{self._said}()", _OWN_FILES, is_told=isinstance(failure, Mismatch)
+        )
+        args.host.fail_row(err, row, byte, status, b"%s", ffi.new("char[]", said))
+        return status
+
+    # ---- infer ----
+
+    def _attrs(self, args: CData) -> dict[str, Any]:
+        if not self.described.attrs:
+            return {}
+        address = ffi.cast("char *", args.attrs)
+        return {attr.name: attr.read(address) for attr in self.described.attrs}
+
+    def _run_infer(self, args: CData) -> None:
+        described = self.described
+        inputs = [read_row_type(args.inputs[i]) for i in range(len(described.inputs))]
+        for index, found in enumerate(described.infer(inputs, self._attrs(args))):
+            write_row_type(args.outputs[index], found)
+
+    # ---- compute ----
+
+    def _run(self, args: CData) -> None:
+        keywords = self._attrs(args)
+        types = [
+            read_row_type(args.outputs[i].type) for i in range(len(self.described.outputs))
+        ]
+        if self.is_batch:
+            self._run_batch(args, keywords, types)
+        else:
+            self._run_rows(args, keywords, types)
+
+    def _run_batch(self, args: CData, keywords: dict[str, Any], types: list[RowType]) -> None:
+        num_rows = args.num_rows
+        inputs = [input_batch(args.inputs[i], num_rows) for i in range(len(self.described.inputs))]
+        if "ids" in self.described.from_host:
+            keywords["ids"] = _ids(args)
+        if "rng" in self.described.from_host:
+            keywords["rng"] = _generator(args, 0)
+        found = self._outputs(self.described.function(*inputs, **keywords))
+        for index, (name, value, declared) in enumerate(
+            zip(self.described.outputs, found, types, strict=True)
+        ):
+            out = args.outputs[index]
+            if declared.is_ragged:
+                rows = ragged_rows_of(name, value, declared, num_rows)
+                write_ragged(args, out, rows, declared)
+            else:
+                array = checked(name, value, declared, (num_rows,))
+                output_view(out, declared, num_rows)[...] = array
+
+    def _run_rows(self, args: CData, keywords: dict[str, Any], types: list[RowType]) -> None:
+        num_rows = args.num_rows
+        inputs = [input_rows(args.inputs[i], num_rows) for i in range(len(self.described.inputs))]
+        names = self.described.outputs
+        rows_of: list[Any] = [
+            [] if declared.is_ragged else output_view(args.outputs[i], declared, num_rows)
+            for i, declared in enumerate(types)
+        ]
+        ids = _ids(args) if "ids" in self.described.from_host else None
+        has_rng = "rng" in self.described.from_host
+        function, scratch = self.described.function, args.scratch
+        for row in range(num_rows):
+            if args.host.is_cancelled(scratch):
+                _give_up()
+            try:
+                if ids is not None:
+                    keywords["ids"] = ids[row]
+                if has_rng:
+                    keywords["rng"] = _generator(args, row)
+                found = self._outputs(function(*[rows[row] for rows in inputs], **keywords))
+                for name, value, declared, out in zip(names, found, types, rows_of, strict=True):
+                    array = checked(name, value, declared, ())
+                    if declared.is_ragged:
+                        out.append(array)
+                    else:
+                        out[row] = array
+            except BaseException as failure:
+                failure.pyflowdata_row = row  # type: ignore[attr-defined]
+                raise
+        for index, (declared, rows) in enumerate(zip(types, rows_of, strict=True)):
+            if declared.is_ragged:
+                write_ragged(args, args.outputs[index], rows, declared)
+
+    def _outputs(self, found: Any) -> Sequence[Any]:
+        """What the function returned, one for each output."""
+        names = self.described.outputs
+        if isinstance(found, Mapping):
+            if set(found) != set(names):
+                raise Mismatch(
+                    f"{self._said}() returned the outputs {', '.join(map(str, found))}; declared "
+                    f"are {', '.join(names)}"
+                )
+            return [found[name] for name in names]
+        if len(names) == 1:
+            return (found,)
+        if not isinstance(found, (tuple, list)) or len(found) != len(names):
+            what = f"{len(found)} values" if isinstance(found, (tuple, list)) else shown(found)
+            raise Mismatch(
+                f"{self._said}() returned {what}; {len(names)} outputs are declared: return "
+                f"({', '.join(names)})"
+            )
+        return found
+
+    # ---- Registration ----
+
+    def add(self, *, replace: bool) -> None:
+        """Adds the op to the registry."""
+        described, keep = self.described, []
+
+        def kept(value: str) -> CData:
+            keep.append(ffi.new("char[]", encode(value, "a name")))
+            return keep[-1]
+
+        def ports(names: Sequence[str], doc: str) -> CData:
+            array = ffi.new("pfd_port[]", len(names))
+            keep.append(array)
+            for port, name in zip(array, names, strict=True):
+                port.name, port.doc = kept(name), kept(doc)
+            return array
+
+        op = new_struct("pfd_op")
+        op.attr_size, op.port_size = ffi.sizeof("pfd_attr"), ffi.sizeof("pfd_port")
+        op.flags = lib.PFD_WHOLE_BATCH if self.is_batch else 0
+        op.flags |= lib.PFD_TAKES_RAGGED if described.takes_ragged else 0
+        op.name, op.doc = kept(self.name), kept(_sentences(described.function))
+        op.attrs, op.attrs_struct_size = attr_table(described.attrs, self._said, keep)
+        op.num_attrs = len(described.attrs)
+        op.inputs = ports(described.inputs, f"Parameter of the Python function {self._said}.")
+        op.num_inputs = len(described.inputs)
+        op.outputs = ports(described.outputs, f"Of the Python function {self._said}.")
+        op.num_outputs = len(described.outputs)
+        op.infer, op.compute = self._infer, self._compute
+        plugin, ops = new_struct("pfd_plugin"), ffi.new("const pfd_op *[]", [op])
+        plugin.abi_major, plugin.abi_minor = lib.PFD_ABI_MAJOR, lib.PFD_ABI_MINOR
+        plugin.num_ops, plugin.ops = 1, ops
+        plugin.name, plugin.version = kept(self._said), kept("")
+        _kept.append((self, op, ops, plugin, keep))
+        err = new_error()
+        status = lib.pfd_plugin_add(plugin, encode(origin_of(described), "origin"), replace, err)
+        try:
+            check(status, err)
+        except InternalError as failure:  # a name that no op can have
+            _kept.pop()
+            raise InvalidArgumentError(failure.message) from None
+
+
+def _is_of_infer(args: CData) -> bool:
+    """Whether a failed call was one of infer(): then the program is to be changed."""
+    return bool(ffi.typeof(args) is ffi.typeof("const pfd_infer_args *"))
+
+
+def _give_up() -> None:
+    """Ends a call whose loader is closing."""
+    raise CancelledError("the batch was given up")
+
+
+def _ids(args: CData) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """File and ordinal of the record behind each row, as a reader's output `id` has them."""
+    records = args.records
+    ids = [(records[i].file, records[i].ordinal) for i in range(args.num_rows)]
+    return np.array(ids, np.int64).reshape(len(ids), 2)
+
+
+def _generator(args: CData, row: int) -> np.random.Generator:
+    """Random numbers of a row: of seed, epoch, op and record, the same on any thread or rank.
+
+    One generator a thread: to make one costs as much as many numbers.
+    """
+    own: tuple[Any, ...] | None = getattr(_generators, "own", None)
+    if own is None:
+        start, key = np.zeros(4, np.uint64), np.zeros(2, np.uint64)
+        state = {
+            "bit_generator": "Philox",
+            "state": {"counter": start, "key": key},
+            "buffer": start,
+            "buffer_pos": 4,
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+        made = np.random.Generator(np.random.Philox(0))
+        own = _generators.own = (made, made.bit_generator, state, key)
+    generator: np.random.Generator = own[0]
+    bit_generator, state, key = own[1:]
+    ordinal, bits = args.records[row].ordinal, args.host.random_bits
+    key[0], key[1] = bits(args.random_key, ordinal, 0), bits(args.random_key, ordinal, 1)
+    bit_generator.state = state
+    return generator
+
+
+def _sentences(function: Callable[..., Any]) -> str:
+    """The first paragraph of the docstring, as a descriptor has it."""
+    doc = inspect.getdoc(function) if inspect.isroutine(function) else None
+    first = " ".join((doc or "").split("\n\n")[0].split())
+    if not first:
+        return f"The Python function {name_of(function)}."
+    return first if first.endswith(".") else f"{first}."
+
+
+def origin_of(described: Described) -> str:
+    """Where the op comes from: "python module:function"."""
+    function = described.function
+    module = getattr(function, "__module__", "?")
+    return f"python {module}:{getattr(function, '__qualname__', name_of(function))}"

@@ -1,0 +1,210 @@
+"""Rows of blobs inside an op: copied out of C's memory into arrays, and back into it.
+
+C's memory is borrowed until the op returns.  What a Python function gets is therefore a copy, its
+own to change and to keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InternalError, OutOfMemoryError, shown
+from ..native import CData, ffi
+from ..ragged import Ragged
+from .row_types import RowType, read_row_type
+
+Array = npt.NDArray[Any]
+_ROW_BYTES = ffi.sizeof("pfd_ragged_row")
+_ROW = np.dtype([("data", np.uint64), ("size", np.int64), ("shape", np.uint64)])
+assert [name for name, _ in ffi.typeof("pfd_ragged_row").fields] == [
+    "data", "num_elements", "shape"
+]  # fmt: skip
+assert _ROW.itemsize == _ROW_BYTES
+
+
+def _view(address: CData, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    size = dtype.itemsize
+    for n in shape:
+        size *= n
+    if size == 0:
+        return np.empty(shape, dtype)
+    view: Array = np.ndarray(shape, dtype, ffi.buffer(address, size))
+    return view
+
+
+def _ragged_rows(tensor: CData, num_rows: int) -> Array:
+    rows: Array = np.ndarray((num_rows,), _ROW, ffi.buffer(tensor.rows, num_rows * _ROW_BYTES))
+    return rows
+
+
+def _at(address: int) -> CData:
+    return ffi.cast("char *", address)
+
+
+def _shape_of(row: Any, row_type: RowType) -> tuple[int, ...]:
+    if row["shape"]:
+        return tuple(ffi.unpack(ffi.cast("int64_t *", int(row["shape"])), len(row_type.shape)))
+    fixed = 1
+    for size in row_type.shape:
+        fixed *= 1 if size is None else size
+    varying = int(row["size"]) // fixed if fixed else 0
+    return tuple(varying if size is None else size for size in row_type.shape)
+
+
+def _copies(tensor: CData, row_type: RowType, num_rows: int) -> Iterator[Array]:
+    for row in _ragged_rows(tensor, num_rows):
+        shape = _shape_of(row, row_type)
+        yield _view(_at(int(row["data"])), shape, row_type.dtype).copy()
+
+
+def input_rows(tensor: CData, num_rows: int) -> Array | list[Array]:
+    """A copy of a `pfd_tensor`: what indexed by a row is that row."""
+    row_type = read_row_type(tensor.type)
+    if tensor.is_ragged:
+        return list(_copies(tensor, row_type, num_rows))
+    shape = (num_rows, *(n for n in row_type.shape if n is not None))
+    copy: Array = _view(tensor.data, shape, row_type.dtype).copy()
+    return copy
+
+
+def input_batch(tensor: CData, num_rows: int) -> Array | Ragged:
+    """A copy of a `pfd_tensor`, as a loader delivers a blob."""
+    rows = input_rows(tensor, num_rows)
+    return rows if isinstance(rows, np.ndarray) else to_ragged(rows, read_row_type(tensor.type))
+
+
+def to_ragged(rows: Sequence[Array], row_type: RowType) -> Ragged:
+    """Rows of fitting shapes as one Ragged."""
+    shape, fixed = row_type.shape, row_type.shape[1:]
+    only_first = shape[0] is None and None not in fixed
+    splits = np.zeros(len(rows) + 1, np.int64)
+    sizes = [len(row) if only_first else row.size for row in rows]
+    np.cumsum(np.array(sizes, np.int64), out=splits[1:])
+    tail: tuple[int, ...] = tuple(n for n in fixed if n is not None) if only_first else ()
+    values = np.empty((int(splits[-1]), *tail), row_type.dtype)
+    for row, begin, end in zip(rows, splits, splits[1:], strict=False):
+        values[begin:end] = row if only_first else row.ravel()
+    if only_first:
+        return Ragged(values, splits, row_shape=shape)
+    shapes = np.array([row.shape for row in rows], np.int64).reshape(len(rows), len(shape))
+    return Ragged(values, splits, row_shape=shape, shapes=shapes)
+
+
+class Mismatch(InternalError):
+    """What a function returned is not what was declared: the message says all."""
+
+
+# ---- Outputs ------------------------------------------------------------------------------------
+
+
+_WIDER = {"b": "biuf", "i": "iuf", "f": "f"}  # kinds of dtype that numbers of Python may become
+
+
+def are_numbers_of(found: Any, array: Array, dtype: np.dtype[Any]) -> bool:
+    """Whether these are numbers of Python, which have no dtype, that the dtype can hold."""
+    if not isinstance(found, (bool, int, float, list, tuple)):
+        return False
+    if array.size == 0:
+        return True
+    if dtype.kind not in _WIDER.get(array.dtype.kind, ""):
+        return False
+    return dtype.kind == "f" or np.array_equal(array.astype(dtype), array)
+
+
+def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) -> Array:
+    """What a function returned for an output, as an array of its dtype and a fitting shape.
+
+    Args:
+        leading: (rows,) for a whole batch, () for a row.
+
+    Raises:
+        InternalError: Dtype or shape are not those declared.
+    """
+    dtype = row_type.dtype
+    if isinstance(found, (np.ndarray, np.generic)):
+        array = np.asarray(found)
+        is_fit = array.dtype == dtype
+    else:
+        if found is None or isinstance(found, Ragged):
+            raise Mismatch(
+                f"the output '{name}' is {shown(found)}; it must be an array"
+                + ("; is a return missing?" if found is None else "")
+            )
+        try:
+            array = np.asarray(found)
+        except ValueError as failure:
+            raise Mismatch(f"the output '{name}' is no array: {failure}") from None
+        is_fit = array.dtype == dtype or are_numbers_of(found, array, dtype)
+    if not is_fit:
+        raise Mismatch(
+            f"the output '{name}' has dtype {array.dtype}, and {dtype} is declared: return "
+            f"{name}.astype('{dtype}'), or declare the other"
+        )
+    shape = (*leading, *row_type.shape)
+    if array.shape != shape and not (
+        array.ndim == len(shape)
+        and all(n in (None, size) for n, size in zip(shape, array.shape, strict=True))
+    ):
+        raise Mismatch(
+            f"the output '{name}' has shape {array.shape}, and {shape} is declared"
+            + (": the rows of the batch come first" if leading else " for a row")
+        )
+    return array if array.dtype == dtype else array.astype(dtype)
+
+
+def ragged_rows_of(name: str, found: Any, row_type: RowType, num_rows: int) -> list[Array]:
+    """The rows of a ragged output of a whole batch: of a Ragged, or of a sequence of arrays."""
+    if found is None or not hasattr(found, "__len__") or not hasattr(found, "__getitem__"):
+        raise Mismatch(
+            f"the output '{name}' is {shown(found)}; it must be a Ragged or a list of arrays"
+        )
+    if len(found) != num_rows:
+        raise Mismatch(
+            f"the output '{name}' has {len(found)} rows, and the batch has {num_rows}"
+        )
+    rows = []
+    for index in range(num_rows):
+        try:
+            rows.append(checked(name, found[index], row_type, ()))
+        except Mismatch as failure:
+            failure.message += f" (row {index})"
+            raise
+    return rows
+
+
+def output_view(tensor: CData, row_type: RowType, num_rows: int) -> Array:
+    """The memory of a dense output."""
+    return _view(tensor.data, (num_rows, *(n for n in row_type.shape if n is not None)),
+                 row_type.dtype)  # fmt: skip
+
+
+def _address(memory: CData) -> np.uint64:
+    address: np.uint64 = np.uint64(int(ffi.cast("uintptr_t", memory)))
+    return address
+
+
+def _alloc(args: CData, num_bytes: int) -> CData:
+    memory = args.host.alloc(args.scratch, max(num_bytes, 1))
+    if memory == ffi.NULL:
+        raise OutOfMemoryError(f"no memory for {num_bytes} bytes of a ragged output")
+    return memory
+
+
+def write_ragged(args: CData, tensor: CData, rows: Sequence[Array], row_type: RowType) -> None:
+    """Copies rows into the scratch, and points a ragged output there."""
+    ndim, sizes = len(row_type.shape), np.array([row.size for row in rows], np.int64)
+    values = np.concatenate([row.ravel() for row in rows])
+    memory = _alloc(args, values.nbytes)
+    _view(memory, values.shape, row_type.dtype)[...] = values
+    out = _ragged_rows(tensor, len(rows))
+    out["size"] = sizes
+    ends = np.cumsum(sizes) * row_type.dtype.itemsize
+    out["data"] = _address(memory) + (ends - sizes * row_type.dtype.itemsize).astype(np.uint64)
+    if ndim > 1:
+        shapes = _alloc(args, 8 * ndim * len(rows))
+        _view(shapes, (len(rows), ndim), np.dtype(np.int64))[...] = [row.shape for row in rows]
+        out["shape"] = _address(shapes) + 8 * ndim * np.arange(len(rows), dtype=np.uint64)

@@ -1,0 +1,240 @@
+"""The command that writes the records of files in another format."""
+
+import io
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tarfile
+import time
+
+import numpy as np
+import pytest
+from support.cli_files import (
+    COLUMNS,
+    N,
+    S,
+    V,
+    X,
+    Y,
+    convert,
+    damage,
+    examples,
+    read,
+    run,
+    starts,
+    write,
+)
+from support.paths import ROOT
+
+from pyflowdata.cli import conversion
+from pyflowdata.formats import open_source
+from pyflowdata.io import NpyWriter, RawWriter, TextLineWriter, TFRecordWriter
+
+
+def test_tfrecord_to_csv_and_back(run, tmp_path):
+    path = examples(tmp_path)
+    out = convert(run, path, tmp_path / "b.csv")
+    assert out == f"TFRecord to CSV: 300 records in {tmp_path / 'b.csv'}\n"
+    convert(run, tmp_path / "b.csv", tmp_path / "c.tfrecord", "--float32")
+    found = read(tmp_path / "c.tfrecord")
+    assert np.array_equal(found["x"], X) and np.array_equal(found["y"], Y) and found["s"] == S
+    convert(run, tmp_path / "c.tfrecord", tmp_path / "d.csv")
+    assert (tmp_path / "d.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_records_are_the_same_bytes_again(run, tmp_path):
+    columns = dict(sorted({**COLUMNS, "v": V}.items()))
+    path = examples(tmp_path, columns)
+    convert(run, path, tmp_path / "b.tfrecord.gz")
+    convert(run, tmp_path / "b.tfrecord.gz", tmp_path / "c.tfrecord")
+    assert (tmp_path / "c.tfrecord").read_bytes() == path.read_bytes()
+    plain = examples(tmp_path, [b"no", b"examples"], name="p")
+    convert(run, plain, tmp_path / "q.tfrecord")
+    assert (tmp_path / "q.tfrecord").read_bytes() == plain.read_bytes()
+
+
+def test_tfrecord_to_ofrecord_and_back(run, tmp_path):
+    convert(run, examples(tmp_path), tmp_path / "b", "--to", "ofrecord")
+    convert(run, tmp_path / "b", tmp_path / "c.tfrecord")
+    found = read(tmp_path / "c.tfrecord")
+    assert np.array_equal(found["x"], X) and np.array_equal(found["y"], Y) and found["s"] == S
+
+
+def test_one_field_to_arrays(run, tmp_path):
+    path = examples(tmp_path)
+    convert(run, path, tmp_path / "x.npy", "--fields", "x")
+    assert np.array_equal(np.load(tmp_path / "x.npy"), X)
+    convert(run, path, tmp_path / "x.raw", "--fields", "x")
+    assert (tmp_path / "x.raw").read_bytes() == X.tobytes()
+    convert(run, path, tmp_path / "y", "--to", "idx", "--fields", "y")
+    assert (tmp_path / "y").read_bytes() == struct.pack(">II", 0xC01, N) + Y.astype(">i4").tobytes()
+    convert(run, tmp_path / "x.npy", tmp_path / "x.idx", "--to", "idx")
+    convert(run, tmp_path / "x.idx", tmp_path / "again.npy", "--format", "idx")
+    assert (tmp_path / "again.npy").read_bytes() == (tmp_path / "x.npy").read_bytes()
+
+
+def test_raw_files_by_attrs(run, tmp_path):
+    write(RawWriter, tmp_path / "a", X)
+    attrs = ["--format", "raw", "--attr", "dtype=float32", "--attr", "shape=4"]
+    convert(run, tmp_path / "a", tmp_path / "b.npy", *attrs)
+    assert np.array_equal(np.load(tmp_path / "b.npy"), X)
+
+
+def test_tokens_to_megatron_and_back(run, tmp_path):
+    path = examples(tmp_path, {"v": V})
+    convert(run, path, tmp_path / "m.bin", "--to", "megatron")
+    assert (tmp_path / "m.bin").read_bytes() == np.arange(2 * N, dtype="<i8").tobytes()
+    convert(run, tmp_path / "m.idx", tmp_path / "b.tfrecord")
+    assert read(tmp_path / "b.tfrecord")["tokens"] == V.to_list()
+
+
+def test_samples_to_tar_and_back(run, tmp_path):
+    convert(run, examples(tmp_path), tmp_path / "a.tar")
+    with tarfile.open(tmp_path / "a.tar") as archive:
+        assert archive.getnames()[:3] == ["000000000.s", "000000000.x.npy", "000000000.y.cls"]
+        assert archive.extractfile("000000007.y.cls").read() == str(Y[7]).encode()
+        files = [archive.extractfile(f"{i:09d}.x.npy").read() for i in range(N)]
+        x = [np.load(io.BytesIO(one)) for one in files]
+    assert np.array_equal(x, X)
+    convert(run, tmp_path / "a.tar", tmp_path / "b.tar")
+    assert (tmp_path / "b.tar").read_bytes() == (tmp_path / "a.tar").read_bytes()
+
+
+def test_lines_from_one_file_to_several(run, tmp_path):
+    path = write(TextLineWriter, tmp_path / "a.txt", S)
+    convert(run, path, tmp_path / "part-{shard:03d}", "--to", "text", "--shard-records", 130)
+    texts = [(tmp_path / f"part-00{i}").read_bytes().split() for i in range(3)]
+    assert [len(one) for one in texts] == [130, 130, 40] and sum(texts, []) == S
+
+
+@pytest.mark.parametrize("jobs, packed", [(1, None), (2, None), (1, "gzip")])
+def test_shards_hold_what_one_file_holds(jobs, packed, run, tmp_path, monkeypatch):
+    """Also where shards do not begin with a batch; a stream is read by one process."""
+    monkeypatch.setattr(conversion, "_BATCH", 64)
+    path = examples(tmp_path, compression=packed)
+    out = convert(run, path, tmp_path / "b.npy", "--fields", "x", "--shards", 7, "--jobs", jobs)
+    parts = [np.load(tmp_path / f"b-0000{i}-of-00007.npy") for i in range(7)]
+    assert {len(part) for part in parts} == {42, 43} and np.array_equal(np.concatenate(parts), X)
+    assert "300 records in" in out and "b-00006-of-00007.npy" in out
+    assert not [one for one in os.listdir(tmp_path) if one.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        (["b.jpg"], "does not say the format; say --to FORMAT"),
+        (["b.npy"], "--to npy takes one field, and there are s, x, y"),
+        (["b.npy", "--fields", "s"], "s is bytes, which npy cannot hold"),
+        (["b.txt", "--fields", "x"], "x is float32[4], which text cannot hold"),
+        (["b.csv", "--shards", "0"], "--shards 0: it must be 1 or more"),
+        (["b.csv", "--shards", "2", "--shard-records", "2"], "not both"),
+        (["b.csv", "--shards", "2", "--skip-damaged"], "make one only"),
+        (["b.csv", "--to", "mds"], "invalid choice"),
+    ],
+)
+def test_calls_that_make_no_sense(arguments, says, run, tmp_path):
+    target, *options = arguments
+    status, _, err = run("convert", examples(tmp_path), tmp_path / target, *options)
+    assert status == 2 and says in err
+    assert os.listdir(tmp_path) == ["a.tfrecord"]
+    assert run("convert", tmp_path / "a.tfrecord")[0] == 2
+
+
+def test_what_is_there_stays_unless_asked(run, tmp_path):
+    path = examples(tmp_path)
+    (tmp_path / "b.csv").write_text("mine")
+    status, _, err = run("convert", path, tmp_path / "b.csv")
+    assert status == 1 and "b.csv: it is there already; remove it, or say --overwrite" in err
+    assert (tmp_path / "b.csv").read_text() == "mine"
+    convert(run, path, tmp_path / "b.csv", "--overwrite")
+    assert (tmp_path / "b.csv").read_text() != "mine"
+
+
+def test_damage_stops_a_conversion_or_is_left_out(run, tmp_path):
+    path, at = examples(tmp_path), starts(COLUMNS)
+    damage(path, at[270] + 20)
+    status, _, err = run("convert", path, tmp_path / "b.npy", "--fields", "x", "--quiet")
+    assert status == 1 and "record 270" in err
+    assert os.listdir(tmp_path) == ["a.tfrecord"]
+    convert(run, path, tmp_path / "b.npy", "--fields", "x", "--skip-damaged")
+    assert np.array_equal(np.load(tmp_path / "b.npy"), np.delete(X, 270, axis=0))
+
+
+def background(*arguments):
+    command = [sys.executable, "-m", "pyflowdata", *map(str, arguments)]
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_conversion_that_is_killed_goes_on(run, tmp_path):
+    """Its workers end with it: one that lived on would keep the pipe of stderr open."""
+    path = examples(tmp_path, {"x": np.tile(X, (50, 1))})
+    manifest = tmp_path / ".b.csv.convert" / "manifest.json"
+    arguments = ["convert", path, tmp_path / "b.csv", "--shards", 30, "--jobs", 2]
+    process = background(*arguments)
+    give_up = time.monotonic() + 60
+    while not manifest.exists() and process.poll() is None and time.monotonic() < give_up:
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert sorted(os.listdir(tmp_path)) == [".b.csv.convert", "a.tfrecord"]
+    done = json.loads(manifest.read_text())["done"]
+    assert 0 < len(done) < 30
+    times = {one: (manifest.parent / f"{int(one):05d}").stat().st_mtime_ns for one in done}
+    status, out, err = run(*arguments[:-2], "--jobs", 1)
+    assert status == 0 and f"{len(done)} of 30 shards are there already" in err
+    made = [tmp_path / f"b-{i:05d}-of-00030.csv" for i in range(30)]
+    assert sorted(tmp_path.iterdir()) == sorted([path, *made])
+    assert all(made[int(one)].stat().st_mtime_ns == when for one, when in times.items())
+    convert(run, path, tmp_path / "whole.csv")
+    lines = [one.read_text().split("\n", 1) for one in made]
+    assert {head for head, _ in lines} == {"x[0],x[1],x[2],x[3]"}
+    body = "".join(text for _, text in lines)
+    assert body == (tmp_path / "whole.csv").read_text().split("\n", 1)[1]
+
+
+def test_a_source_that_has_changed_is_begun_anew(run, tmp_path, monkeypatch):
+    path, target = examples(tmp_path), tmp_path / "b.csv"
+    arguments = ["convert", path, target, "--shards", 3, "--jobs", 1, "--quiet"]
+    original = conversion.Conversion.note
+
+    def fail(self, number, records):
+        original(self, number, records)
+        raise OSError(28, "No space left on device", str(target))
+
+    monkeypatch.setattr(conversion.Conversion, "note", fail)
+    status, _, err = run(*arguments)
+    assert status == 1 and "b.csv: No space left on device" in err
+    assert sorted(os.listdir(tmp_path)) == [".b.csv.convert", "a.tfrecord"]
+    monkeypatch.setattr(conversion.Conversion, "note", original)
+    write(TFRecordWriter, path, {**COLUMNS, "y": Y + 1}, overwrite=True)
+    status, _, err = run(*arguments)
+    assert status == 0 and "have changed: beginning anew" in err
+    parts = [tmp_path / f"b-0000{i}-of-00003.csv" for i in range(3)]
+    body = [one.split(",")[-1] for part in parts for one in part.read_text().split("\n")[1:-1]]
+    assert [int(one) for one in body] == (Y + 1).tolist()
+
+
+def test_two_conversions_to_one_name(run, tmp_path):
+    path = examples(tmp_path)
+    source = open_source([path])
+    target = conversion.Target(str(tmp_path / "b.csv"), "csv")
+    first = conversion.Conversion(source, target, [0, N], "data")
+    with first.at_work():
+        status, _, err = run("convert", path, tmp_path / "b.csv")
+        assert status == 1 and "another process is converting to this name" in err
+    assert os.listdir(tmp_path) == ["a.tfrecord"]
+
+
+def test_empty_files_are_converted_where_their_fields_are_known(run, tmp_path):
+    npy, record = write(NpyWriter, tmp_path / "a.npy", X[:0]), examples(tmp_path, [])
+    convert(run, npy, tmp_path / "b.npy")
+    assert np.load(tmp_path / "b.npy").shape == (0, 4)
+    out = convert(run, record, tmp_path / "b.tfrecord", "--shards", 3)
+    assert "0 records" in out and (tmp_path / "b.tfrecord").read_bytes() == b""
+    status, _, err = run("convert", record, tmp_path / "b.csv")
+    assert status == 2 and "has no records, so that their fields are not known" in err

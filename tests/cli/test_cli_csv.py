@@ -1,0 +1,121 @@
+"""The commands for files on CSV files: names, types and what is no damage."""
+
+import json
+
+import numpy as np
+import pytest
+from support.cli_files import convert, read, run
+
+
+@pytest.fixture
+def table(tmp_path):
+    def make(text, name="a.csv"):
+        (tmp_path / name).write_bytes(text.encode())
+        return tmp_path / name
+
+    return make
+
+
+def test_columns_named_as_outputs_of_every_reader(run, table, tmp_path):
+    path = table("id,mask,a=b:c\n1,2,3\n4,5,6\n")
+    status, out, _ = run("head", "--json", path)
+    assert status == 0 and json.loads(out.splitlines()[1]) == {"id": 4, "mask": 5, "a=b:c": 6}
+    assert list(json.loads(run("stats", "--json", path)[1])["fields"]) == ["id", "mask", "a=b:c"]
+    assert run("verify", path)[0] == 0 and run("index", path)[0] == 0
+    convert(run, path, tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_bytes() == path.read_bytes()
+    convert(run, path, tmp_path / "b.tfrecord", "--fields", "id,mask")
+    assert read(tmp_path / "b.tfrecord")["id"].tolist() == [1, 4]
+
+
+LATE = "a,b,c,d,e\n" + "1,2,3,4,5\n" * 9000 + "1.5,,9223372036854775808,01234,-0\n"
+
+
+def test_later_rows_may_be_of_wider_types(run, table, tmp_path):
+    path = table(LATE)
+    assert "9001 records whole, no damage" in run("verify", path)[1]
+    status, out, _ = run("stats", "--json", path)
+    found = json.loads(out)["fields"]
+    assert status == 0 and {name: one["type"] for name, one in found.items()} == {
+        "a": "float64", "b": "float64", "c": "uint64", "d": "bytes", "e": "float64",
+    }  # fmt: skip
+    assert found["b"]["nan"] == 1 and found["c"]["max"] == 2**63
+    status, out, _ = run("head", "--json", path, "-n", 9001)
+    assert status == 0 and json.loads(out.splitlines()[-1]) == {
+        "a": 1.5, "b": None, "c": 2**63, "d": "01234", "e": 0.0,
+    }  # fmt: skip
+    convert(run, path, tmp_path / "d.npy", "--fields", "c")
+    assert np.load(tmp_path / "d.npy")[-1] == 2**63
+
+
+def test_csv_to_csv_keeps_all_texts(run, table, tmp_path):
+    text = "x[0],x[1],t\n01234,1e400,9007199254740993\n-0,1.50,NA\n"
+    path = table(text)
+    convert(run, path, tmp_path / "b.csv")
+    assert (tmp_path / "b.csv").read_text() == text
+
+
+@pytest.mark.parametrize("number", ["1e400", "9007199254740993"])
+def test_a_number_that_float64_does_not_hold(number, run, table, tmp_path):
+    path = table(f"a\n1.5\n{number}\n")
+    status, _, err = run("convert", path, tmp_path / "b.npy")
+    assert status == 2 and f"a has {number}, which float64 does not hold" in err
+
+
+def test_a_default_in_the_fields(run, table, tmp_path):
+    path = table("n,w\nx,1.5\ny,\n")
+    convert(run, path, tmp_path / "b.npy", "--fields", "w:float32=-1")
+    assert np.load(tmp_path / "b.npy").tolist() == [1.5, -1]
+
+
+def test_attrs_of_the_dialect(run, table):
+    path = table("n;w\nx;1.5\n")
+    out = run("head", path, "--attr", "header=no")[1]
+    assert "column0:bytes" in out and "2 records" in out
+    assert run("head", path, "--attr", "multiline=True")[0] == 0
+    assert "--fields" in run("head", path, "--fields", "w:float99")[2]
+
+
+def test_line_breaks_far_behind(run, table):
+    path = table("a,b\n" + "1,2\n" * 20000 + '"x\ny",2\n')
+    assert "20001 records whole, no damage" in run("verify", path)[1]
+    assert run("stats", path)[0] == 0
+    path = table("a,b\n" + "1,2\n" * 20 + '"x,2\n' + "1,2\n" * 20)
+    assert "40 records whole, 1 damaged place" in run("verify", path)[1]
+
+
+def test_one_bad_file_leaves_the_others_to_be_checked(run, table):
+    good, other = table("a,b\n1,2\n"), table("\0\1\2\3" * 9, "b")
+    wide = good.with_name("c.csv")
+    wide.write_text("a,b\n1,2\n", "utf-16")
+    status, out, err = run("verify", other, wide, good)
+    assert status == 1 and f"{good}: CSV: 1 records whole, no damage" in out
+    assert "no format" in err and f"{wide}: it looks like UTF-16; convert it to UTF-8" in err
+
+
+def test_files_of_other_columns(run, table):
+    status, _, err = run("stats", table("a,b\n1,2\n"), table("b,a\n1,2\n", "b.csv"))
+    assert status == 2 and "its columns are 'b,a'" in err
+
+
+@pytest.mark.parametrize("text", ["a\n", "a,b\n"])
+def test_a_header_alone(text, run, table):
+    path = table(text)
+    assert "0 records" in run("head", path)[1]
+    assert run("verify", path)[:2] == (0, f"{path}: CSV: 0 records whole, no damage\n")
+
+
+def test_jobs_are_one_at_least(run, table, tmp_path):
+    assert run("convert", table("a\n1\n"), tmp_path / "b.npy", "--jobs", -1)[0] == 2
+
+
+def test_damaged_streams_are_named(run, tmp_path):
+    bodies = {
+        "a.gz": b"\x1f\x8b\x08" + b"\xff" * 99,
+        "b.gz": b"\x1f\x8b\x08\0" + b"u" * 99,
+        "c.zst": b"\x28\xb5\x2f\xfd" + b"\xff" * 99,
+    }
+    for name, body in bodies.items():
+        (tmp_path / name).write_bytes(body)
+        status, out, err = run("verify", tmp_path / name)
+        assert status == 1 and str(tmp_path / name) in out + err and "no damage" not in out

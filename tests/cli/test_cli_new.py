@@ -1,0 +1,256 @@
+"""The command line, and the plugins that `pyflowdata new` writes: they work as they are."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from support.installing import checkout, environment, install, venv  # noqa: F401  (fixtures)
+from support.plugin_sources import ROOT, SCALE, build
+
+import pyflowdata as flow
+from pyflowdata import cli
+from pyflowdata.cli.new import spellings
+from pyflowdata.cli.usage import UsageError
+
+KINDS = sorted(path.name for path in (ROOT / "pyflowdata/templates").iterdir())
+needs_tools = pytest.mark.skipif(
+    shutil.which("make") is None or shutil.which("cc") is None, reason="make or cc is not here"
+)
+
+
+def run(*command, cwd=None, **variables):
+    return subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**environment(), "PYTHONPATH": str(ROOT), **variables},
+        capture_output=True,
+        text=True,
+    )
+
+
+def pyflowdata(*arguments, **options):
+    return run(sys.executable, "-m", "pyflowdata", *arguments, **options)
+
+
+def write(kind, name, folder):
+    done = pyflowdata("new", kind, name, "--dir", folder)
+    assert done.returncode == 0, done.stderr
+    made = folder / spellings(name)[0]
+    assert str(made) in done.stdout
+    return made
+
+
+# ---- What `new` writes --------------------------------------------------------------------------
+
+
+@needs_tools
+@pytest.mark.parametrize("kind", KINDS)
+def test_make_and_pytest_pass(kind, tmp_path):
+    folder = write(kind, f"My{kind.title()}", tmp_path / "a folder")
+    made = run("make", f"PYTHON={sys.executable}", cwd=folder)
+    assert (made.returncode, made.stderr) == (0, "")
+    assert {f"my_{kind}.so", "sample"} <= {path.name for path in folder.iterdir()}
+    tests = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
+    assert tests.returncode == 0, tests.stdout
+    assert int(re.search(r"(\d+) passed", tests.stdout)[1]) >= 4
+    assert "skipped" not in tests.stdout
+    again = run("make", f"PYTHON={sys.executable}", cwd=folder)
+    assert "Nothing to be done" in again.stdout
+
+
+@needs_tools
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_readme_is_true(kind, tmp_path):
+    folder = write(kind, "documented", tmp_path)
+    run("make", f"PYTHON={sys.executable}", cwd=folder)
+    readme = (folder / "README.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```$", readme, re.S | re.M)
+    done = run(sys.executable, "-c", code, cwd=folder)
+    assert done.returncode == 0 and done.stdout, done.stderr
+    named = set(re.findall(r"^\| `([^`]+)`", readme, re.M))
+    assert named == {path.name for path in folder.iterdir() if path.suffix in (".c", ".py")}
+    (command,) = re.findall(r"`python -m (pyflowdata ops .*?)`", readme)
+    listed = run(sys.executable, "-m", *command.split(), cwd=folder)
+    assert listed.returncode == 0 and "Documented(" in listed.stdout
+    loaded = run(sys.executable, "-c", "import pyflowdata; pyflowdata.Documented", cwd=folder,
+                 PYFLOWDATA_PLUGINS="documented.so")  # fmt: skip
+    assert loaded.returncode == 0, loaded.stderr
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_c_file_is_clean(kind, compiler, tmp_path):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"{compiler} is not here")
+    source = write(kind, "clean", tmp_path) / "clean.c"
+    checked = run(
+        compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion",
+        "-Werror", "-fsyntax-only", "-I", flow.include_dir(), source,
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stderr
+    text = source.read_text()
+    assert max(map(len, text.splitlines())) <= 100 and "\t" not in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_are_filled_in_everywhere(kind, tmp_path):
+    folder = write(kind, "NorthSeaBuoys", tmp_path)
+    for path in folder.iterdir():
+        assert "NAME" not in path.name
+        assert not re.search(r"@\w+@", path.read_text()), path
+    assert '.name = "NorthSeaBuoys"' in (folder / "north_sea_buoys.c").read_text()
+    assert len((folder / "Makefile").read_text().splitlines()) <= 20
+
+
+@needs_tools
+def test_a_python_without_the_package_is_named(tmp_path):
+    folder = write("reader", "lonely", tmp_path)
+    made = run("make", "PYTHON=false", cwd=folder)
+    assert made.returncode == 2 and "a Python that has pyflowdata" in made.stderr
+
+
+@pytest.mark.slow
+@needs_tools
+def test_from_an_installed_package(checkout, venv, tmp_path):  # noqa: F811
+    """As a user does it: nothing but the package, its command, and pytest."""
+    install(venv, checkout)
+    path = os.pathsep.join([str(venv.parent), os.environ["PATH"]])
+    for kind in KINDS:
+        for command in (
+            ["pyflowdata", "new", kind, f"fresh_{kind}"],
+            ["sh", "-c", f"cd fresh_{kind} && make && python -m pytest -q"],
+        ):
+            done = run(*command, cwd=tmp_path, PATH=path, PYTHONPATH="")
+            assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ---- What `new` refuses -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name, snake, camel",
+    [
+        ("my_reader", "my_reader", "MyReader"),
+        ("MyReader", "my_reader", "MyReader"),
+        ("HTTPLogs", "http_logs", "HttpLogs"),
+        ("shapes", "shapes", "Shapes"),
+        ("v2_points3d", "v2_points3d", "V2Points3d"),
+        ("int", "int", "Int"),
+    ],
+)
+def test_spellings(name, snake, camel):
+    assert spellings(name) == (snake, camel)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "my-reader", "2nd", "_x", "x_", "a__b", "a b", "../up", "/abs", "x/y", "ä", "x\n", "a.c",
+     "None", "true", "DataLoader", "blob", "y" * 41, "$(id)", "`id`", "%s"],
+)  # fmt: skip
+def test_names_that_cannot_be(name, tmp_path):
+    with pytest.raises(UsageError):
+        spellings(name)
+    done = pyflowdata("new", "reader", f"--dir={tmp_path}", "--", name)
+    assert done.returncode == 2 and "pyflowdata: error: " in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_ops_and_folders_that_are_there(tmp_path):
+    done = pyflowdata("new", "reader", "mini_reader", "--dir", tmp_path)
+    assert done.returncode == 2 and "MiniReader" in done.stderr
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
+    for name in ("taken", "dangling"):
+        done = pyflowdata("new", "reader", name, "--dir", tmp_path)
+        assert done.returncode == 2 and f"{name} is there already" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"taken", "dangling"}
+    assert list((tmp_path / "taken").iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    done = pyflowdata("new", "reader", "some", "--dir", tmp_path / "file")
+    assert done.returncode == 1
+    assert done.stderr == f"pyflowdata: error: {tmp_path / 'file'}: File exists\n"
+
+
+# ---- The commands -------------------------------------------------------------------------------
+
+
+def test_every_command_is_a_module_with_help(capsys):
+    shown = pyflowdata("--help").stdout
+    for module, summary in cli.COMMANDS.items():
+        command = module.replace("_", "-")
+        assert re.search(rf"^    {command}\b", shown, re.M) and summary in " ".join(shown.split())
+        with pytest.raises(SystemExit) as ended:
+            cli.main([command, "--help"])
+        said = capsys.readouterr().out
+        assert ended.value.code == 0 and said.startswith(f"usage: pyflowdata {command}")
+        assert "--debug" in said
+
+
+def test_only_the_command_asked_for_is_imported():
+    code = "import sys; from pyflowdata import cli; cli.main(['include-dir']); " \
+           "assert not {'pyflowdata.cli.new', 'pyflowdata.cli.ops'} & set(sys.modules)"  # fmt: skip
+    done = run(sys.executable, "-c", code)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["nope"], ["ops", "--nope"], ["new"], ["new", "boat"]])
+def test_wrong_usage(arguments):
+    done = pyflowdata(*arguments)
+    assert done.returncode == 2 and done.stderr.startswith("usage: pyflowdata")
+    assert "Traceback" not in done.stderr
+
+
+def test_version_and_include_dir():
+    assert pyflowdata("--version").stdout == f"pyflowdata {flow.__version__}\n"
+    assert pyflowdata("include-dir").stdout == flow.include_dir() + "\n"
+
+
+def test_errors_are_one_line_but_for_debug():
+    done = pyflowdata("ops", "MiniReeder")
+    assert done.returncode == 1
+    assert done.stderr.startswith("pyflowdata: error: unknown op 'MiniReeder'; did you mean")
+    assert done.stderr.count("\n") == 1
+    for arguments in (["--debug", "ops", "MiniReeder"], ["ops", "MiniReeder", "--debug"]):
+        done = pyflowdata(*arguments)
+        assert done.returncode == 1 and "Traceback" in done.stderr
+
+
+@needs_tools
+def test_ops_are_listed_and_described(tmp_path):
+    lines = pyflowdata("ops").stdout.splitlines()
+    built_in = [op.name for op in flow.graph.registered_ops() if op.origin == "built in"]
+    assert [line.split()[0] for line in lines] == built_in
+    library = build(tmp_path, SCALE)
+    listed = pyflowdata("ops", "--plugin", library).stdout
+    assert re.search(r"^Scale +op +Multiplies\.$", listed, re.M)
+    assert listed.endswith(f"\nfrom {library}: Scale\n")
+    described = pyflowdata("ops", "scale", "mini_reader", "--plugin", library).stdout
+    assert described.startswith("Scale(in_, *, factor=2.0, name=None)\n\nMultiplies.\n")
+    assert f"From: {library}" in described and "From: built in" in described
+    assert "batch_size=1," in described[described.index("MiniReader(data_dir='', *,") :]
+    missing = pyflowdata("ops", "--plugin", tmp_path / "none.so")
+    assert missing.returncode == 1 and "none.so: there is no such library" in missing.stderr
+
+
+def test_ops_as_json():
+    ops = json.loads(pyflowdata("ops", "--json").stdout)
+    by_name = {op["name"]: op for op in ops}
+    assert by_name["MiniReader"]["kind"] == "reader" and by_name["Affine"]["kind"] == "op"
+    (dtype,) = [attr for attr in by_name["Affine"]["attrs"] if attr["name"] == "dtype"]
+    assert dtype["choices"] == ["float16", "float32", "float64"] and dtype["default"] == "float64"
+    assert [port["name"] for port in by_name["MiniDecoder"]["outputs"]] == ["x", "y"]
+
+
+def test_output_that_nobody_reads():
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{sys.executable} -m pyflowdata ops MiniReader | true"],
+        env={**environment(), "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr

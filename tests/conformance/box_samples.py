@@ -1,0 +1,35 @@
+"""Writes files of the format of tests/conformance/faulty/box.h, independently of it."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+PAYLOADS = [
+    [b"alpha", b"be", b"gamma!", b"0123456789abcdef", b"x", b"delta-delta", b"last of 0"],
+    [b"one", b"twotwo", b"three", b"", b"the very last!"],
+]
+
+
+def checksum(number: int, payload: bytes) -> int:
+    """FNV-1a over the number of the record in its file, and the payload."""
+    value = (2166136261 ^ number) * 16777619 % 2**32
+    for byte in payload:
+        value = (value ^ byte) * 16777619 % 2**32
+    return value
+
+
+def box_file(payloads: list[bytes]) -> bytes:
+    frames = b"".join(
+        struct.pack("<II", 4 + len(payload), checksum(number, payload)) + payload
+        for number, payload in enumerate(payloads)
+    )
+    count = len(payloads)
+    return b"BOX1" + struct.pack("<II", count, count ^ 0x5A5A5A5A) + frames
+
+
+def write_box_samples(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, payloads in enumerate(PAYLOADS):
+        (folder / f"part-{part}").write_bytes(box_file(payloads))
+    return folder

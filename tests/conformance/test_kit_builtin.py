@@ -1,0 +1,231 @@
+"""The built-in readers and decoders pass the kit that plugins are checked with."""
+
+import gzip
+import random
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from formats.flat_files import cifar, idx
+from formats.mindrecord import mindrecord_files
+from support.paths import ROOT
+
+import pyflowdata as flow
+from pyflowdata import testing
+from pyflowdata.graph import registered_ops
+
+DATA = str(ROOT / "data")
+FIXTURES = ROOT / "tests/fixtures"
+TOKENS = str(ROOT / "tests/fixtures/megatron/uint16.bin")
+MADE: dict[str, str] = {}  # see made()
+NPY_BYTES = 128 + 24
+
+
+def mini_rows():
+    return flow.MiniReader(DATA, batch_size=4)
+
+
+FOLDERS = []  # as long as the tests
+
+
+def part_of(path):
+    """A folder in which a file is the only part: the kit puts damaged ones in its place."""
+    FOLDERS.append(tempfile.TemporaryDirectory())
+    shutil.copy(path, Path(FOLDERS[-1].name, "part-0"))
+    return FOLDERS[-1].name
+
+
+def folder_of(**contents):
+    """A folder with files of these names, "_" for "-"."""
+    FOLDERS.append(tempfile.TemporaryDirectory())
+    for name, content in contents.items():
+        Path(FOLDERS[-1].name, name.replace("_", "-")).write_bytes(content)
+    return FOLDERS[-1].name
+
+
+NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
+IMAGES = np.arange(20 * 3 * 32 * 32).reshape(20, 3, 32, 32).astype(np.uint8)
+
+
+def of_records():
+    return flow.OFRecordReader(part_of(FIXTURES / "protobuf" / "packed.ofrecord"), batch_size=4)
+
+
+def one_records():
+    return flow.OneRecReader(part_of(FIXTURES / "flatbuffers" / "features.onerec"), batch_size=4)
+
+
+def tf_records(name):
+    return flow.TFRecordReader(part_of(FIXTURES / "tensorflow" / name), batch_size=4)
+
+
+def mds():
+    columns = ["dynamic:int32[?,2]", "fixed:int16[2,3]", "vector:uint8[4]", "wide:int64[?]"]
+    folder = part_of(FIXTURES / "streaming" / "arrays" / "shard.00000.mds")
+    return flow.MDSReader(folder, columns=columns, batch_size=2)
+
+
+def mindrecord():
+    folder = tempfile.TemporaryDirectory()
+    FOLDERS.append(folder)
+    mindrecord_files.small_file(Path(folder.name)).rename(Path(folder.name, "part-0"))
+    columns = ["label:int32", "score:float64", "data", "ids:int64[?]"]
+    return flow.MindRecordReader(folder.name, columns=columns, batch_size=4)
+
+
+def text_lines():
+    """Ragged rows of an even number of bytes."""
+    return flow.TextLineReader(made("lines"), batch_size=4)
+
+
+def made(kind):
+    """A folder of files, made once."""
+    if not MADE:
+        for name in ("lines", "classes", "arrays"):
+            MADE[name] = tempfile.mkdtemp(prefix=f"pyflowdata-{name}-")
+        chance = random.Random(0)
+        lines = ["".join(chance.choices("abc", k=2 * chance.randrange(1, 25))) for _ in range(37)]
+        Path(MADE["lines"], "part-0").write_text("\n".join(lines))
+        numbers = [str(chance.randrange(-(10**6), 10**6)) for _ in range(37)]
+        Path(MADE["classes"], "part-0").write_text("\n".join(numbers))
+        for i in range(20):
+            array = np.arange(6, dtype=np.int32).reshape(2, 3) + i
+            np.save(Path(MADE["arrays"], f"part-{i:02}"), array)
+            Path(MADE["arrays"], f"part-{i:02}.npy").rename(
+                Path(MADE["arrays"], f"part-{i:02}")
+            )
+    return MADE[kind]
+
+
+# Op -> the blobs of one use of it, over a sample.
+SAMPLES = {
+    "MiniReader": mini_rows,
+    "MDSReader": mds,
+    "MindRecordReader": mindrecord,
+    "CSVReader": lambda: flow.CSVReader(DATA, columns=["xy=0..1", "x=0:bytes"], batch_size=4),
+    "TextLineReader": lambda: flow.TextLineReader(DATA, batch_size=4),
+    "MiniDecoder": lambda: flow.MiniDecoder(mini_rows()),
+    "RawReader": lambda: flow.RawReader(
+        folder_of(part_0=NUMBERS.tobytes()), shape=(3, 4), dtype="int32", byte_order="big",
+        batch_size=4,
+    ),
+    "NpyReader": lambda: flow.NpyReader(
+        part_of(FIXTURES / "numpy" / "float32-version-1.npy"), dtype="float32", shape=(2, 3),
+        batch_size=4,
+    ),
+    "IDXReader": lambda: flow.IDXReader(
+        folder_of(part_0=idx(NUMBERS.astype(np.int16))), dtype="int16", shape=(3, 4), batch_size=4
+    ),
+    "CIFARReader": lambda: flow.CIFARReader(
+        folder_of(part_0=cifar(IMAGES, np.arange(20) % 10)), layout="HWC", batch_size=4
+    )[0],
+    "OFRecordReader": of_records,
+    "OFRecordRawDecoder": lambda: flow.OFRecordRawDecoder(
+        of_records(), blob_name="int32", shape=(4,), dtype="float64"
+    ),
+    "OFRecordBytesDecoder": lambda: flow.OFRecordBytesDecoder(of_records(), blob_name="image"),
+    "OneRecReader": one_records,
+    "OneRecDecoder": lambda: flow.OneRecDecoder(
+        one_records(),
+        features=["dense:float32[2,3]", "ids:int64[?]", "matrix:int16[?,?]", "image:bytes",
+                  "odd:int32=-1"],
+    ),
+    "TFRecordReader": lambda: tf_records("examples.tfrecord"),
+    "ExampleDecoder": lambda: flow.ExampleDecoder(
+        tf_records("examples.tfrecord"), features=["x:float32[4]", "ids:int64[?]", "name:bytes"]
+    ),
+    "SequenceExampleDecoder": lambda: flow.SequenceExampleDecoder(
+        tf_records("sequences.tfrecord"), features=["f=feature_lists/frames:float32[?,3]"]
+    ),
+    "TarReader": lambda: flow.TarReader(
+        part_of(FIXTURES / "webdataset" / "written.tar"), batch_size=2,
+        fields=["cls", "image=img.jpg|png", "key=__key__"],
+    ),
+    "MegatronReader": lambda: flow.MegatronReader(files=TOKENS, batch_size=4),
+    "GPTReader": lambda: flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4),
+    "GeneratorReader": lambda: flow.GeneratorReader(
+        range(300), fields=["x:int64"], batch_size=4, thread_safe=True
+    ),
+    "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
+    "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
+    "Concat": lambda: flow.Concat(text_lines(), axis=-1),
+    "DecodeClass": lambda: flow.DecodeClass(flow.TextLineReader(made("classes"), batch_size=4)),
+    "DecodeNpy": lambda: flow.DecodeNpy(
+        flow.RawReader(made("arrays"), dtype="uint8", shape=[NPY_BYTES], batch_size=4),
+        dtype="int32", shape=[-1, 3],
+    ),
+    "DecodeRaw": lambda: flow.DecodeRaw(text_lines(), dtype="uint16", shape=[-1, 1]),
+    "OneHot": lambda: flow.OneHot(text_lines(), depth=256, dtype="int16"),
+    "Pad": lambda: flow.Pad(text_lines(), shape=[50], with_mask=True, with_length=True),
+    "PadBatch": lambda: flow.PadBatch(text_lines(), with_mask=True, with_length=True),
+    "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
+}  # fmt: skip
+
+# What cannot be noticed: text has no checksums, another digit is another number; files of frames
+# may end behind any of them.  Nor have the shards of MDS and MindRecord, whose columns have names
+# and types: where these are damaged, the attr seems to be wrong.
+UNNOTICED = {
+    "MDSReader": {"damage-unnoticed", "damage-status"},
+    "MindRecordReader": {"damage-unnoticed", "damage-status"},
+    "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
+    "CSVReader": {"damage-unnoticed", "cut-unnoticed"},
+    "TextLineReader": {"damage-unnoticed", "cut-unnoticed"},
+    "TFRecordReader": {"cut-unnoticed"},
+    "TarReader": {"damage-unnoticed", "cut-unnoticed"},
+    "OneRecReader": {"cut-unnoticed"},
+    "RawReader": {"damage-unnoticed", "cut-unnoticed"},
+    "NpyReader": {"damage-unnoticed"},
+    "IDXReader": {"damage-unnoticed"},
+    "CIFARReader": {"damage-unnoticed", "cut-unnoticed"},
+    "OFRecordReader": {"damage-unnoticed", "cut-unnoticed"},
+}
+
+
+def built_in():
+    return {op.name: op for op in registered_ops() if op.origin == "built in"}
+
+
+def test_every_built_in_op_has_a_sample_here():
+    assert set(SAMPLES) == set(built_in())
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_it_passes(name):
+    op = built_in()[name]
+    check = testing.check_reader if op.is_reader else testing.check_decoder
+    expected = UNNOTICED.get(name, set())
+    report = check(SAMPLES[name](), ignore=expected & {"damage-status"})
+    assert report.passed and report.op == name
+    assert {finding.id for finding in report.findings} <= expected
+    assert "loader" in report.groups and "records" in report.groups
+
+
+@pytest.mark.parametrize("attrs", [{"gaps": True}, {"dtype": "uint16"}, {"file_access": "read"}],
+                         ids=lambda attrs: next(iter(attrs)))
+def test_the_other_ways_of_a_token_reader_pass(attrs):
+    assert testing.check_reader(
+        flow.GPTReader(files=TOKENS, seq_length=32, batch_size=4, **attrs)
+    ).passed
+
+
+def test_megatrons_order_passes_but_for_shuffling_it():
+    """The kit shuffles each reader at last, which this order refuses."""
+    blob = flow.GPTReader(files=TOKENS, seq_length=32, order="megatron", num_samples=90)
+    with pytest.raises(testing.CheckFailed, match="random order already") as caught:
+        testing.check_reader(blob)
+    assert [fault.id for fault in caught.value.report.faults] == ["loader-fails"]
+
+
+@pytest.mark.parametrize("name", ["MiniReader", "TarReader"])
+def test_compressed_files_pass(name, tmp_path):
+    """Lines and frames as streams; checksums tell of every change, but not that nothing is left."""
+    shard = (FIXTURES / "webdataset" / "written.tar").read_bytes()
+    content = shard if name == "TarReader" else b"".join(b"%d,%d\n" % (i, i) for i in range(60))
+    (tmp_path / "part-0").write_bytes(gzip.compress(content, mtime=0))
+    attrs = {"fields": ["cls", "npy"]} if name == "TarReader" else {}
+    report = testing.check_reader(getattr(flow, name)(str(tmp_path), batch_size=4, **attrs))
+    assert [finding.id for finding in report.findings] == ["cut-unnoticed"]
+    text = " ".join(report.findings[0].text.split())
+    assert text.startswith("1 of ") and "cut to 0 of" in text

@@ -1,0 +1,571 @@
+"""Indexes: what they find, where they lie, and that no file of the cache is trusted blindly."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.files import lines, read, write_parts
+from support.paths import ROOT
+from support.plugin_sources import build
+
+import pyflowdata as flow
+from pyflowdata import cli
+
+SHUFFLED = {"random_shuffle": True, "seed": 7}
+ROWS = 3000
+LEAST_CACHED_BYTES = 16 << 20  # less is cached only where index_dir says so
+
+
+def open_reader(data_dir, **attrs):
+    return flow.DataLoader(flow.MiniReader(data_dir, batch_size=64, **attrs))
+
+
+def index_of(data_dir, **attrs):
+    """How a loader came to its index."""
+    with open_reader(data_dir, **attrs) as loader:
+        return loader.readers[0].index
+
+
+def epoch(data_dir, **attrs):
+    return read(data_dir, 64, **attrs)
+
+
+def stored(folder, suffix="*.index"):
+    return sorted(Path(folder).glob(suffix))
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_parts(tmp_path / "data", lines(0, 1000), b"", lines(1000, ROWS).rstrip(b"\n"))
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return str(tmp_path / "cache" / "deep")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """Enough text for the cache by convention: rows (i, 10 i), in four parts."""
+    rows = [lines(i * 400_000, (i + 1) * 400_000) for i in range(4)]
+    assert sum(map(len, rows)) > LEAST_CACHED_BYTES
+    return write_parts(tmp_path_factory.mktemp("large") / "data", *rows)
+
+
+# ---- Found again -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attrs", [{}, SHUFFLED], ids=["in order", "shuffled"])
+@pytest.mark.parametrize("access", ["map", "read"])
+def test_it_is_built_once_and_changes_nothing(data, cache, attrs, access):
+    expected = epoch(data, index_dir="none", **attrs)
+    built, found = (index_of(data, index_dir=cache, file_access=access, **attrs) for _ in range(2))
+    assert built.is_new and not found.is_new
+    assert built.path == found.path == str(stored(cache)[0]) and len(stored(cache)) == 1
+    assert stored(cache, "*.lock") == stored(cache, "*.tmp*") == []
+    np.testing.assert_array_equal(
+        epoch(data, index_dir=cache, file_access=access, **attrs), expected
+    )
+    if not attrs:
+        i = np.arange(ROWS)
+        np.testing.assert_array_equal(expected, np.stack([i, 10 * i], axis=1))
+    else:
+        assert sorted(expected[:, 0]) == list(range(ROWS))
+
+
+def test_reading_in_order_needs_next_to_none(large):
+    size = sum(path.stat().st_size for path in Path(large).iterdir())
+    in_order, shuffled = (index_of(large, index_dir="none", **attrs) for attrs in ({}, SHUFFLED))
+    assert in_order.bytes < size / 1500 and size / 50 < shuffled.bytes < size / 8
+    assert in_order.path == shuffled.path == ""
+
+
+def test_each_order_of_reading_has_its_own(data, cache):
+    assert index_of(data, index_dir=cache).path != index_of(data, index_dir=cache, **SHUFFLED).path
+    assert not index_of(data, index_dir=cache).is_new
+    assert not index_of(data, index_dir=cache, shuffle="window").is_new
+    assert not index_of(data, index_dir=cache, shuffle="buffer").is_new
+    assert len(stored(cache)) == 2
+
+
+@pytest.mark.parametrize("attrs", [{}, SHUFFLED], ids=["in order", "shuffled"])
+def test_state_and_length_do_not_depend_on_it(data, cache, attrs):
+    with open_reader(data, index_dir="none", **attrs) as first:
+        batches = iter(first)
+        for _ in range(5):
+            next(batches)
+        state, rest = first.state_dict(), list(batches)
+        assert len(first) == -(-ROWS // 64)
+    for _ in range(2):
+        with open_reader(data, index_dir=cache, **attrs) as second:
+            second.load_state_dict(state)
+            for ours, theirs in zip(second, rest, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("attrs", [{}, SHUFFLED], ids=["in order", "shuffled"])
+def test_long_and_short_lines_in_files_of_many_pieces(tmp_path, attrs):
+    """Lines of 3 bytes to a megabyte, blank ones between, LF and CRLF, read in every way."""
+    chance = random.Random(5)
+    numbers, parts = [], []
+    for part in range(3):
+        text = []
+        for _ in range(4000):
+            blanks = " " * (chance.choice([0, 0, 0, 1, 70, 5000]))
+            if chance.random() < 0.001:
+                blanks = " " * 1_200_000
+            numbers.append(len(numbers))
+            text.append(f"{blanks}{numbers[-1]},1")
+            text += [" \t"] * chance.choice([0, 0, 0, 0, 1, 3])
+        parts.append((["\n", "\r\n", "\n"][part]).join(text).encode())
+    folder = write_parts(tmp_path / "data", *parts)
+    ways = [{"file_access": access} for access in ("map", "read")]
+    found = [epoch(folder, index_dir="none", **way, **attrs)[:, 0] for way in ways]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert (found[0].tolist() if not attrs else sorted(found[0])) == numbers
+
+
+# ---- Where -------------------------------------------------------------------------------------
+
+
+def test_where_it_is_kept(large, tmp_path, monkeypatch):
+    for name in ("PYFLOWDATA_INDEX_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert Path(index_of(large).path).parent == tmp_path / "home/.cache/pyflowdata"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # which the convention says to pass over
+    assert Path(index_of(large).path).parent == tmp_path / "home/.cache/pyflowdata"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert Path(index_of(large).path).parent == tmp_path / "xdg/pyflowdata"
+    monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(tmp_path / "own"))
+    assert Path(index_of(large).path).parent == tmp_path / "own"
+    assert Path(index_of(large, index_dir=str(tmp_path / "attr")).path).parent == tmp_path / "attr"
+    monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", "none")
+    assert index_of(large).path == ""
+    monkeypatch.delenv("PYFLOWDATA_INDEX_DIR")
+    assert index_of(large, index_dir="none").path == ""
+
+
+def test_small_files_have_none_unless_asked_for(data, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(tmp_path / "own"))
+    assert index_of(data).path == "" and not (tmp_path / "own").exists()
+
+
+def test_folders_that_cannot_be_written(data, tmp_path):
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    (tmp_path / "file").write_bytes(b"")
+    for folder in ("/proc/none/here", str(tmp_path / "file"), str(tmp_path / "file" / "below")):
+        found = index_of(data, index_dir=folder, **SHUFFLED)
+        assert found.path == "" and found.is_new
+        np.testing.assert_array_equal(epoch(data, index_dir=folder, **SHUFFLED), expected)
+
+
+def test_a_full_disk_is_no_failure(data, cache):
+    """/dev/full for the file: here, a limit on file sizes."""
+    script = f"""
+import resource, signal
+import pyflowdata as flow
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+with flow.DataLoader(flow.MiniReader({data!r}, random_shuffle=True, index_dir={cache!r})) as loader:
+    print(len(list(loader)), loader.readers[0].index.path == "")
+"""
+    assert run(script) == f"{ROWS} True\n"
+    assert stored(cache, "*") == []
+
+
+# ---- Never trusted -----------------------------------------------------------------------------
+
+
+def check_rebuilt(data, cache, attrs, expected):
+    """The next loader builds anew and is right; the one after it finds that."""
+    assert index_of(data, index_dir=cache, **attrs).is_new
+    np.testing.assert_array_equal(epoch(data, index_dir=cache, **attrs), expected)
+    assert not index_of(data, index_dir=cache, **attrs).is_new
+
+
+def test_stale(data, cache):
+    part = Path(data) / "part-002"
+    index_of(data, index_dir=cache, **SHUFFLED)
+    before = part.stat()
+
+    part.write_bytes(part.read_bytes() + b"\n7,8\n")
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    assert len(expected) == ROWS + 1
+    check_rebuilt(data, cache, SHUFFLED, expected)
+
+    os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))  # as old as at first: still another
+    check_rebuilt(data, cache, SHUFFLED, expected)
+
+    text = part.read_bytes()
+    part.write_bytes(b"1\n," + text[3:])  # as long and as old as before
+    os.utime(part, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert index_of(data, index_dir=cache, **SHUFFLED).is_new
+    assert len(stored(cache)) == 1
+
+
+def test_truncated_or_foreign(data, cache):
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    path = Path(index_of(data, index_dir=cache, **SHUFFLED).path)
+    whole = path.read_bytes()
+    for size in (0, 1, 7, 64, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        check_rebuilt(data, cache, SHUFFLED, expected)
+    for content in (whole + b"x", b"\0" * len(whole), b"\xff" * len(whole), whole[::-1]):
+        path.write_bytes(content)
+        check_rebuilt(data, cache, SHUFFLED, expected)
+    other = Path(index_of(data, index_dir=cache).path)  # of another kind, whole in itself
+    shutil.copy(other, path)
+    check_rebuilt(data, cache, SHUFFLED, expected)
+
+
+def test_who_else_may_write_an_index_is_not_believed(data, cache, monkeypatch):
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    path = Path(index_of(data, index_dir=cache, **SHUFFLED).path)
+    assert path.stat().st_mode & 0o022 == 0
+    for mode in (0o664, 0o646, 0o666):
+        path.chmod(mode)
+        check_rebuilt(data, cache, SHUFFLED, expected)
+    path.chmod(0o666)
+    monkeypatch.setenv("PYFLOWDATA_SHARED_INDEXES", "1")
+    assert not index_of(data, index_dir=cache, **SHUFFLED).is_new
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_an_index_of_another_user_is_not_believed(data, cache, monkeypatch):
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    path = Path(index_of(data, index_dir=cache, **SHUFFLED).path)
+    os.chown(path, 12345, -1)
+    monkeypatch.setenv("PYFLOWDATA_SHARED_INDEXES", "1")
+    assert not index_of(data, index_dir=cache, **SHUFFLED).is_new
+    monkeypatch.setenv("PYFLOWDATA_SHARED_INDEXES", "0")
+    check_rebuilt(data, cache, SHUFFLED, expected)
+    assert path.stat().st_uid == os.geteuid()
+
+
+def test_things_that_are_no_files_stay(data, cache):
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    path = Path(index_of(data, index_dir=cache, **SHUFFLED).path)
+    path.unlink()
+    path.mkdir()
+    assert index_of(data, index_dir=cache, **SHUFFLED).path == ""
+    np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
+    assert path.is_dir() and stored(cache, "*") == [path]
+    path.rmdir()
+    os.mkfifo(path)  # which a rename replaces
+    check_rebuilt(data, cache, SHUFFLED, expected)
+
+
+def header_bytes():
+    return struct.calcsize("=8s2I4i4Q4q2Q")
+
+
+def test_a_flipped_bit_anywhere(data, cache):
+    """Every byte of the header, and some of the rest."""
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    path = Path(index_of(data, index_dir=cache, **SHUFFLED).path)
+    whole = path.read_bytes()
+    chance = random.Random(3)
+    rest = [chance.randrange(header_bytes(), len(whole)) for _ in range(60)]
+    unsummed = range(header_bytes(), -(-header_bytes() // 64) * 64)  # filling, which nobody reads
+    for place in [*range(header_bytes()), *rest]:
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        found = index_of(data, index_dir=cache, **SHUFFLED)
+        assert found.is_new or place in unsummed, place
+    np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
+
+
+def mix(x):
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+    return x ^ (x >> 31)
+
+
+def hash_of(seed, data):
+    words = [int.from_bytes(data[i : i + 8], "little") for i in range(0, len(data), 8)]
+    for word in [*words, *([] if len(data) % 8 else [0]), len(data)]:
+        seed = mix(((seed ^ word) + 0x9E3779B97F4A7C15) % 2**64)
+    return seed
+
+
+@pytest.mark.parametrize("attrs", [{}, SHUFFLED], ids=["in order", "shuffled"])
+def test_garbage_in_every_field_under_a_right_checksum(data, cache, attrs):
+    expected = epoch(data, index_dir="none", **attrs)
+    path = Path(index_of(data, index_dir=cache, **attrs).path)
+    whole = path.read_bytes()
+    size = header_bytes()
+    assert hash_of(1, whole[: size - 8]) == int.from_bytes(whole[size - 8 : size], "little")
+    fields = [(8, 4), (12, 4), *((16 + 4 * i, 4) for i in range(4))]
+    fields += [(place, 8) for place in range(32, size - 8, 8)]
+    for place, width in fields:
+        true = int.from_bytes(whole[place : place + width], "little", signed=True)
+        most = 2 ** (8 * width - 1) - 1
+        for value in (-1, 0, 1, true + 1, true - 1, 2 * true, 64, most, -most - 1):
+            if value == true or not -most - 1 <= value <= most:
+                continue
+            header = bytearray(whole[: size - 8])
+            header[place : place + width] = value.to_bytes(width, "little", signed=True)
+            check = hash_of(1, bytes(header)).to_bytes(8, "little")
+            path.write_bytes(bytes(header) + check + whole[size:])
+            index_of(data, index_dir=cache, **attrs)
+            np.testing.assert_array_equal(epoch(data, index_dir=cache, **attrs), expected)
+
+
+def test_cut_short_while_it_is_used(large, cache):
+    """Its pages are gone: that is an error, never a crash or wrong records."""
+    with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
+        path = Path(loader.readers[0].index.path)
+        os.truncate(path, 5000)
+        with pytest.raises(flow.FileError, match="index cache was cut short") as caught:
+            for _ in loader:
+                pass
+        assert caught.value.file == str(path)
+    assert index_of(large, index_dir=cache, **SHUFFLED).is_new
+
+
+@pytest.mark.parametrize("cut", [0, 64, 1000])
+@pytest.mark.parametrize("shuffle", ["none", "global", "window"])
+def test_a_small_index_cut_short_while_it_is_used_does_no_harm(tmp_path, cache, shuffle, cut):
+    (tmp_path / "part-0").write_text("".join(f"{i},{i}\n" for i in range(20_000)))
+    loaders = [
+        flow.DataLoader(
+            flow.MiniReader(str(tmp_path), batch_size=500, shuffle=shuffle, seed=1, index_dir=cache)
+        )
+        for _ in range(2)
+    ]
+    for file in Path(cache).iterdir():
+        os.truncate(file, cut)
+    for loader in loaders:
+        with loader:
+            assert sorted(x for batch in loader for x in batch[:, 0]) == list(range(20_000))
+
+
+# ---- Several processes -------------------------------------------------------------------------
+
+
+def environment(**more):
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    return {**os.environ, "PYTHONPATH": path, **more}
+
+
+def run(script, **more):
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(
+        command, env=environment(**more), capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+OPENER = """
+import sys
+import pyflowdata as flow
+print("ready", flush=True)
+sys.stdin.readline()
+reader = flow.MiniReader(sys.argv[1], batch_size=1000, random_shuffle=True, seed=7,
+                         index_dir=sys.argv[2])
+with flow.DataLoader(reader) as loader:
+    index = loader.readers[0].index
+    print(index.is_new, index.path != "", sum(batch.sum() for batch in loader), flush=True)
+"""
+
+
+def start(data_dir, cache, **more):
+    process = subprocess.Popen(
+        [sys.executable, "-c", OPENER, data_dir, cache],
+        env=environment(**more),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_many_at_once_build_one(large, cache):
+    processes = [start(large, cache) for _ in range(4)]
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    answers = [process.communicate(timeout=120)[0].split() for process in processes]
+    assert sorted(answer[0] for answer in answers) == ["False"] * 3 + ["True"]
+    assert len({answer[2] for answer in answers}) == 1
+    assert all(answer[1] == "True" for answer in answers)
+    assert stored(cache, "*") == stored(cache)
+
+
+def test_a_killed_builder_leaves_nothing_that_hurts(large, cache):
+    expected = run_sum(large)
+    for delay in (0.001, 0.004, 0.01, 0.02, 0.03, 0.05):
+        process = start(large, cache)
+        process.stdin.write("\n")
+        process.stdin.flush()
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+    for found in stored(cache):
+        found.unlink()
+    Path(cache).mkdir(parents=True, exist_ok=True)
+    with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
+        path = Path(loader.readers[0].index.path)
+    path.rename(f"{path}.tmp-1-2")  # as one killed before it renamed
+    with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
+        assert loader.readers[0].index.is_new
+        assert sum(batch.sum() for batch in loader) == expected
+    assert stored(cache, "*") == [path]
+
+
+def run_sum(data_dir):
+    return epoch(data_dir, index_dir="none").sum()
+
+
+def test_who_waits_goes_on_when_the_builder_is_killed(data, cache):
+    path = index_of(data, index_dir=cache, **SHUFFLED).path
+    os.unlink(path)
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import fcntl, sys, time\n"
+            "file = open(sys.argv[1], 'w')\n"
+            "fcntl.flock(file, fcntl.LOCK_EX)\n"
+            "print('locked', flush=True)\n"
+            "time.sleep(100)",
+            f"{path}.lock",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdout.readline() == "locked\n"
+    found = []
+    thread = threading.Thread(
+        target=lambda: found.append(index_of(data, index_dir=cache, **SHUFFLED))
+    )
+    thread.start()
+    time.sleep(0.2)
+    assert not found  # it waits
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    thread.join(30)
+    assert found[0].is_new and found[0].path == path
+    assert stored(cache, "*") == stored(cache)
+
+
+@pytest.mark.slow
+def test_waiting_ends(data, cache):
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    path = index_of(data, index_dir=cache, **SHUFFLED).path
+    os.unlink(path)
+    with open(f"{path}.lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        since = time.monotonic()
+        found = index_of(data, index_dir=cache, **SHUFFLED)
+        assert 5 < time.monotonic() - since < 40
+    assert found.is_new and found.path == ""
+    np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
+
+
+NO_LOCKS = """
+#include <errno.h>
+int flock(int fd, int operation) { (void)fd, (void)operation; errno = ENOLCK; return -1; }
+"""
+
+
+def test_file_systems_without_locks(data, cache, tmp_path):
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None or "LD_PRELOAD" in os.environ:
+        pytest.skip("needs a C compiler, and LD_PRELOAD for itself")
+    (tmp_path / "nolocks.c").write_text(NO_LOCKS)
+    library = str(tmp_path / "nolocks.so")
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", library, str(tmp_path / "nolocks.c")], check=True
+    )
+    answers = []
+    for _ in range(2):
+        process = start(data, cache, LD_PRELOAD=library)
+        answers.append(process.communicate("\n", timeout=120)[0].split()[:2])
+    assert answers == [["True", "True"], ["False", "True"]]
+    assert stored(cache, "*") == stored(cache)
+
+
+# ---- The command -------------------------------------------------------------------------------
+
+
+def command(*arguments):
+    return cli.main(["index", *map(str, arguments)])
+
+
+def test_the_command_builds_and_describes(data, cache, capsys):
+    one = ("--op", "mini_reader", "--index-dir", cache)  # tests before this one made other readers
+    assert command(*one, data) == 0
+    first = capsys.readouterr().out
+    assert first.startswith(f"MiniReader: {data}: 3 files, 30.8 KB, {ROWS} records")
+    assert "built  in" in first and str(stored(cache)[0]) in first
+    assert command(*one, "--attr", "part_name_prefix=part-", data) == 0
+    assert "found  in" in capsys.readouterr().out
+    assert command(*one, "--sequential", data) == 0
+    assert "built  in" in capsys.readouterr().out and len(stored(cache)) == 2
+
+
+def test_the_command_says_why_an_index_is_not_kept(data, capsys, monkeypatch):
+    monkeypatch.delenv("PYFLOWDATA_INDEX_DIR", raising=False)
+    assert command("--op", "MiniReader", data) == 0
+    assert "in memory (below 16 MB; --index-dir keeps it)" in capsys.readouterr().out
+    assert command("--op", "MiniReader", "--index-dir", "none", data) == 0
+    assert "in memory: it is not kept" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        (["--attr", "nothing"], "--attr nothing: it must be NAME=VALUE"),
+        (["--attr", "seed=1", "--attr", "seed=2"], "--attr seed is given twice"),
+        (["--attr", "data_dir=x"], "that is the argument PATH"),
+        (["--attr", "data_part_nun=2"], "'data_part_num'"),
+        (["--attr", "data_part_num=many"], "attr 'data_part_num' = 'many'; it must be a int"),
+        (["--attr", "shuffle_after_epoch=yes"], "attr 'shuffle_after_epoch' = 'yes'"),
+        (["--op", "MiniRaeder"], "MiniReader"),
+        (["--op", "Affine"], "Affine reads no files"),
+    ],
+)
+def test_the_command_called_wrongly(data, capsys, wrong, said):
+    assert command("--op", "MiniReader", data, *wrong) == 2
+    error = capsys.readouterr().err
+    assert "usage:" in error and said in error
+
+
+def test_the_command_with_a_plugin(data, cache, tmp_path):
+    """In a process of its own, which knows of no other plugin."""
+    source = (ROOT / "README.md").read_text().partition("```c\n")[2].partition("```")[0]
+    entry = 'PFD_PLUGIN("number_reader", "1.0", &pfd_op_number_reader)\n'
+    library = build(tmp_path, source + entry, compiler=shutil.which("gcc") or "cc")
+
+    def ran(*more, path=data):
+        words = [sys.executable, "-m", "pyflowdata", "index", "--index-dir", str(cache), *more]
+        return subprocess.run(
+            [*words, str(path)], env=environment(), capture_output=True, text=True
+        )
+
+    alone = ran(path=f"{data}/part-000")
+    assert alone.returncode == 0 and alone.stdout.startswith("CSVReader: "), alone.stderr
+    loaded = ran("--plugin", str(library))
+    assert loaded.returncode == 0 and loaded.stdout.startswith("NumberReader: "), loaded.stderr
+    named = ran("--plugin", str(library), "--op", "MiniReader")
+    assert named.returncode == 0 and named.stdout.startswith("MiniReader: "), named.stderr

@@ -1,0 +1,54 @@
+"""What files are taken for stays as in fixtures/detection.json; see detection_cases.py."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from formats.detection_cases import TABLE, detections, digest, hints, samples
+
+
+@pytest.fixture(scope="module")
+def table():
+    return json.loads(TABLE.read_text())
+
+
+@pytest.fixture(scope="module")
+def recorded(table, tmp_path_factory):
+    """The samples of which something is recorded; a new fixture is not among them."""
+    folder = tmp_path_factory.mktemp("made")
+    found = [sample for sample in samples(folder) if sample.key in table]
+    assert {sample.key for sample in found} == table.keys() - {"variants", "readers"}
+    return found
+
+
+def differences(expected: list[str], sample: str, found: dict[str, str]) -> list[str]:
+    assert len(expected) == len(found)
+    return [
+        f"{sample}, {what}: {now}, recorded is {then}"
+        for then, (what, now) in zip(expected, found.items(), strict=True)
+        if then != now
+    ]
+
+
+def test_samples_are_those_that_were_recorded(table, recorded):
+    assert [one.key for one in recorded if digest(one) != table[one.key][0]] == []
+
+
+def test_formats_are_detected_as_recorded(table, recorded, tmp_path):
+    found: list[str] = []
+    for sample in recorded:
+        seen = detections(sample, tmp_path)
+        assert [*seen] == table["variants"].split()
+        found += differences(table[sample.key][1].split(), sample.key, seen)
+    assert not found, "\n".join(found)
+
+
+def test_readers_name_other_formats_as_recorded(table, recorded, tmp_path):
+    found: list[str] = []
+    for sample in recorded:
+        said = hints(sample, tmp_path)
+        assert [*said] == table["readers"].split()
+        found += differences(table[sample.key][2].split(), sample.key, said)
+    assert not found, "\n".join(found)

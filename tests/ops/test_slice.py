@@ -1,0 +1,85 @@
+"""Slice: against NumPy's own."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+
+import numpy as np
+import pytest
+
+import pyflowdata as flow
+from support.decoder_rows import ALL_DTYPES, blob_of, load, ragged, same
+
+STARTS = [None, 0, 1, 3, 7, -1, -3, -9, sys.maxsize, -sys.maxsize - 1]
+STEPS = [None, 1, 2, 3, 100, -1, -2, -100]
+
+
+def given(**lists):
+    return {key: [value] for key, value in lists.items() if value is not None}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_as_python_cuts(step):
+    dense = np.arange(4 * 5).reshape(4, 5)
+    rows = ragged("int64", 6, most=6)
+    for start, stop in itertools.product(STARTS, STARTS):
+        attrs = given(start=start, stop=stop, step=step)
+        if not attrs:
+            continue
+        cut = slice(start, stop, step)
+        same(load(flow.Slice(blob_of(dense), **attrs), num_threads=1), dense[:, cut])
+        if start in (0, 3, -3, None):
+            found = load(flow.Slice(blob_of(rows, [-1]), **attrs), num_threads=1)
+            same(found, [row[cut] for row in rows])
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES, ids=lambda d: d.name)
+def test_several_dimensions(dtype):
+    rows = np.random.default_rng(0).integers(-100, 100, (3000, 4, 5, 3)).astype(dtype)
+    blob = blob_of(rows, batch_size=500)
+    cut = flow.Slice(blob, start=[1, -2], stop=[3, sys.maxsize])
+    assert cut.shape == (500, 2, 2, 3)
+    same(load(cut, num_threads=3), rows[:, 1:3, -2:])
+    same(load(flow.Slice(blob, start=[0], stop=[2], axes=[-1])), rows[..., 0:2])
+    same(load(flow.Slice(blob, start=[3, 4], stop=[0, 1], step=[-1, -2], axes=[0, 1])),
+         rows[:, 3:0:-1, 4:1:-2])  # fmt: skip
+    same(load(flow.Slice(blob, start=[2, 1], axes=[2, 1])), rows[:, :, 1:, 2:])
+    same(load(flow.Slice(blob, step=[-1])), rows[:, ::-1])
+
+
+def test_ragged_rows():
+    rows = ragged("float32", tail=(4,))
+    blob = blob_of(rows, [-1, 4], batch_size=600)
+    first = flow.Slice(blob, stop=[3])
+    assert first.shape == (600, None, 4)
+    same(load(first, num_threads=3), [row[:3] for row in rows])
+    same(load(flow.Slice(blob, start=[1], stop=[3], axes=[1])), [row[:, 1:3] for row in rows])
+    same(load(flow.Slice(blob, start=[-2, 0], step=[1, 2])), [row[-2:, ::2] for row in rows])
+    same(load(flow.Slice(blob, step=[-1])), [row[::-1] for row in rows])
+
+
+def test_two_dimensions_that_vary():
+    chance = np.random.default_rng(0)
+    rows = [chance.normal(size=chance.integers(0, 6, 2)) for _ in range(800)]
+    blob = blob_of(rows, [-1, -1], batch_size=100)
+    same(load(flow.Slice(blob, start=[1, 1], stop=[4, 3])), [row[1:4, 1:3] for row in rows])
+    same(load(flow.Slice(blob, stop=[2], axes=[-1])), [row[:, :2] for row in rows])
+
+
+def test_attrs():
+    blob = blob_of(np.zeros((3, 4, 5)))
+    for attrs, says in [
+        ({}, "none of start, stop and step"),
+        ({"start": [1, 2], "stop": [3]}, "stop has 1 numbers and another list has 2"),
+        ({"start": [1], "axes": [0, 1]}, "axes has 2 numbers"),
+        ({"step": [0]}, "step has a 0"),
+        ({"start": [1, 1, 1]}, "more numbers than that has"),
+        ({"start": [1], "axes": [2]}, "another dimension"),
+        ({"start": [1, 1], "axes": [1, -1]}, "another dimension"),
+        ({"start": [1], "axes": [-3]}, "another dimension"),
+    ]:
+        with pytest.raises(flow.InvalidArgumentError, match=says):
+            flow.Slice(blob, **attrs)
+    with pytest.raises(flow.InvalidArgumentError, match=r"rows of input 'in' are float64 \(\)"):
+        flow.Slice(blob_of(np.zeros(3)), start=[1])

@@ -1,0 +1,80 @@
+"""The package as pip installs it: complete, and usable from any folder."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from support.installing import checkout, environment, install, venv  # noqa: F401  (fixtures)
+from support.paths import ROOT
+
+pytestmark = pytest.mark.slow
+
+USE = """
+import os, sys
+import pyflowdata as flow
+x, y = flow.MiniDecoder(flow.MiniReader(sys.argv[1], batch_size=4))
+with flow.DataLoader(x, y) as loader:
+    assert sum(len(a) for a, _ in loader) == 18
+assert os.path.isfile(os.path.join(flow.include_dir(), "pyflowdata", "op.h"))
+print(os.path.dirname(flow.__file__), flow.__version__)
+"""
+
+
+def use(python, folder):
+    """Where the package that is imported in `folder` lies, after it has read the data."""
+    command = [python, "-c", USE, ROOT / "data"]
+    run = subprocess.run(
+        command, check=True, cwd=folder, env=environment(), capture_output=True, text=True
+    )
+    return Path(run.stdout.split()[0])
+
+
+def test_installed(checkout, venv, tmp_path):
+    install(venv, checkout)
+    package = use(venv, tmp_path)
+    assert venv.parent.parent in package.parents
+    names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
+    assert {"libpyflowdata.so", "py.typed", "ops.pyi", "include/pyflowdata/op.h"} <= names
+    assert {"integrations/torch.py", "conformance/check_driver.c"} <= names
+    templates = ROOT / "pyflowdata" / "templates"
+    assert {str(p.relative_to(templates.parent)) for p in templates.rglob("*.in")} <= names
+
+
+def test_editable(checkout, venv, tmp_path):
+    install(venv, "-e", checkout)
+    assert use(venv, tmp_path) == checkout / "pyflowdata"
+
+
+def files_of_git():
+    """The files of this checkout that git has or would take."""
+    git = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(git, check=True, capture_output=True, text=True).stdout.split("\0")
+    return {name for name in listed if name and (ROOT / name).is_file()}
+
+
+def test_wheel_from_source_distribution(checkout, tmp_path):
+    """The source distribution has all that `make test` needs; the wheel fits any Python 3."""
+    build = "import sys, setuptools.build_meta as b; print(getattr(b, sys.argv[1])(sys.argv[2]))"
+    for step, folder in (("build_sdist", checkout), ("build_wheel", None)):
+        if folder is None:
+            with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+                archive.extractall(tmp_path)  # noqa: S202
+            folder = next(path for path in tmp_path.iterdir() if path.is_dir())
+            if (ROOT / ".git").exists() and shutil.which("git"):  # not in a source distribution
+                missing = {name for name in files_of_git() if not (folder / name).is_file()}
+                assert missing == set(), "files that MANIFEST.in leaves out"
+        subprocess.run(
+            [sys.executable, "-c", build, step, tmp_path],
+            check=True,
+            cwd=folder,
+            env=environment(),
+            capture_output=True,
+        )
+    wheel = next(tmp_path.glob("*.whl"))
+    assert "-py3-none-linux" in wheel.name
+    assert "pyflowdata/libpyflowdata.so" in zipfile.ZipFile(wheel).namelist()

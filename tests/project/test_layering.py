@@ -1,0 +1,310 @@
+"""The arrows of docs/architecture.md: who may include or import whom, never back."""
+
+import ast
+import functools
+import graphlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pyflowdata import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# The folders of csrc/ from the lowest up: a file may include its own and those before it.
+C_LAYERS = "include core parse files index sources dataset registry loader kit".split()
+# Beside each other on top of sources/: a format's folder never sees another's, nor that of the ops.
+C_OPS = ("formats", "ops")
+
+# Package or module of pyflowdata/ -> the ones that its files may import, besides their own.
+PYTHON_LAYERS = {
+    "errors": set(),
+    "ragged": set(),
+    "native": {"errors"},
+    "graph": {"native", "errors"},
+    "ops": {"graph"},
+    "loader": {"graph", "native", "ragged", "errors"},
+    "plugins": {"ops", "graph", "native", "errors"},
+    "pyops": {"plugins", "graph", "native", "ragged", "errors"},
+    "__init__": {"pyops", "plugins", "loader", "ops", "graph", "native", "ragged", "errors"},
+    "conformance": {"plugins", "loader", "graph", "native", "errors"},
+    "testing": {"conformance", "plugins", "graph", "errors"},
+    "io": {"native", "ragged", "errors"},
+    "formats": {"io", "loader", "graph", "native", "errors"},
+    "integrations": {"__init__", "loader", "graph", "errors"},
+    "cli": {
+        "__init__", "testing", "conformance", "formats", "io", "plugins", "loader", "graph",
+        "native", "ragged", "errors",
+    },
+    "__main__": {"cli"},
+}  # fmt: skip
+
+C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
+FORMATS = [path.parent.name for path in C_FILES if path.name == f"{path.parent.name}_format.c"]
+DECLARES_OP = re.compile(r"^const pfd_op pfd_op_(\w+) = ", re.MULTILINE)
+
+
+@functools.cache
+def code(path: Path) -> str:
+    return re.sub(r"/\*.*?\*/|//[^\n]*", " ", path.read_text(), flags=re.S)
+
+
+def folder_of(path: Path | str) -> str:
+    """Of a file or an include: "core", "ops", or "formats/csv"."""
+    parts = Path(str(path).replace("pyflowdata/", "include/")).parts
+    return "/".join(parts[:2] if parts[0] == "formats" else parts[:1])
+
+
+def may_use(user: str, used: str) -> bool:
+    if user == used:
+        return True
+    if used not in C_LAYERS:
+        return False
+    top = "sources" if user.split("/")[0] in C_OPS else user
+    return C_LAYERS.index(used) <= C_LAYERS.index(top)
+
+
+@functools.cache
+def ops_in(path: Path) -> list[str]:
+    return DECLARES_OP.findall(code(path))
+
+
+OPS = {op: path for path in C_FILES for op in ops_in(path)}
+
+
+def upward_includes(csrc: Path) -> list[str]:
+    """The includes of a tree that do not point down."""
+    return [
+        f"{path.relative_to(csrc)} may not include {included}"
+        for path in sorted(csrc.rglob("*.[ch]"))
+        for included in re.findall(r'#\s*include\s*"([^"]+)"', path.read_text())
+        if not may_use(folder_of(path.relative_to(csrc)), folder_of(included))
+    ]
+
+
+def test_c_includes_point_down():
+    assert not upward_includes(ROOT / "csrc")
+
+
+def symbols(files: list[Path]) -> list[tuple[Path, str, bool]]:
+    """File, name and whether it is defined there: symbols of this library in what `make` made."""
+    objects = {}
+    for path in files:
+        compiled = (ROOT / "build/release" / path.relative_to(ROOT)).with_suffix(".o")
+        objects[str(compiled)] = path
+    out = subprocess.run(
+        ["nm", "-P", "-A", *objects], capture_output=True, text=True, check=True
+    ).stdout
+    lines = (re.fullmatch(r"(.*): (pfd_\S+) (\w).*", line) for line in out.splitlines())
+    return [(objects[found[1]], found[2], found[3] != "U") for found in lines if found]
+
+
+def test_c_calls_point_down():
+    """What is declared in a public header may still be defined in too high a folder."""
+    if shutil.which("nm") is None:
+        pytest.skip("nm (binutils) is not here")
+    if not (ROOT / "build/release").is_dir():
+        pytest.skip("only `make` compiles the objects that are looked into")
+    found = symbols([path for path in C_FILES if path.suffix == ".c"])
+    home = {name: path for path, name, is_defined in found if is_defined}
+    used = [(path, name) for path, name, is_defined in found if not is_defined]
+    assert len(used) > 500
+    for path, name in used:
+        if path.name not in ("builtin_ops.c", "builtin_formats.c"):
+            csrc = ROOT / "csrc"
+            user, owner = (folder_of(one.relative_to(csrc)) for one in (path, home[name]))
+            assert may_use(user, owner), f"{path} may not use {name}"
+
+
+def test_one_file_names_the_ops():
+    listed = re.findall(r"\bX\((\w+)\)", code(ROOT / "csrc/registry/builtin_ops.c"))
+    assert sorted(listed) == sorted(OPS)
+    for op, home in OPS.items():
+        assert home.stem == op, f"{home} declares {op}"
+        (name,) = re.findall(r'\.name = "(\w+)"', code(home))
+        names = re.compile(rf'\bpfd_op_{op}\b|"{name}"')
+        found = {path for path in C_FILES if names.search(code(path))}
+        own = {home, home.with_name(f"{home.parent.name}_format.c")}
+        assert found <= own, f"{op} is named in {found}"
+
+
+def listed_formats() -> list[str]:
+    return re.findall(r"\bX\((\w+)\)", code(ROOT / "csrc/registry/builtin_formats.c"))
+
+
+def misplaced_format_names(csrc: Path) -> list[str]:
+    """Texts that are the name of a format, or of its reader, outside the format's folder."""
+    reader = re.compile(r'\.reader = "(\w+)"')
+    homes = {name: name for name in FORMATS}
+    for name in FORMATS:
+        (op,) = reader.findall((csrc / f"formats/{name}/{name}_format.c").read_text())
+        homes[op] = name
+    found = []
+    for path in sorted(csrc.rglob("*.[ch]")):
+        home = folder_of(path.relative_to(csrc)).removeprefix("formats/")
+        whole = re.sub(r'"\s*"', "", code(path))  # a text in several pieces
+        for name in re.findall(r'"(\w+)"', whole):
+            if homes.get(name, home) != home:
+                found.append(f"{path.relative_to(csrc)} names {name}")
+    return found
+
+
+def test_a_format_is_named_in_its_folder_and_in_the_lists():
+    assert len(FORMATS) >= 14 and sorted(listed_formats()) == sorted(FORMATS)
+    for name in FORMATS:
+        own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")
+        assert f"const pfd_format pfd_format_{name} = " in own and f'.name = "{name}"' in own
+    assert misplaced_format_names(ROOT / "csrc") == []
+
+
+def test_a_format_that_is_named_elsewhere_is_found(tmp_path):
+    shutil.copytree(ROOT / "csrc", tmp_path / "csrc")
+    for name, text in (("registry/host.c", '"csv"'), ("loader/plan.c", '"TarReader"')):
+        with (tmp_path / "csrc" / name).open("a") as file:
+            file.write(f"static const char *const planted = {text};\n")
+    assert misplaced_format_names(tmp_path / "csrc") == [
+        "loader/plan.c names TarReader",
+        "registry/host.c names csv",
+    ]
+
+
+def test_signatures_of_others_are_not_those_of_formats_here():
+    table = (ROOT / "csrc/registry/format_detect.c").read_text()
+    table = table.split("foreign_signatures[] = {")[1].split("};")[0]
+    others = [name.casefold() for name in re.findall(r'\{"([^"]+)"', table)]
+    assert len(others) > 8
+    for name in FORMATS:
+        own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")
+        (title,) = re.findall(r'\.title = "([^"]+)"', own)
+        assert not {name, title.casefold()} & set(others)
+
+
+# ---- Python -------------------------------------------------------------------------------------
+
+PACKAGE = ROOT / "pyflowdata"
+
+
+def modules(folder: str = "") -> list[tuple[Path, ast.Module]]:
+    paths = sorted((PACKAGE / folder).rglob("*.py"))
+    assert paths
+    return [(path, ast.parse(path.read_text())) for path in paths]
+
+
+def module_name(path: Path) -> str:
+    """`graph.node`, `graph.__init__`, `errors` or, of the package itself, `__init__`."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def layer_of(module: str) -> str:
+    return module.split(".")[0]
+
+
+def imported(path: Path, tree: ast.Module) -> set[str]:
+    """The modules of this package that a file imports, anywhere in it."""
+    here = ("pyflowdata", *path.parent.relative_to(PACKAGE).parts)
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join([*here[: len(here) + 1 - node.level], *filter(None, [node.module])])
+            base = base if node.level else node.module or ""
+            # `from . import registry` imports a module, `from . import DataLoader` the package.
+            names |= {
+                name if file_of(name := f"{base}.{each.name}") else base for each in node.names
+            }
+    return {module_name(file) for name in names if (file := file_of(name))}
+
+
+def file_of(name: str) -> Path | None:
+    """The file that is run when `pyflowdata.graph` or `pyflowdata.graph.node` is imported."""
+    if name.split(".")[0] != "pyflowdata":
+        return None
+    place = ROOT.joinpath(*name.split("."))
+    files = (place / "__init__.py", place.with_suffix(".py"))
+    return next((file for file in files if file.is_file()), None)
+
+
+def test_every_python_package_has_a_layer():
+    assert {layer_of(module_name(path)) for path, _ in modules()} == set(PYTHON_LAYERS)
+
+
+def test_python_imports_point_down():
+    tuple(graphlib.TopologicalSorter(PYTHON_LAYERS).static_order())  # raises if there is a circle
+    for path, tree in modules():
+        layer = layer_of(module_name(path))
+        names = {layer_of(name) for name in imported(path, tree)} - {layer}
+        above = names - PYTHON_LAYERS[layer]
+        assert not above, f"{path.relative_to(PACKAGE)} may not import {above}"
+
+
+def test_python_modules_have_no_circle():
+    """Nor may a module import the package it is in, whose __init__.py imports the modules."""
+    used = {module_name(path): imported(path, tree) for path, tree in modules()}
+    assert sum(map(len, used.values())) > 200
+    tuple(graphlib.TopologicalSorter(used).static_order())
+
+
+def test_every_python_package_says_what_it_is():
+    for path, tree in modules():
+        if path.name == "__init__.py":
+            assert ast.get_docstring(tree), f"{path.relative_to(PACKAGE)} has no docstring"
+
+
+def test_commands_know_nothing_of_each_other():
+    commands = {f"cli.{name}" for name in cli.COMMANDS}
+    for path, tree in modules("cli"):
+        others = imported(path, tree) & commands
+        assert not others, f"{path.name} imports other commands: {others}"
+
+
+def test_writers_and_formats_are_on_top():
+    """Only commands know them; formats know a checksum of the writers."""
+    below = {
+        "io": {"native.__init__", "errors", "ragged"},
+        "formats": {
+            "native.__init__", "errors", "graph.__init__", "graph.attr_values", "graph.registry",
+            "io.crc32c", "loader.__init__",
+        },
+    }  # fmt: skip
+    for folder, allowed in below.items():
+        for path, tree in modules(folder):
+            names = {name for name in imported(path, tree) if layer_of(name) != folder}
+            assert names <= allowed, f"{folder}/{path.name} imports {names - allowed}"
+
+
+def test_integrations_are_on_top():
+    """They take the public face, types, and the graph as data; nothing names them."""
+    allowed = {
+        "__init__", "errors", "graph.__init__", "graph.node", "graph.op_functions",
+        "loader.batches", "loader.opening", "loader.state",
+    }  # fmt: skip
+    for path, tree in modules("integrations"):
+        names = {name for name in imported(path, tree) if layer_of(name) != "integrations"}
+        assert names <= allowed, f"{path.name} imports {names - allowed}"
+    for path, _ in modules():
+        if path.parent.name != "integrations":
+            assert "integrations" not in path.read_text(), f"{path.name} may not know integrations"
+
+
+def strings(tree: ast.Module) -> set[str]:
+    """Those that a program uses: no docstrings."""
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare
+    }
+
+
+def test_only_formats_names_ops():
+    """Only formats/ names ops: it chooses the reader of a file."""
+    camel = {re.findall(r'\.name = "(\w+)"', code(home))[0] for home in OPS.values()}
+    names = camel | {op for op in OPS if "_" in op}  # a word like "pad" has other uses
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if PACKAGE / "formats" not in path.parents:
+            found = strings(ast.parse(path.read_text())) & names
+            assert not found, f"{path.relative_to(PACKAGE)} names {found}"

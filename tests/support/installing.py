@@ -1,0 +1,46 @@
+"""A checkout that pip installs from, and a venv that it installs into."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+
+from .paths import ROOT
+from .scratch_tree import take_objects
+
+pytest.importorskip("setuptools", "77")
+
+LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".venv", "build", "dist", "*.so", "*.egg-info", "__pycache__", ".*_cache"
+)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checkout") / "pyflowdata-checkout"
+    shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
+    take_objects(folder, "build/wheel", without="-Werror")  # see setup.py
+    return folder
+
+
+@pytest.fixture
+def venv(tmp_path):
+    """A venv that has this Python's packages, but not pyflowdata."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    site = next((tmp_path / "venv" / "lib").glob("python*/site-packages"))
+    (site / "outer.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return tmp_path / "venv" / "bin" / "python"
+
+
+def environment():
+    dropped = ("PYTHONPATH", "PYFLOWDATA_LIBRARY", "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    return {key: value for key, value in os.environ.items() if key not in dropped}
+
+
+def install(python, *what):
+    command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps"]
+    command += ["--no-index", "--no-build-isolation", "--disable-pip-version-check", *what]
+    subprocess.run(command, check=True, env=environment())

@@ -1,0 +1,287 @@
+"""An independent model of what a loader must deliver, and the tools to hold a loader against it.
+
+The model knows nothing of the library's ways: it takes the order of an epoch as a list and cuts it
+with list slices.  Files are made so that every row tells its ordinal: record i is "i,3i+0.25".
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import hypothesis
+import numpy as np
+import pyflowdata as flow
+
+from .paths import ROOT
+
+SANITIZED = "san" in os.environ.get("PYFLOWDATA_LIBRARY", "")
+"""A sanitizer's own memory and slowness say nothing about the library's."""
+
+LAST_BATCH = ("short", "drop", "pad", "wrap")
+WORLD_SIZES = (1, 2, 3, 4, 5, 8)
+MODES: dict[str, dict[str, Any]] = {
+    "in order": {"random_shuffle": False},
+    "one order": {"random_shuffle": True, "shuffle_after_epoch": False},
+    "new orders": {"random_shuffle": True, "shuffle_after_epoch": True},
+    "in windows": {
+        "shuffle": "window",
+        "shuffle_block_size": 4,
+        "shuffle_window": 3,
+        "shuffle_after_epoch": True,
+    },
+    "from a buffer": {"shuffle": "buffer", "shuffle_buffer_size": 9, "shuffle_after_epoch": True},
+}
+
+
+def examples(count: int) -> hypothesis.settings:
+    """The same examples in every run, however slow the machine."""
+    return hypothesis.settings(
+        max_examples=max(1, count // 4) if SANITIZED else count,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+
+
+# ---- Files ---------------------------------------------------------------------------------------
+
+
+class Table:
+    """Part files in which record i is the line "i,3i+0.25", one part per count."""
+
+    def __init__(self, folder: Path, counts: Sequence[int]):
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.size = sum(counts)
+        ordinals = np.arange(self.size, dtype=np.float64)
+        self.rows = np.stack([ordinals, 3 * ordinals + 0.25], axis=1)
+        self.file_of = np.repeat(np.arange(len(counts)), counts)
+        first = 0
+        for part, count in enumerate(counts):
+            lines = [f"{i},{3 * i + 0.25}" for i in range(first, first + count)]
+            # Every other part ends without a newline: that must never matter.
+            text = "\n".join(lines) + ("\n" if lines and part % 2 else "")
+            (self.folder / f"part-{part}").write_text(text)
+            first += count
+
+    def __repr__(self) -> str:
+        return f"Table({np.bincount(self.file_of).tolist() if self.size else []})"
+
+
+# ---- The model -----------------------------------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """What one step delivers: ordinals of its rows, and which of them are records of this epoch."""
+
+    ordinals: tuple[int, ...]
+    mask: tuple[bool, ...]
+
+
+def logical_batches(
+    order: Sequence[int], batch_size: int, last_batch: str, following: Sequence[int] = ()
+) -> list[Step]:
+    """The steps of an epoch over all ranks; `following` are the next epochs' orders, for "wrap"."""
+    order = list(order)
+    whole = len(order) // batch_size * batch_size
+    steps = [
+        Step(tuple(order[i : i + batch_size]), (True,) * batch_size)
+        for i in range(0, whole, batch_size)
+    ]
+    rest = order[whole:]
+    if rest and last_batch != "drop":
+        missing = batch_size - len(rest)
+        filler: list[int] = []
+        if last_batch == "pad":
+            filler = [rest[-1]] * missing
+        elif last_batch == "wrap":
+            filler = list(following[:missing])
+            assert len(filler) == missing, "the model was given too few orders"
+        mask = (True,) * len(rest) + (False,) * len(filler)
+        steps.append(Step(tuple(rest + filler), mask))
+    return steps
+
+
+def rank_part(step: Step, rank: int, world_size: int) -> Step:
+    """Split(0): runs whose lengths differ by at most one, the longer ones first."""
+    ordinals = np.array_split(np.array(step.ordinals, dtype=np.int64), world_size)[rank]
+    mask = np.array_split(np.array(step.mask, dtype=bool), world_size)[rank]
+    return Step(tuple(ordinals.tolist()), tuple(mask.tolist()))
+
+
+def joined(parts: Iterable[Step]) -> Step:
+    """The ranks' parts of one step, put together again."""
+    parts = list(parts)
+    return Step(
+        tuple(i for part in parts for i in part.ordinals),
+        tuple(m for part in parts for m in part.mask),
+    )
+
+
+# ---- Holding a loader against it -----------------------------------------------------------------
+
+
+def open_loader(
+    table: Table,
+    *,
+    num_threads: int = 1,
+    prefetch: int = 1,
+    name: str | None = None,
+    **attrs: Any,
+) -> flow.DataLoader:
+    """A loader of (rows, mask, ids) over all parts of a table."""
+    blobs = flow.MiniReader(str(table.folder), with_mask=True, with_id=True, name=name, **attrs)
+    return flow.DataLoader(*blobs, num_threads=num_threads, prefetch=prefetch)
+
+
+def step_of(table: Table, batch: tuple[np.ndarray, ...]) -> Step:
+    """A delivered batch as the model's Step, with its rows compared to the file's."""
+    rows, mask, ids = batch
+    ordinals = ids[:, 1]
+    assert rows.dtype == np.float64 and mask.dtype == np.bool_ and ids.dtype == np.int64
+    assert rows.shape == (len(ids), 2) and mask.shape == (len(ids),)
+    assert np.array_equal(rows, table.rows[ordinals])
+    assert np.array_equal(ids[:, 0], table.file_of[ordinals])
+    return Step(tuple(ordinals.tolist()), tuple(mask.tolist()))
+
+
+def deliver(table: Table, batches: Iterable[tuple[np.ndarray, ...]]) -> list[Step]:
+    """The steps of one pass over a loader (or over what is left of an iterator)."""
+    return [step_of(table, batch) for batch in batches]
+
+
+def deliver_epochs(table: Table, epochs: int, **options: Any) -> list[list[Step]]:
+    with open_loader(table, **options) as loader:
+        result = [deliver(table, loader) for _ in range(epochs)]
+        assert all(len(steps) == len(loader) for steps in result)
+    return result
+
+
+def plain_orders(table: Table, epochs: int, **attrs: Any) -> list[list[int]]:
+    """The orders of the first epochs: one rank, one thread, one record a batch."""
+    return [
+        [i for step in steps for i in step.ordinals]
+        for steps in deliver_epochs(table, epochs, batch_size=1, **attrs)
+    ]
+
+
+# ---- Other processes -----------------------------------------------------------------------------
+
+
+def run_python(script: str, *args: str, stdin: str = "", timeout: float = 60) -> str:
+    """Runs a script in a new process that finds the package as this one did; its stdout."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *args],
+        input=stdin,
+        env=python_environment(),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def python_environment() -> dict[str, str]:
+    """The environment in which a new process imports the same package and the helpers."""
+    package = str(Path(flow.__file__).resolve().parent.parent)
+    paths = [package, str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+# ---- The model of the orders ---------------------------------------------------------------------
+#
+# The same functions as csrc/core/random.h promises, in Python integers and without its tricks:
+# division instead of reciprocals, 128-bit products as they are.
+
+_WORD = 2**64
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def _mix13(x: int) -> int:
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % _WORD
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % _WORD
+    return x ^ x >> 31
+
+
+def _mix_murmur(x: int) -> int:
+    x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD % _WORD
+    x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53 % _WORD
+    return x ^ x >> 33
+
+
+def _absorb(hash_: int, word: int) -> int:
+    return _mix13(((hash_ ^ word) + _GOLDEN) % _WORD)
+
+
+def random_key(seed: int, epoch: int, name: str) -> int:
+    hash_ = _absorb(_absorb(0, seed % _WORD), epoch % _WORD)
+    text = name.encode()
+    words = [int.from_bytes(text[i : i + 8], "little") for i in range(0, len(text), 8)]
+    if len(text) % 8 == 0:
+        words.append(0)
+    for word in words:
+        hash_ = _absorb(hash_, word)
+    return _mix_murmur(_absorb(hash_, len(text)))
+
+
+def random_bits(key: int, counter: int) -> int:
+    rotated = key >> 32 | key << 32 & _WORD - 1
+    return _mix_murmur(_mix13((counter * _GOLDEN + key) % _WORD) ^ rotated)
+
+
+def permutation(key: int, n: int) -> list[int]:
+    """The keyed permutation of [0, n): a Feistel network over two digits, walked into range."""
+    bits = next(b for b in range(4, 32) if 4**b >= n)
+    left, right = max(16, -(-n // 2**bits)), 2**bits
+    keys = [random_bits(key, counter) for counter in range(8)]
+
+    def hash_(digit: int, key: int) -> int:
+        high, low = divmod((digit ^ key % 2**32) * (key >> 32 | 1), 2**32)
+        return high ^ low
+
+    def once(i: int) -> int:
+        l, r = divmod(i, right)  # noqa: E741
+        for even, odd in zip(keys[::2], keys[1::2]):
+            l = (l + (hash_(r, even) * left >> 32)) % left  # noqa: E741
+            r = (r + (hash_(l, odd) >> 32 - bits)) % right
+        return l * right + r
+
+    order = []
+    for i in range(n):
+        i = once(i)
+        while i >= n:
+            i = once(i)
+        order.append(i)
+    return order
+
+
+def epoch_order(seed: int, epoch: int, order_key: str, n: int, *, reshuffle: bool) -> list[int]:
+    """What an epoch's order has to be where random_shuffle is on."""
+    if n < 2:
+        return list(range(n))
+    return permutation(random_key(seed, epoch if reshuffle else 0, order_key), n)
+
+
+def window_order(
+    seed: int, epoch: int, order_key: str, n: int, block_size: int, window: int
+) -> list[int]:
+    """What an epoch's order has to be where shuffle is "window": by lists, block after block."""
+    key = random_key(seed, epoch, order_key)
+    blocks = [list(range(first, min(first + block_size, n))) for first in range(0, n, block_size)]
+    last = len(blocks) - 1
+    order = permutation(random_bits(key, 2), last) if last else []
+    order.insert(random_bits(key, 0) * len(blocks) >> 64, last)
+    windows_key = random_bits(key, 1)
+    result = []
+    for number, first in enumerate(range(0, len(order), window)):
+        records = [i for block in order[first : first + window] for i in blocks[block]]
+        places = permutation(random_bits(windows_key, number), len(records))
+        result += [records[place] for place in places]
+    return result

@@ -1,0 +1,35 @@
+"""Lines for the ops of tests/support/ragged_ops.c to read, and how they are read."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pyflowdata as flow
+
+
+def write_lines(
+    folder: Path, count: int = 600, special: dict[int, str] | None = None, most: int = 40
+) -> list[str]:
+    """Writes lines of 1 to `most` letters, some of thousands, in four parts; returns them."""
+    folder.mkdir(exist_ok=True)
+    chance = random.Random(7)
+    lines = []
+    for i in range(count):
+        size = chance.randrange(1, most) if i % 50 else 3000 + i
+        lines.append("".join(chance.choices("abcxyz", k=size)))
+    for i, line in (special or {}).items():
+        lines[i] = line
+    third = count // 3
+    for part, end in enumerate(["\n", "\r\n", "\n", "\n\n"]):
+        text = "".join(line + end for line in lines[part * third : (part + 1) * third])
+        (folder / f"part-{part}").write_bytes(text.encode())
+    return lines[: 4 * third]
+
+
+def read(make, *args, num_threads=2, prefetch=None, memory_budget=None, epochs=1, **kwargs):
+    """All batches of a loader of the blobs that `make` makes, in a list; arrays are copied."""
+    blobs = make(*args, **kwargs)
+    options = dict(num_threads=num_threads, prefetch=prefetch, memory_budget=memory_budget)
+    with flow.DataLoader(blobs, **options) as loader:
+        return [batch for _ in range(epochs) for batch in loader]
