@@ -175,7 +175,7 @@ static pfd_status find_records(bench *b, int64_t begin, int64_t *n, pfd_error *e
     const pfd_dataset *source = b->reader.source;
     const char *function = b->reader.num_records < 0 ? "next" : "at";
     pfd_status status;
-    pfd_error_init(err);
+    pfd_error_clear(err);
     if (b->reader.num_records < 0) {
         int64_t found = 0;
         begin_parts(b);
@@ -241,7 +241,7 @@ static pfd_status run_pass(bench *b, work what, int64_t most, int64_t deadline, 
     b->sum = 0;
     b->bytes = 0;
     if (b->reader.num_records < 0) {
-        pfd_error_init(err);
+        pfd_error_clear(err);
         pfd_status status = pfd_dataset_seek(b->reader.source, 0, 0, err);
         PFD_TRY(pfd_check_returned(status, "seek", err));
     }

@@ -10,7 +10,7 @@ SIZE(pfd_status, 4);
 
 #ifdef __LP64__
 
-SIZE(pfd_error, 1640);
+SIZE(pfd_error, 1728);
 AT(pfd_error, struct_size, 0, 4);
 AT(pfd_error, status, 4, 4);
 AT(pfd_error, row, 8, 8);
@@ -20,6 +20,11 @@ AT(pfd_error, ordinal, 32, 8);
 AT(pfd_error, op, 40, 64);
 AT(pfd_error, file, 104, 512);
 AT(pfd_error, message, 616, 1024);
+AT(pfd_error, reason, 1640, 4);
+AT(pfd_error, reserved, 1644, 4);
+AT(pfd_error, records, 1648, 8);
+AT(pfd_error, cause, 1656, 8);
+AT(pfd_error, attr, 1664, 64);
 
 SIZE(pfd_row_type, 72);
 AT(pfd_row_type, dtype, 0, 4);
@@ -196,7 +201,7 @@ AT(pfd_group_args, attrs, 16, 8);
 AT(pfd_group_args, record, 24, 8);
 AT(pfd_group_args, scratch, 32, 8);
 
-SIZE(pfd_host, 112);
+SIZE(pfd_host, 120);
 AT(pfd_host, struct_size, 0, 4);
 AT(pfd_host, abi_major, 4, 4);
 AT(pfd_host, abi_minor, 8, 4);
@@ -213,6 +218,7 @@ AT(pfd_host, open_fixed, 80, 8);
 AT(pfd_host, parse_double, 88, 8);
 AT(pfd_host, random_bits, 96, 8);
 AT(pfd_host, looks_like, 104, 8);
+AT(pfd_host, fail_attr, 112, 8);
 
 SIZE(pfd_port, 16);
 AT(pfd_port, name, 0, 8);

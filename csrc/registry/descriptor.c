@@ -91,13 +91,6 @@ static const char *offset_fault(const pfd_attr *table, uint32_t i, uint32_t stru
     return NULL;
 }
 
-static const char *flags_fault(const pfd_attr *row)
-{
-    if (row->flags & ~PFD_ATTR_FOUND) return "flags has unknown bits";
-    if (row->flags && row->type == PFD_ATTR_OBJECT) return "flags: no object is found in files";
-    return NULL;
-}
-
 static pfd_status check_default(const char *owner, const pfd_attr *row, pfd_error *err)
 {
     if (!row->default_value) return PFD_OK;
@@ -133,7 +126,6 @@ pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32
         if (!found) found = offset_fault(table, i, struct_size);
         if (!found) found = limits_fault(row);
         if (!found) found = choices_fault(row);
-        if (!found) found = flags_fault(row);
         if (found) return fault_in(err, owner, "attr", row->name, found);
         PFD_TRY(check_default(owner, row, err));
     }
@@ -188,8 +180,14 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
 static pfd_status check_propose(const pfd_op *op, pfd_error *err)
 {
     int32_t finds = 0;
-    for (uint32_t i = 0; i < op->num_attrs; i++)
-        finds |= (op->attrs[i].flags & PFD_ATTR_FOUND) != 0;
+    for (uint32_t i = 0; i < op->num_attrs; i++) {
+        const pfd_attr *row = &op->attrs[i];
+        if (row->flags & ~(uint64_t)PFD_ATTR_FOUND)
+            return fault_in(err, op->name, "attr", row->name, "flags has unknown bits");
+        if (row->flags && row->type == PFD_ATTR_OBJECT)
+            return fault_in(err, op->name, "attr", row->name, "flags: no object is found in files");
+        finds |= row->flags != 0;
+    }
     if (finds && !op->propose)
         return fault(err, op->name, "propose", "is NULL, and an attr has PFD_ATTR_FOUND");
     if (!finds && op->propose)

@@ -55,6 +55,7 @@ const pfd_host *pfd_host_table(void)
         .parse_double = pfd_parse_double,
         .random_bits = random_bits,
         .looks_like = pfd_looks_like,
+        .fail_attr = pfd_fail_attr,
     };
     return &host;
 }

@@ -127,7 +127,7 @@ pfd_status pfd_library_load(const char *path, int32_t replace, const pfd_plugin 
                             pfd_error *err)
 {
     PFD_TRY(pfd_registry_check(err));
-    pfd_error_init(err);
+    pfd_error_clear(err);
     /* Without a slash the system's folders would be searched. */
     char *file = realpath(path, NULL);
     if (!file)
@@ -142,7 +142,7 @@ pfd_status pfd_plugin_add(const pfd_plugin *plugin, const char *origin, int32_t 
                           pfd_error *err)
 {
     PFD_TRY(pfd_registry_check(err));
-    pfd_error_init(err);
+    pfd_error_clear(err);
     PFD_TRY(check_plugin(plugin, err));
     PFD_TRY(check_formats(plugin, err));
     return pfd_registry_add(plugin, origin, replace, NULL, err);

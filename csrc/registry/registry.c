@@ -239,7 +239,7 @@ static void build(void)
 static pfd_status ensure_built(pfd_error *err)
 {
     (void)pthread_once(&built, build);
-    if (registry.fault.status != PFD_OK) *err = registry.fault;
+    if (registry.fault.status != PFD_OK) pfd_error_copy(err, &registry.fault);
     return registry.fault.status;
 }
 
@@ -380,7 +380,7 @@ pfd_status pfd_registry_check(pfd_error *err)
 
 const pfd_op *pfd_op_at(int64_t i)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     if (ensure_built(&err) != PFD_OK) return NULL;
     pthread_mutex_lock(&lock);
     const pfd_op *op = i < 0 || i >= registry.size ? NULL : registry.ops[i]->public_op;
@@ -390,7 +390,7 @@ const pfd_op *pfd_op_at(int64_t i)
 
 const char *pfd_op_origin(int64_t i)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     if (ensure_built(&err) != PFD_OK) return NULL;
     pthread_mutex_lock(&lock);
     const char *origin = i < 0 || i >= registry.size ? NULL : registry.ops[i]->origin;

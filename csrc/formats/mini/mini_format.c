@@ -1,28 +1,8 @@
-/* The format of this example: text lines of two numbers.  Copy it for a format of your own. */
-#include "parse/parse_double.h"
+/* How a file of the format is recognised, and which ops are for it. */
+#include "formats/mini/mini_parser.h"
 #include "parse/text_probe.h"
-#include "pyflowdata/op.h"
 
 enum { most_lines = 20 };
-
-static int64_t skip_blanks(const uint8_t *line, int64_t size, int64_t at)
-{
-    while (at < size && (line[at] == ' ' || line[at] == '\t' || line[at] == '\r')) at++;
-    return at;
-}
-
-static int32_t is_pair(const uint8_t *line, int64_t size)
-{
-    int64_t at = 0;
-    for (int field = 0; field < 2; field++) {
-        double value;
-        at = skip_blanks(line, size, at);
-        int64_t used = pfd_parse_double((const char *)line + at, size - at, &value);
-        at = skip_blanks(line, size, at + used);
-        if (used == 0 || (field == 0 && (at == size || line[at++] != ','))) return 0;
-    }
-    return at == size;
-}
 
 /* Such lines are columns of a CSV as well, which is then the better guess: the suffix decides. */
 static int32_t probe(const pfd_probe_args *args)
@@ -31,8 +11,12 @@ static int32_t probe(const pfd_probe_args *args)
     pfd_text_lines lines = pfd_text_lines_of(args, most_lines);
     const uint8_t *line;
     int64_t size, pairs = 0;
-    for (; pfd_text_lines_next(&lines, &line, &size); pairs++)
-        if (!is_pair(line, size)) return PFD_PROBE_NO;
+    for (; pfd_text_lines_next(&lines, &line, &size); pairs++) {
+        double numbers[2];
+        pfd_mini_fault fault;
+        if (line[size - 1] == '\r') size--; /* no line is empty */
+        if (!pfd_mini_parse(line, size, numbers, &fault)) return PFD_PROBE_NO;
+    }
     return pairs > 0 ? PFD_PROBE_POSSIBLE : PFD_PROBE_NO;
 }
 

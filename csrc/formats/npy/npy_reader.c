@@ -140,16 +140,15 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return pfd_copy_stored_rows(args, 0, swap, args->outputs[0], err);
 }
 
-#define ROW(field, type, default_value, choices, doc)                                              \
-    PFD_FOUND_ATTR_ROW(npy_reader_attrs, field, type, default_value, 0, 0, choices, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(dtype, PFD_ATTR_DTYPE, NULL, NULL, "The dtype of the arrays; every file must have it."),
-    ROW(shape, PFD_ATTR_SHAPE, NULL, NULL,
-        "Shape of one row, which is that of the arrays without their first axis; every file must "
-        "have it."),
-    ROW(byte_order, PFD_ATTR_CHOICE, NULL, "little|big",
-        "Which byte of a number is stored first; every file must have it so."),
+    PFD_FOUND_ATTR_ROW(npy_reader_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, NULL,
+                       "The dtype of the arrays; every file must have it. Of bools, every byte "
+                       "other than 0 is true."),
+    PFD_FOUND_ATTR_ROW(npy_reader_attrs, shape, PFD_ATTR_SHAPE, NULL, 0, 0, NULL,
+                       "Shape of one row, which is that of the arrays without their first axis; "
+                       "every file must have it."),
+    PFD_FOUND_ATTR_ROW(npy_reader_attrs, byte_order, PFD_ATTR_CHOICE, NULL, 0, 0, "little|big",
+                       "Which byte of a number is stored first; every file must have it so."),
 };
 
 static const pfd_port outputs[] = {

@@ -40,9 +40,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
                             "the file ends inside the length of a record, after %" PRId64
                             " bytes of 8%s",
                             left, hint(args, seems, sizeof seems));
-    pfd_status status =
-        args->host->read(args->file, args->offset, length_bytes, args->scratch, &data, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(args->host->read(args->file, args->offset, length_bytes, args->scratch, &data, err));
     int64_t length = read_length(data);
     left -= length_bytes;
     if (length <= 0)

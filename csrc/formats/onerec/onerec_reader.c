@@ -118,9 +118,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_ATTR_ROW(onerec_reader_attrs, check_digest, PFD_ATTR_BOOL, "true", 0, 0, NULL,
-                 "Whether the digest of each payload is checked, and not only that of each "
-                 "header."),
+    PFD_BOOL_ATTR(onerec_reader_attrs, check_digest, "true",
+                  "Whether the digest of each payload is checked, and not only that of each "
+                  "header."),
 };
 
 static const pfd_port outputs[] = {

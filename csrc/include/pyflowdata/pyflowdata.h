@@ -15,7 +15,8 @@
  *              closed.
  * THREADS      Every function may be called from any thread.  A loader serves one next() at a time,
  *              further callers wait.
- * ERRORS       As in op.h.  On failure *out is unchanged.
+ * ERRORS       As in op.h.  On failure *out is unchanged.  The caller sets struct_size of a
+ *              pfd_error before its first use.
  * FORK         A loader belongs to the process that opened it.  In a forked child every call on it
  *              fails with PFD_UNSUPPORTED, and close and release do nothing.
  */
@@ -257,9 +258,9 @@ pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_
 pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_error *err);
 
 /* The next batch, in order.  PFD_END at the end of an epoch (the next call begins the following
- * one); PFD_PENDING when timeout_ns passed first.  After PFD_CORRUPT_DATA the failed batch is
- * passed over, and the next call goes on behind it; after other errors the next call tries it
- * again. */
+ * one); PFD_PENDING when timeout_ns passed first.  After PFD_CORRUPT_DATA without a
+ * reason the failed batch is passed over, and the next call goes on after it; after other errors
+ * the next call tries it again. */
 pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *out, pfd_error *err);
 
 /* Gives a batch back.  Any thread. */
@@ -349,7 +350,8 @@ pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t siz
  *
  *     int64 0, and for each field: where its type has a dimension of -1, all dimensions as int64;
  *     its elements; bytes up to a multiple of 8
- *     int64 1 and a text, in place of a sample that is damaged: what is wrong with it
+ *     int64 1, a uint64 and a text, in place of a sample that is damaged: err->cause and what is
+ *     wrong with it
  *
  * at an address that is a multiple of 8.  `session` is what open() made of the object.  The other
  * functions are those of pfd_source_methods; at() is called by several threads at once. */

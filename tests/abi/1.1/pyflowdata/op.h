@@ -66,8 +66,16 @@ typedef int32_t pfd_status;
 #define PFD_CANCELLED -6 /* the loader is closing */
 #define PFD_INTERNAL -7  /* a fault in this library or in an op */
 
+/* Why, where a program decides by it; the message is for people only.  An op sets it after
+ * host->fail(). */
+#define PFD_REASON_NONE 0
+#define PFD_REASON_NO_RECORDS 1      /* PFD_CORRUPT_DATA: the files are whole, and hold no record */
+#define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: of a stream, all that follows the damage */
+#define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs do not fit the number of ranks */
+
 /* Owned by the caller, written once where the facts are, with host->fail() or host->fail_row(); the
- * host fills in the rest. */
+ * host fills in the rest.  An op that makes one of its own sets struct_size before any use:
+ * pfd_error err = {PFD_SIZE(pfd_error)}. */
 typedef struct pfd_error {
     uint32_t struct_size;
     pfd_status status;
@@ -78,6 +86,13 @@ typedef struct pfd_error {
     char op[64];     /* name of the op */
     char file[512];  /* path, shortened in its middle if need be */
     char message[1024]; /* what was found, what was expected, what to do */
+
+    /* Since 1.1; host->fail() and the others empty them. */
+    int32_t reason; /* PFD_REASON_* */
+    int32_t reserved;
+    int64_t records; /* whole records of the file before the damage; -1: not known */
+    uint64_t cause;  /* by which the language of the program finds the exception it kept; 0: none */
+    char attr[64];   /* the attr of the op that is wrong; "": none */
 } pfd_error;
 
 /* ---- Types ---------------------------------------------------------------------------------- */
@@ -450,6 +465,11 @@ struct pfd_host {
      * with the name `own` (NULL: no format is left out).  512 bytes are enough; the text lives as
      * long as the process. */
     const char *(*looks_like)(const uint8_t *data, int64_t size, const char *own);
+
+    /* Since 1.1.  As fail(), about an attr of the op: the message begins with "attr 'NAME'", and
+     * err->attr is the name.  `file` is the file that does not agree with it; NULL: none. */
+    pfd_status (*fail_attr)(pfd_error *err, const char *attr, const pfd_file *file,
+                            pfd_status status, const char *format, ...);
 };
 
 /* ---- The descriptor ------------------------------------------------------------------------- */
@@ -567,7 +587,51 @@ typedef struct pfd_plugin {
 
 /* cdef-end */
 
-/* One row of an attr table, name and offset taken from the struct member. */
+/* ---- Tables of attrs ------------------------------------------------------------------------- */
+
+/* One row, by the type of the struct's member, which gives name and offset.  The default is text as
+ * a user would write it, NULL where the attr is required; min and max are 0 where any will do. */
+#define PFD_BOOL_ATTR(owner, field, default_value, doc)                                            \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_BOOL, default_value, 0, 0, NULL, doc)
+
+/* int32_t or int64_t. */
+#define PFD_INT_ATTR(owner, field, default_value, min, max, doc)                                   \
+    PFD_ATTR_ROW(owner, field,                                                                     \
+                 sizeof(((owner *)0)->field) == 4 ? PFD_ATTR_INT32 : PFD_ATTR_INT64,               \
+                 default_value, min, max, NULL, doc)
+
+/* float or double. */
+#define PFD_FLOAT_ATTR(owner, field, default_value, min, max, doc)                                 \
+    PFD_ATTR_ROW(owner, field,                                                                     \
+                 sizeof(((owner *)0)->field) == 4 ? PFD_ATTR_FLOAT32 : PFD_ATTR_FLOAT64,           \
+                 default_value, min, max, NULL, doc)
+
+#define PFD_STRING_ATTR(owner, field, default_value, doc)                                          \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_STRING, default_value, 0, 0, NULL, doc)
+
+/* int32_t: the place of the value in `choices`, "short|drop|pad|wrap". */
+#define PFD_CHOICE_ATTR(owner, field, default_value, choices, doc)                                 \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_CHOICE, default_value, 0, 0, choices, doc)
+
+/* `choices` are the dtypes that it can be, "float32|float64"; NULL: any. */
+#define PFD_DTYPE_ATTR(owner, field, default_value, choices, doc)                                  \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_DTYPE, default_value, 0, 0, choices, doc)
+
+/* Dimensions from 0; with PFD_RAGGED_SHAPE_ATTR one can also be -1, which varies. */
+#define PFD_SHAPE_ATTR(owner, field, default_value, doc)                                           \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_SHAPE, default_value, 0, 0, NULL, doc)
+#define PFD_RAGGED_SHAPE_ATTR(owner, field, default_value, doc)                                    \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_SHAPE, default_value, -1, 9007199254740992.0, NULL, doc)
+
+/* Lists; min and max are those of an element. */
+#define PFD_INTS_ATTR(owner, field, default_value, min, max, doc)                                  \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_INT64, default_value, min, max, NULL, doc)
+#define PFD_FLOATS_ATTR(owner, field, default_value, min, max, doc)                                \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_FLOAT64, default_value, min, max, NULL, doc)
+#define PFD_STRINGS_ATTR(owner, field, default_value, doc)                                         \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_STRING, default_value, 0, 0, NULL, doc)
+
+/* Any row: type is PFD_ATTR_*. */
 #define PFD_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)                    \
     PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, 0)
 
@@ -587,6 +651,13 @@ typedef struct pfd_plugin {
      choices,                                                                                      \
      doc,                                                                                          \
      flags}
+
+/* Returns from the function that it is in with the status of a call that has failed. */
+#define PFD_TRY(call)                                                                              \
+    do {                                                                                           \
+        pfd_status try_status_ = (call);                                                           \
+        if (try_status_ != PFD_OK) return try_status_;                                             \
+    } while (0)
 
 /* The first members of every descriptor, and of the structs that have a struct_size. */
 #define PFD_OP_SIZES sizeof(pfd_op), sizeof(pfd_attr), sizeof(pfd_port)
