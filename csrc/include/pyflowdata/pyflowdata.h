@@ -51,20 +51,19 @@ const pfd_op *pfd_op_at(int64_t i);
  * NULL past the end. */
 const char *pfd_op_origin(int64_t i);
 
-/* Loads a plugin and adds its ops and formats after the others; all or, where one is faulty, none.  Loading it
- * again does nothing.  It is never unloaded.  `path` is a file, not searched for.  `replace`, 0 or
- * 1: ops and formats of other plugins give way to those of the same name, nodes that were made of
- * them stay.
- * *out, unless out is NULL: the plugin, as long as the process; fields that its author's header did
- * not have are zero.
+/* Loads a plugin and adds its ops and formats after the others; all or, where one is faulty, none.
+ * Loading it again does nothing.  It is never unloaded.  `path` is a file, not searched for.
+ * `replace`, 0 or 1: ops and formats of other plugins give way to those of the same name, nodes
+ * that were made of them stay.  *out, unless out is NULL: the plugin, as long as the process; its
+ * fields that the author's header did not have are zero.
  * PFD_IO: it cannot be loaded. PFD_UNSUPPORTED: it was made for another version of the interface or
  * another processor.  PFD_INTERNAL: a descriptor is faulty; the error names the op or format, and
  * the field.  PFD_INVALID_ARGUMENT: it is not a plugin, or the name of an op or format is taken. */
 pfd_status pfd_library_load(const char *path, int32_t replace, const pfd_plugin **out,
                             pfd_error *err);
 
-/* Adds the ops and formats of a plugin that is already in memory, under the same rules; it must stay there, as
- * it is, as long as the process.  `origin` (copied) is what pfd_op_origin() says of them. */
+/* Adds the ops and formats of a plugin that is already in memory, under the same rules; it must
+ * stay there, as it is, as long as the process.  `origin` (copied) is what pfd_op_origin() says. */
 pfd_status pfd_plugin_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
                           pfd_error *err);
 
@@ -85,8 +84,8 @@ const char *pfd_format_origin(int64_t i);
 /* The format of a file, from what it begins with, as pfd_file_head() gives it: `size` bytes of
  * `data`, PFD_PROBE_BYTES where the file has them.  `file_size`: of a file that is not compressed,
  * else -1.  `path` is looked at for its suffix and what lies beside it.
- * PFD_INVALID_ARGUMENT: it is of no format, or text in UTF-16.  PFD_CORRUPT_DATA: its name and first
- * bytes are those of a compressed file, and the rest of that header is damaged. */
+ * PFD_INVALID_ARGUMENT: it is of no format, or text in UTF-16.  PFD_CORRUPT_DATA: its name and
+ * first bytes are those of a compressed file, and the rest of that header is damaged. */
 pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,
                              int64_t file_size, const pfd_format **out, pfd_error *err);
 
