@@ -58,7 +58,8 @@ def build() -> None:
     BUILD.mkdir(parents=True)
     command = ["cc", "-std=c11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-shared"]
     subprocess.run([*command, "-I", HEADERS, "-o", PLUGIN, EXAMPLE], check=True)
-    built_in = re.sub(r"static const pfd_op op =", "const pfd_op pfd_op_clip_reader =", source)
-    (BUILD / "clip_reader.c").write_text(re.sub(r"^PFD_PLUGIN.*\n", "", built_in, flags=re.M))
+    reader, _, _ = source.partition("static int32_t probe")  # the format is the plugin's
+    built_in = re.sub(r"static const pfd_op op =", "const pfd_op pfd_op_clip_reader =", reader)
+    (BUILD / "clip_reader.c").write_text(built_in)
     found = build_scratch_tree(BUILD / "tree", [BUILD / "clip_reader.c"])
     assert found == LIBRARY, found

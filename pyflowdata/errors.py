@@ -6,7 +6,7 @@ that `except ValueError` or `except OSError` work as anywhere else.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 __all__ = [
     "CancelledError",
@@ -20,6 +20,9 @@ __all__ = [
     "UnsupportedError",
 ]
 
+
+# Why, where a program decides by it: see `Error.reason`.
+Reason = Literal["no-records", "rest-unreadable", "world-size"]
 
 _LONGEST = 200  # characters of a value in a message
 
@@ -43,6 +46,12 @@ class Error(Exception):
         line: 1-based line of a text file, or None.
         byte: 0-based offset in the file, or None.
         ordinal: 0-based number of the record in its dataset, or None.
+        reason: Why, where a program can decide by it; None in most cases.  "no-records": the files
+            are whole, and hold no record.  "rest-unreadable": nothing that follows in the stream
+            can be read, so that further calls fail in the same way.  "world-size": the attrs do
+            not fit the number of ranks.
+        records: Number of whole records of `file` before the damage, or None.
+        attr: Name of the attr of the op that is wrong, or None.
     """
 
     def __init__(
@@ -54,6 +63,9 @@ class Error(Exception):
         line: int | None = None,
         byte: int | None = None,
         ordinal: int | None = None,
+        reason: Reason | None = None,
+        records: int | None = None,
+        attr: str | None = None,
     ) -> None:
         self.message = message
         self.op = op
@@ -61,6 +73,9 @@ class Error(Exception):
         self.line = line
         self.byte = byte
         self.ordinal = ordinal
+        self.reason = reason
+        self.records = records
+        self.attr = attr
         super().__init__(self._text())
 
     def _text(self) -> str:
@@ -81,12 +96,15 @@ class Error(Exception):
         return self._text()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        place = {name: getattr(self, name) for name in ("op", "file", "line", "byte", "ordinal")}
-        return _rebuild, (type(self), self.message, place)
+        details = {name: getattr(self, name) for name in _DETAILS}
+        return _rebuild, (type(self), self.message, details)
 
 
-def _rebuild(cls: type[Error], message: str, place: dict[str, Any]) -> Error:
-    return cls(message, **place)
+_DETAILS = ("op", "file", "line", "byte", "ordinal", "reason", "records", "attr")
+
+
+def _rebuild(cls: type[Error], message: str, details: dict[str, Any]) -> Error:
+    return cls(message, **details)
 
 
 class InvalidArgumentError(Error, ValueError):

@@ -6,17 +6,73 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+    bytes_of_1_0 = offsetof(pfd_error, reason),
+    most_bytes = 4096 /* no pfd_error grows beyond; larger is memory that was never set */
+};
+
+/* Whether it has the fields that came with 1.1.  Plugins of 1.0 left struct_size to the host. */
+static int32_t has_fields_of_1_1(const pfd_error *err)
+{
+    return err->struct_size >= sizeof *err && err->struct_size <= most_bytes;
+}
+
 void pfd_error_init(pfd_error *err)
 {
     err->struct_size = sizeof *err;
+    pfd_error_clear(err);
+}
+
+void pfd_error_clear(pfd_error *err)
+{
     err->status = PFD_OK;
     err->row = err->byte = err->line = err->ordinal = -1;
     err->op[0] = err->file[0] = err->message[0] = '\0';
+    if (!has_fields_of_1_1(err)) {
+        err->struct_size = bytes_of_1_0;
+        return;
+    }
+    err->reason = PFD_REASON_NONE;
+    err->reserved = 0;
+    err->records = -1;
+    err->cause = 0;
+    err->attr[0] = '\0';
+}
+
+void pfd_error_copy(pfd_error *to, const pfd_error *from)
+{
+    enum { begin = offsetof(pfd_error, status) };
+    int32_t is_whole = has_fields_of_1_1(from) && has_fields_of_1_1(to);
+    pfd_error_clear(to);
+    memcpy((char *)to + begin, (const char *)from + begin,
+           (is_whole ? sizeof *to : bytes_of_1_0) - begin);
+}
+
+pfd_status pfd_error_set_reason(pfd_error *err, int32_t reason)
+{
+    if (has_fields_of_1_1(err)) err->reason = reason;
+    return err->status;
+}
+
+pfd_status pfd_error_set_records(pfd_error *err, int64_t records)
+{
+    if (has_fields_of_1_1(err)) err->records = records;
+    return err->status;
+}
+
+int32_t pfd_error_reason(const pfd_error *err)
+{
+    return has_fields_of_1_1(err) ? err->reason : PFD_REASON_NONE;
+}
+
+int32_t pfd_error_can_pass(pfd_status status, const pfd_error *err)
+{
+    return status == PFD_CORRUPT_DATA && pfd_error_reason(err) == PFD_REASON_NONE;
 }
 
 static pfd_status fail(pfd_error *err, pfd_status status, const char *format, va_list args)
 {
-    pfd_error_init(err);
+    pfd_error_clear(err);
     err->status = status;
     (void)vsnprintf(err->message, sizeof err->message, format, args);
     return status;
@@ -87,13 +143,11 @@ void pfd_error_set_file(pfd_error *err, const char *path)
 
 pfd_status pfd_fail_file(pfd_error *err, const char *path, const char *format, ...)
 {
-    pfd_error_init(err);
-    err->status = PFD_IO;
-    pfd_error_set_file(err, path);
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(err->message, sizeof err->message, format, args);
+    (void)fail(err, PFD_IO, format, args);
     va_end(args);
+    pfd_error_set_file(err, path);
     return PFD_IO;
 }
 
@@ -106,5 +160,19 @@ pfd_status pfd_fail_at(pfd_error *err, const pfd_file *file, int64_t byte, pfd_s
     va_end(args);
     pfd_error_set_file(err, file->path);
     err->byte = byte;
+    return status;
+}
+
+pfd_status pfd_fail_attr(pfd_error *err, const char *attr, const pfd_file *file, pfd_status status,
+                         const char *format, ...)
+{
+    char said[sizeof err->message];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(said, sizeof said, format, args);
+    va_end(args);
+    (void)pfd_fail(err, status, "attr '%.64s'%s", attr, said);
+    if (file) pfd_error_set_file(err, file->path);
+    if (has_fields_of_1_1(err)) (void)snprintf(err->attr, sizeof err->attr, "%s", attr);
     return status;
 }

@@ -1,6 +1,8 @@
 /* core/error.h -- writing into the caller's pfd_error.
  *
- * OWNERSHIP  Texts are copied into the pfd_error, cut to its room.
+ * OWNERSHIP  Texts are copied into the pfd_error, cut to its room.  A pfd_error of a plugin may be
+ *            that of an older header: nothing here writes more than its struct_size says, and no
+ *            pfd_error that was handed in is assigned to as a whole.
  * ERRORS     Written once, where the facts are, and forwarded unchanged.
  * THREADS    A pfd_error belongs to one thread at a time.
  */
@@ -8,8 +10,14 @@
 #define PFD_CORE_ERROR_H
 #include "pyflowdata/op.h"
 
-/* Clears *err (row, byte, line and ordinal to -1). */
+/* Makes a new pfd_error, whatever was in its memory: struct_size, PFD_OK, no place (-1). */
 void pfd_error_init(pfd_error *err);
+
+/* Empties one that is in use, or was handed in; struct_size stays. */
+void pfd_error_clear(pfd_error *err);
+
+/* The same failure in `to`, as much of it as struct_size has room for. */
+void pfd_error_copy(pfd_error *to, const pfd_error *from);
 
 /* Writes status and message, clears the rest; returns status. */
 pfd_status pfd_fail(pfd_error *err, pfd_status status, const char *format, ...)
@@ -30,6 +38,15 @@ pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what);
 void pfd_error_set_op(pfd_error *err, const char *op);
 void pfd_error_set_file(pfd_error *err, const char *path);
 
+/* Set and get what struct_size may leave out: PFD_REASON_*, whole records before the damage.  Each
+ * setter returns err->status. */
+pfd_status pfd_error_set_reason(pfd_error *err, int32_t reason);
+pfd_status pfd_error_set_records(pfd_error *err, int64_t records);
+int32_t pfd_error_reason(const pfd_error *err);
+
+/* Whether a stream goes on after a failure with this status: it is the damage of one record. */
+int32_t pfd_error_can_pass(pfd_status status, const pfd_error *err);
+
 /* PFD_IO, about a file or folder. */
 pfd_status pfd_fail_file(pfd_error *err, const char *path, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -38,10 +55,8 @@ pfd_status pfd_fail_file(pfd_error *err, const char *path, const char *format, .
 pfd_status pfd_fail_at(pfd_error *err, const pfd_file *file, int64_t byte, pfd_status status,
                        const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-#define PFD_TRY(call)                                                                              \
-    do {                                                                                           \
-        pfd_status try_status_ = (call);                                                           \
-        if (try_status_ != PFD_OK) return try_status_;                                             \
-    } while (0)
+/* About an attr of the op: the message begins with "attr 'NAME'".  `file` may be NULL. */
+pfd_status pfd_fail_attr(pfd_error *err, const char *attr, const pfd_file *file, pfd_status status,
+                         const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 #endif

@@ -48,7 +48,7 @@ pfd_status pfd_parallel_for(int32_t num_threads, int64_t n, int64_t chunk, pfd_l
     int64_t chunks = (n + chunk - 1) / chunk;
     if (num_threads > chunks) num_threads = (int32_t)chunks;
     if (num_threads < 2 || pfd_thread_pool_create(num_threads - 1, &pool, err) != PFD_OK) {
-        pfd_error_init(err);
+        pfd_error_clear(err);
         return run_alone(n, chunk, fn, ctx, err);
     }
     work self = {.fn = fn, .ctx = ctx};
@@ -65,7 +65,7 @@ pfd_status pfd_parallel_for(int32_t num_threads, int64_t n, int64_t chunk, pfd_l
     pthread_mutex_destroy(&self.run.lock);
     if (loop.status != PFD_OK) {
         if (loop.error)
-            *err = *loop.error;
+            pfd_error_copy(err, loop.error);
         else
             (void)pfd_fail_memory(err, (int64_t)sizeof *err, "an error's text");
     }

@@ -25,13 +25,12 @@ pfd_status pfd_stored_row_type(int32_t dtype, pfd_list_int64 shape, pfd_row_type
     for (int64_t i = 0; i < shape.size; i++) {
         out->shape[i] = shape.data[i];
         if (shape.data[i] < 1)
-            return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "attr 'shape' has the dimension %" PRId64 "; each must be at least 1",
-                            shape.data[i]);
+            return pfd_fail_attr(err, "shape", NULL, PFD_INVALID_ARGUMENT,
+                                 " has the dimension %" PRId64 "; each must be at least 1",
+                                 shape.data[i]);
         if (shape.data[i] > most_row_bytes / bytes)
-            return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "attr 'shape': a row would have more than %" PRId64 " bytes",
-                            most_row_bytes);
+            return pfd_fail_attr(err, "shape", NULL, PFD_INVALID_ARGUMENT,
+                                 ": a row would have more than %" PRId64 " bytes", most_row_bytes);
         bytes *= shape.data[i];
     }
     return PFD_OK;

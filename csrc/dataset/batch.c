@@ -204,10 +204,6 @@ static const pfd_dataset_methods batch_stream_methods = {
 
 pfd_status pfd_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch, pfd_error *err)
 {
-    if (batch_size < 1) {
-        return pfd_fail(err, PFD_INVALID_ARGUMENT, "batch_size = %" PRId64 "; it must be >= 1",
-                        batch_size);
-    }
     batch *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "Batch");
     self->base.methods =

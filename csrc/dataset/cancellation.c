@@ -44,11 +44,11 @@ static pfd_status cancellation_seek(pfd_dataset *ds, int64_t epoch, int64_t posi
     ds->position = position;
     ((cancellation *)ds)->damaged = 0;
     pfd_status status = pfd_dataset_seek(ds->inner, epoch, position, err);
-    if (status == PFD_CORRUPT_DATA) err->status = status = PFD_IO; /* not one record: the rest */
+    if (status == PFD_CORRUPT_DATA) pfd_error_set_reason(err, PFD_REASON_REST_UNREADABLE);
     return status;
 }
 
-/* Whether a source that failed has consumed the record is not known, so it is sought anew. */
+/* Whether a source that failed has consumed the record is not known, so a seek follows. */
 static pfd_status cancellation_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
                                     pfd_record *out, int64_t *n, pfd_error *err)
 {
@@ -58,7 +58,7 @@ static pfd_status cancellation_next(pfd_dataset *ds, int64_t max, pfd_scratch *s
     if (self->damaged) PFD_TRY(cancellation_seek(ds, ds->epoch, ds->position + 1, err));
     pfd_status status = pfd_dataset_next(ds->inner, max, scratch, out, n, err);
     if (status == PFD_OK) ds->position += *n;
-    self->damaged = status == PFD_CORRUPT_DATA;
+    self->damaged = pfd_error_can_pass(status, err);
     return status;
 }
 

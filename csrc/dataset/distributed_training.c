@@ -2,7 +2,6 @@
 #include "core/error.h"
 #include "dataset/decorator.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,12 +102,6 @@ static const pfd_dataset_methods distributed_training_stream_methods = {
 pfd_status pfd_distributed_training_wrap(pfd_dataset **ds, int64_t batch_size, int64_t rank,
                                          int64_t world_size, pfd_error *err)
 {
-    if (batch_size < 1 || rank < 0 || rank >= world_size) {
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "batch_size = %" PRId64 ", rank = %" PRId64 ", world_size = %" PRId64
-                        "; batch_size must be >= 1 and rank in [0, world_size)",
-                        batch_size, rank, world_size);
-    }
     int32_t random_access = pfd_dataset_is_random_access(*ds);
     distributed_training *self = calloc(1, sizeof *self);
     pfd_record *logical = random_access ? NULL : calloc((size_t)batch_size, sizeof *logical);

@@ -8,7 +8,6 @@
 #include "core/random.h"
 #include "dataset/decorator.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,8 +255,9 @@ static pfd_status group_batch_seek(pfd_dataset *ds, int64_t epoch, int64_t posit
         pfd_status status = find_ready(self, err);
         if (status == PFD_END) break;
         if (status == PFD_OK) remove_group(self, self->ready);
-        else if (status != PFD_CORRUPT_DATA) return status;
+        else if (!pfd_error_can_pass(status, err)) return status;
     }
+    pfd_error_clear(err); /* of the damaged records that were passed */
     return PFD_OK;
 }
 
@@ -272,12 +272,6 @@ pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t la
                                 int64_t buffer_size, pfd_group_fn group, const void *ctx,
                                 pfd_error *err)
 {
-    if (batch_size < 1 || buffer_size < 1 || buffer_size > INT32_MAX) {
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "batch_size = %" PRId64 ", group_buffer_size = %" PRId64
-                        "; both must be >= 1, and group_buffer_size <= 2147483647",
-                        batch_size, buffer_size);
-    }
     group_batch *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "GroupBatch");
     *self = (group_batch){

@@ -8,7 +8,6 @@
 #include "core/random.h"
 #include "dataset/decorator.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,9 +112,11 @@ static pfd_status shuffle_buffer_next(pfd_dataset *ds, int64_t max, pfd_scratch 
         int64_t drawn = draw(self);
         pfd_status status = pfd_record_copy(&self->cells[drawn].record, scratch, &out[*n], err);
         if (status == PFD_OK) status = replace(self, drawn, err);
-        if (status != PFD_OK) return *n > 0 ? PFD_OK : status; /* the next call fails, if it must */
+        if (status != PFD_OK && *n == 0) return status;
+        if (status != PFD_OK) break; /* the next call fails, if it must */
         ++*n;
     } while (*n < max && self->size > 0 && pfd_record_feed_is_ready(&self->feed));
+    pfd_error_clear(err);
     return PFD_OK;
 }
 
@@ -131,8 +132,9 @@ static pfd_status shuffle_buffer_seek(pfd_dataset *ds, int64_t epoch, int64_t po
         pfd_status status = fill(self, err);
         if (status == PFD_OK && self->size == 0) break;
         if (status == PFD_OK) status = replace(self, draw(self), err);
-        if (status != PFD_OK && status != PFD_CORRUPT_DATA) return status;
+        if (status != PFD_OK && !pfd_error_can_pass(status, err)) return status;
     }
+    pfd_error_clear(err); /* of the damaged records that were passed */
     return PFD_OK;
 }
 
@@ -146,11 +148,6 @@ static const pfd_dataset_methods shuffle_buffer_methods = {
 pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, int64_t buffer_size, pfd_error *err)
 {
-    if (buffer_size < 1 || buffer_size > INT32_MAX) {
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "shuffle_buffer_size = %" PRId64 "; it must be in [1, 2147483647]",
-                        buffer_size);
-    }
     shuffle_buffer *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "RandomShuffle");
     self->base = (pfd_dataset){.methods = &shuffle_buffer_methods, .inner = *ds};

@@ -5,7 +5,6 @@
 #include "core/random.h"
 #include "dataset/decorator.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,22 +266,10 @@ static const pfd_dataset_methods window_shuffle_methods = {
     .at = window_shuffle_at,
 };
 
-static pfd_status check_sizes(int64_t block_size, int64_t window_blocks, pfd_error *err)
-{
-    const int64_t most = PFD_MOST_WINDOW_RECORDS;
-    if (block_size >= 1 && window_blocks >= 1 && window_blocks <= most / block_size) return PFD_OK;
-    return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "shuffle_block_size = %" PRId64 ", shuffle_window = %" PRId64
-                    "; both must be >= 1 and their product, the records of a window, at most "
-                    "%" PRId64 ": with more, take shuffle=\"global\"",
-                    block_size, window_blocks, most);
-}
-
 pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, int64_t block_size, int64_t window_blocks,
                                    pfd_error *err)
 {
-    PFD_TRY(check_sizes(block_size, window_blocks, err));
     window_shuffle *self = calloc(1, sizeof *self);
     char *key = strdup(order_key);
     if (!self || !key) {

@@ -1,8 +1,6 @@
 /* zlib and libzstd behind one interface. */
 #include "files/codecs.h"
 
-#include "files/compression.h"
-
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,28 +92,39 @@ static int32_t restart_gzip(void *state)
     return inflateReset(state) == Z_OK;
 }
 
-/* The first bytes are not enough: they are "x^" in the worst case.  What follows has to inflate. */
-int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
+/* Decompresses as much as there is, and throws it away; `*produced` counts it. */
+static int32_t try_inflate(int window_bits, const uint8_t *data, int64_t size, int64_t *produced)
 {
     uint8_t room[4096];
-    if (!has_zlib_header(data, size)) return 0;
-    void *state = open_zlib();
-    if (!state) return 0;
+    void *state = open_inflate(window_bits);
+    if (!state) return PFD_CODEC_NO_MEMORY;
     pfd_codec_io io = {.in = data, .in_size = size};
-    int64_t produced = 0, before;
+    int64_t before;
     int32_t step;
+    *produced = 0;
     do {
         before = io.in_size;
         io.out = room;
         io.room = (int64_t)sizeof room;
         step = step_inflate(state, &io);
-        produced += (int64_t)sizeof room - io.room;
+        *produced += (int64_t)sizeof room - io.room;
     } while (step == PFD_CODEC_MORE && (io.in_size < before || io.room == 0));
     close_inflate(state);
+    return step;
+}
+
+/* The first bytes are not enough: they are "x^" in the worst case.  What follows has to inflate;
+ * where it does so without its header, only the checksum at the end is wrong. */
+int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
+{
+    int64_t produced = 0, without_header = 0;
+    if (!has_zlib_header(data, size)) return 0;
+    int32_t step = try_inflate(15, data, size, &produced);
     if (step == PFD_CODEC_END) return 1;
-    if (is_text(data, size)) return 0;
+    if (step == PFD_CODEC_NO_MEMORY || is_text(data, size)) return 0;
     if (step == PFD_CODEC_MORE) return is_whole || produced > 0;
-    return produced >= 1024 || (io.message && strstr(io.message, "data check"));
+    return produced >= 1024 ||
+           try_inflate(-15, data + 2, size - 2, &without_header) == PFD_CODEC_END;
 }
 #else
 #define open_gzip NULL
@@ -179,14 +188,8 @@ static int32_t no_restart(void *state)
     return 0;
 }
 
-const pfd_codec *pfd_codec_of(int32_t compression)
-{
-    static const pfd_codec gzip = {"zlib1g-dev", open_gzip, close_inflate, step_inflate,
-                                   restart_gzip};
-    static const pfd_codec zlib = {"zlib1g-dev", open_zlib, close_inflate, step_inflate,
-                                   no_restart};
-    static const pfd_codec zstd = {"libzstd-dev", open_zstd, close_zstd, step_zstd, restart_zstd};
-    return compression == PFD_COMPRESSION_GZIP   ? &gzip
-           : compression == PFD_COMPRESSION_ZLIB ? &zlib
-                                                 : &zstd;
-}
+const pfd_codec pfd_codec_gzip = {"zlib1g-dev", open_gzip, close_inflate, step_inflate,
+                                  restart_gzip, 1};
+const pfd_codec pfd_codec_zlib = {"zlib1g-dev", open_zlib, close_inflate, step_inflate,
+                                  no_restart, 0};
+const pfd_codec pfd_codec_zstd = {"libzstd-dev", open_zstd, close_zstd, step_zstd, restart_zstd, 0};

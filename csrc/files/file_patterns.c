@@ -17,15 +17,16 @@ static int by_bytes(const void *a, const void *b)
 pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_error *err)
 {
     if (strstr(pattern, "://"))
-        return pfd_fail(err, PFD_UNSUPPORTED,
-                        "attr '%s': '%.400s' is an address; files are read from mounted file "
-                        "systems: copy or mount it first",
-                        attr, pattern);
+        return pfd_fail_attr(err, attr, NULL, PFD_UNSUPPORTED,
+                             ": '%.400s' is an address; files are read from mounted file systems: "
+                             "copy or mount it first", pattern);
     if (strpbrk(pattern, "*?["))
-        return pfd_fail(err, PFD_IO, "attr '%s': no file matches the pattern '%.400s'%s", attr,
-                        pattern,
-                        strstr(pattern, "**") ? "; ** matches within one folder, as * does" : "");
-    return pfd_fail_file(err, pattern, "attr '%s': the file is not there", attr);
+        return pfd_fail_attr(
+            err, attr, NULL, PFD_IO, ": no file matches the pattern '%.400s'%s", pattern,
+            strstr(pattern, "**") ? "; ** matches within one folder, as * does" : "");
+    (void)pfd_fail_attr(err, attr, NULL, PFD_IO, ": the file is not there");
+    pfd_error_set_file(err, pattern);
+    return PFD_IO;
 }
 
 /* What a pattern matches, without folders. */
@@ -37,9 +38,9 @@ static pfd_status add_matches(const char *attr, const char *pattern, pfd_path_li
     pfd_status status = PFD_OK;
     int64_t before = out->size;
     if (result != 0 && result != GLOB_NOMATCH)
-        status = pfd_fail(err, PFD_IO, "attr '%s': the pattern '%.400s' cannot be matched: %s",
-                          attr, pattern,
-                          result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
+        status = pfd_fail_attr(err, attr, NULL, PFD_IO,
+                               ": the pattern '%.400s' cannot be matched: %s", pattern,
+                               result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
     for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++) {
         struct stat st;
         if (stat(found.gl_pathv[i], &st) == 0 && S_ISDIR(st.st_mode)) continue;
@@ -63,10 +64,9 @@ pfd_status pfd_check_each_path_once(const char *attr, char *const *paths, int64_
     pfd_status status = PFD_OK;
     for (size_t i = 1; i < n && status == PFD_OK; i++)
         if (!strcmp(sorted[i], sorted[i - 1]))
-            status = pfd_fail(err, PFD_INVALID_ARGUMENT,
-                              "attr '%s': the file '%.400s' is named twice, so that each of its "
-                              "records would be there twice",
-                              attr, sorted[i]);
+            status = pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                                   ": the file '%.400s' is named twice, so that each of its "
+                                   "records would be there twice", sorted[i]);
     free(sorted);
     return status;
 }
@@ -78,8 +78,8 @@ pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patte
         const char *pattern = patterns->data[i];
         struct stat st;
         if (!pattern[0])
-            return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                            "attr '%s': an element is empty; it must be a path or a pattern", attr);
+            return pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                                 ": an element is empty; it must be a path or a pattern");
         int32_t is_kept = keep_missing && !strpbrk(pattern, "*?[") && !strstr(pattern, "://");
         if (is_kept || stat(pattern, &st) == 0)
             PFD_TRY(pfd_path_list_take(out, strdup(pattern), err));

@@ -57,6 +57,13 @@ pfd_status pfd_file_stream_seek(pfd_file_stream *stream, int64_t position, pfd_e
     return open_file(stream, file, err);
 }
 
+pfd_status pfd_file_stream_fail(pfd_file_stream *stream, pfd_status status, pfd_error *err)
+{
+    stream->has_failed = 1;
+    if (pfd_error_can_pass(status, err)) pfd_error_set_reason(err, PFD_REASON_REST_UNREADABLE);
+    return status;
+}
+
 pfd_status pfd_file_stream_look(pfd_file_stream *stream, pfd_error *err)
 {
     while (stream->file < stream->num_files) {
@@ -71,10 +78,9 @@ pfd_status pfd_file_stream_look(pfd_file_stream *stream, pfd_error *err)
         if (stream->known < next) stream->known = next;
         PFD_TRY(open_file(stream, next, err));
     }
-    if (stream->ordinal == 0)
-        return pfd_fail(err, PFD_CORRUPT_DATA,
-                        "there is not one record in %" PRId64
-                        " files; are these the right files?",
-                        stream->num_files);
-    return PFD_END;
+    if (stream->ordinal > 0) return PFD_END;
+    (void)pfd_fail(err, PFD_CORRUPT_DATA,
+                   "there is not one record in %" PRId64 " files; are these the right files?",
+                   stream->num_files);
+    return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
 }

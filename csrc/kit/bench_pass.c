@@ -19,7 +19,7 @@ static pfd_status find_records(pfd_bench *b, int64_t begin, int64_t *n, pfd_erro
     const pfd_dataset *source = b->reader.source;
     const char *function = b->reader.num_records < 0 ? "next" : "at";
     pfd_status status;
-    pfd_error_init(err);
+    pfd_error_clear(err);
     if (b->reader.num_records < 0) {
         int64_t found = 0;
         pfd_bench_begin_part(b);
@@ -83,7 +83,7 @@ pfd_status pfd_bench_run_pass(pfd_bench *b, pfd_bench_work what, int64_t most, i
     b->sum = 0;
     b->bytes = 0;
     if (b->reader.num_records < 0) {
-        pfd_error_init(err);
+        pfd_error_clear(err);
         pfd_status status = pfd_dataset_seek(b->reader.source, 0, 0, err);
         PFD_TRY(pfd_check_returned(status, "seek", err));
     }

@@ -87,7 +87,7 @@ static pfd_status evaluate(const upstream *at, const pfd_node *node, pfd_tensor 
                              .num_inputs = op->num_inputs,
                              .num_outputs = op->num_outputs,
                              .source = pfd_op_is_reader(op) ? at->source : NULL};
-    pfd_error_init(err);
+    pfd_error_clear(err);
     PFD_TRY(pfd_check_returned(op->compute(&args, err), "compute", err));
     if (pfd_op_is_reader(op))
         pfd_reader_ports_fill(at->records, at->n, outputs[op->num_outputs].data,

@@ -190,7 +190,7 @@ static pfd_status attempt_run(pfd_kit_call *call, attempt *a, pfd_error *err)
         .source = pfd_op_is_reader(op) ? call->run->source : NULL,
     };
     PFD_TRY(pfd_kit_try_group(call, a->records, a->n, err));
-    pfd_error_init(err);
+    pfd_error_clear(err);
     call->second = a->second;
     pfd_kit_enter(call, "compute()", &a->scratch);
     pfd_status status = pfd_kit_leave(call, op->compute(&args, err), err);

@@ -148,7 +148,7 @@ pfd_status pfd_op_chain_compute(pfd_op_chain *chain, int32_t i, const pfd_host *
                              .num_inputs = op->node->op->op->num_inputs,
                              .num_outputs = op->node->op->op->num_outputs,
                              .source = pfd_op_is_reader(op->node->op->op) ? chain->source : NULL};
-    pfd_error_init(err);
+    pfd_error_clear(err);
     return pfd_check_returned(op->node->op->op->compute(&args, err), "compute", err);
 }
 

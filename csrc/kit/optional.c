@@ -18,7 +18,7 @@ static pfd_status group_of(pfd_kit_call *call, const pfd_record *record, int64_t
                            .attrs = pfd_attrs_struct(node->attrs),
                            .record = record,
                            .scratch = scratch.scratch};
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_kit_enter(call, "group()", &scratch);
     pfd_status status = pfd_kit_leave(call, node->op->op->group(&args, group, err), err);
     pfd_kit_scratch_reset(&scratch, call->run, "group()");

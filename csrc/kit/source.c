@@ -35,7 +35,7 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
                           .files = source->list,
                           .num_files = source->num_files,
                           .scratch = scratch.scratch};
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_status status;
     if (source->is_checked) {
         pfd_kit_enter(call, "open()", &scratch);
@@ -191,7 +191,7 @@ pfd_status pfd_kit_source_at(pfd_kit_call *call, const pfd_kit_source *source,
                              const int64_t *ordinals, int64_t n, pfd_kit_scratch *scratch,
                              pfd_record *out, pfd_error *err)
 {
-    pfd_error_init(err);
+    pfd_error_clear(err);
     if (source->is_checked) return checked_at(call, source, ordinals, n, scratch, out, err);
     pfd_status status = source->methods.at(source->self, ordinals, n, scratch->scratch, out, err);
     return pfd_check_returned(status, "at", err);
@@ -239,7 +239,7 @@ pfd_status pfd_kit_source_next(pfd_kit_call *call, const pfd_kit_source *source,
                                pfd_error *err)
 {
     *n = 0;
-    pfd_error_init(err);
+    pfd_error_clear(err);
     if (source->is_checked) return checked_next(call, source, most, scratch, out, n, err);
     return source->methods.next(source->self, most, scratch->scratch, out, n, err);
 }
@@ -249,7 +249,7 @@ pfd_status pfd_kit_source_seek(pfd_kit_call *call, const pfd_kit_source *source,
 {
     pfd_kit_scratch scratch;
     if (!pfd_kit_scratch_open(&scratch)) return pfd_fail_memory(err, 0, "a scratch");
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_kit_enter(call, "seek()", &scratch);
     pfd_status status = source->methods.seek(source->self, call->run->options->epoch, position,
                                              scratch.scratch, err);

@@ -55,7 +55,7 @@ static int32_t accepts(trial *t, uint32_t varied)
 {
     const pfd_op *op = t->node.op->op;
     const pfd_row_type *type = &t->inputs[varied];
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_infer_args args = {.struct_size = sizeof args,
                            .host = pfd_kit_host(),
                            .attrs = pfd_attrs_struct(t->node.attrs),
@@ -115,7 +115,7 @@ static void compute(trial *t)
     const pfd_op *op = t->node.op->op;
     pfd_record records[made_up_rows];
     uint64_t hashes[made_up_rows];
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     const pfd_tensor **inputs = calloc(op->num_inputs + 1, sizeof *inputs);
     int32_t can = inputs != NULL;
     for (uint32_t i = 0; can && i < op->num_inputs; i++)

@@ -17,6 +17,7 @@ int32_t pfd_kit_visit_open(pfd_kit_visit *visit)
     visit->indices = calloc(range, 2 * sizeof *visit->indices);
     visit->found = calloc(range, 2 * sizeof *visit->found);
     pfd_kit_active = &visit->call;
+    pfd_error_init(&visit->err);
     return pfd_kit_scratch_open(&visit->scratch) && visit->records && visit->indices &&
            visit->found;
 }

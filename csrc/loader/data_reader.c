@@ -14,20 +14,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int32_t last_batch_rule(const char *last_batch)
-{
-    if (!strcmp(last_batch, "drop")) return PFD_LAST_BATCH_DROP;
-    if (!strcmp(last_batch, "pad")) return PFD_LAST_BATCH_PAD;
-    return strcmp(last_batch, "wrap") ? PFD_LAST_BATCH_SHORT : PFD_LAST_BATCH_WRAP;
-}
-
 static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *group,
                            pfd_error *err)
 {
     const pfd_data_reader *reader = ctx;
     const pfd_op *op = reader->node->op->op;
     const void *attrs = pfd_attrs_struct(reader->node->attrs);
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_group_args args = {.struct_size = sizeof args,
                            .host = pfd_host_table(),
                            .attrs = attrs,
@@ -52,7 +45,7 @@ static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, 
     if (reader->shuffle == PFD_SHUFFLE_WINDOW)
         return pfd_window_shuffle_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
                                        attrs->shuffle_window, err);
-    return pfd_random_shuffle_wrap(ds, seed, key, reshuffle, buffer_size, err);
+    return pfd_random_shuffle_wrap(ds, seed, key, reshuffle, err);
 }
 
 /* The one place where a chain is put together; *ds is always a whole dataset. */
@@ -60,16 +53,15 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
 {
     const pfd_reader_attrs *attrs = reader->attrs;
     const pfd_op *op = reader->node->op->op;
-    int32_t rule = last_batch_rule(attrs->last_batch);
     if (op->group || reader->shuffle == PFD_SHUFFLE_BUFFER || !pfd_dataset_is_random_access(*ds))
         PFD_TRY(pfd_cancellation_wrap(ds, &reader->bounds->cancelled, err));
     PFD_TRY(wrap_shuffle(reader, ds, err));
     reader->shuffled = *ds;
     if (op->group)
-        PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, rule, attrs->group_buffer_size,
-                                     group_of, reader, err));
+        PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, attrs->last_batch,
+                                     attrs->group_buffer_size, group_of, reader, err));
     else
-        PFD_TRY(pfd_batch_wrap(ds, attrs->batch_size, rule, err));
+        PFD_TRY(pfd_batch_wrap(ds, attrs->batch_size, attrs->last_batch, err));
     reader->logical = *ds;
     if (attrs->world_size > 1)
         PFD_TRY(pfd_distributed_training_wrap(ds, attrs->batch_size, attrs->rank, attrs->world_size,
@@ -85,7 +77,7 @@ static int64_t count_batches(const pfd_data_reader *reader)
     if (reader->random_access) return chain->methods->num_batches(chain);
     if (reader->num_records < 0 || reader->node->op->op->group) return -1;
     int64_t batch_size = reader->attrs->batch_size, rest = reader->num_records % batch_size;
-    int32_t drops = last_batch_rule(reader->attrs->last_batch) == PFD_LAST_BATCH_DROP;
+    int32_t drops = reader->attrs->last_batch == PFD_LAST_BATCH_DROP;
     return reader->num_records / batch_size + (rest > 0 && !drops);
 }
 
@@ -139,39 +131,15 @@ static void choose_seed(pfd_data_reader *reader, int64_t drawn)
     }
 }
 
-static int32_t is_of(const char *name, const char *const *names, size_t count)
+/* PFD_ORDER_*: which attrs decide the order.  The ones of a shuffle that a user can only ask for by
+ * name are not in the spec of any other, so that a state does not depend on what has no effect. */
+static uint64_t order_flags(const pfd_data_reader *reader)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(name, names[i])) return 1;
-    return 0;
-}
-
-/* The attrs of a shuffle that is chosen by hand are there only where it is: what it decides by
- * itself is the same for who chose it and for who did not. */
-static int32_t decides_order(const pfd_data_reader *reader, const char *attr)
-{
-    static const char *const always[] = {"batch_size", "last_batch", "shuffle_after_epoch",
-                                         "shuffle_buffer_size"};
-    static const char *const of_window[] = {"shuffle", "shuffle_block_size", "shuffle_window"};
-    int32_t by_window = reader->shuffle == PFD_SHUFFLE_WINDOW;
-    int32_t by_buffer = reader->shuffle == PFD_SHUFFLE_BUFFER && reader->num_records >= 0;
-    return is_of(attr, always, PFD_COUNT(always)) ||
-           (by_window && is_of(attr, of_window, PFD_COUNT(of_window))) ||
-           (by_buffer && !strcmp(attr, "shuffle")) ||
-           (reader->node->op->op->group && !strcmp(attr, "group_buffer_size"));
-}
-
-/* What random_shuffle comes to, which `shuffle` may have decided. */
-static int32_t append_random_shuffle(char **text, size_t *used, const pfd_data_reader *reader)
-{
-    int32_t shuffles = reader->shuffle != PFD_SHUFFLE_NONE;
-    const char *line = shuffles ? "random_shuffle=true\n" : "random_shuffle=false\n";
-    char *grown = realloc(*text, *used + strlen(line) + 1);
-    if (!grown) return 0;
-    *text = grown;
-    strcpy(grown + *used, line);
-    *used += strlen(line);
-    return 1;
+    uint64_t flags = PFD_ORDER_ALWAYS;
+    if (reader->shuffle == PFD_SHUFFLE_WINDOW) flags |= PFD_ORDER_WINDOW;
+    if (reader->shuffle == PFD_SHUFFLE_BUFFER && reader->num_records >= 0)
+        flags |= PFD_ORDER_BUFFER;
+    return reader->node->op->op->group ? flags | PFD_ORDER_GROUPS : flags;
 }
 
 /* Appends "name=value" and a line's end; the text grows until the value fits. */
@@ -199,15 +167,13 @@ static char *make_spec(const pfd_data_reader *reader)
     char *spec = malloc(used + 1);
     if (spec) snprintf(spec, used + 1, "op=%s\n", op->name);
     int32_t whole = spec != NULL;
+    uint64_t flags = order_flags(reader);
     for (uint32_t i = 0; whole && i < op->num_attrs; i++)
         if (op->attrs[i].type != PFD_ATTR_OBJECT) /* another one in each process */
             whole = append_attr(&spec, &used, node->attrs, &op->attrs[i]);
     for (uint32_t i = 0; whole && i < pfd_reader_attr_count; i++) {
         const pfd_attr *row = &pfd_reader_attr_table[i];
-        if (!strcmp(row->name, "random_shuffle"))
-            whole = append_random_shuffle(&spec, &used, reader);
-        else if (decides_order(reader, row->name))
-            whole = append_attr(&spec, &used, node->reader_attrs, row);
+        if (row->flags & flags) whole = append_attr(&spec, &used, node->reader_attrs, row);
     }
     if (!whole) {
         free(spec);
@@ -303,7 +269,7 @@ static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_err
         request_index(reader, &request);
         args.index = &request;
     }
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_scratch_set_bounds(args.scratch, reader->bounds);
     pfd_status status = pfd_check_returned(op->open(&args, source, err), "open", err);
     status = pfd_scratch_explain(args.scratch, status, err);
@@ -325,12 +291,12 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
         return pfd_fail(err, PFD_INTERNAL,
                         "size() returned %" PRId64 "; it must return the number of records, from 0",
                         reader->num_records);
-    if (reader->num_records == 0)
-        return pfd_fail(err, PFD_CORRUPT_DATA,
-                        "there is not one record in %" PRId64 " files of %" PRId64
-                        " bytes together; are these the right files?",
-                        reader->num_files, reader->num_bytes);
-    return PFD_OK;
+    if (reader->num_records > 0) return PFD_OK;
+    (void)pfd_fail(err, PFD_CORRUPT_DATA,
+                   "there is not one record in %" PRId64 " files of %" PRId64
+                   " bytes together; are these the right files?",
+                   reader->num_files, reader->num_bytes);
+    return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
 }
 
 static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *err)
@@ -368,8 +334,9 @@ pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, i
     pfd_status status = open_all(reader, index, err);
     if (status == PFD_CORRUPT_DATA && reader->files) {
         pfd_error changed; /* what looks corrupt may be a file that is being written */
+        pfd_error_init(&changed);
         if (pfd_input_files_check(reader->files, &changed) != PFD_OK) {
-            *err = changed;
+            pfd_error_copy(err, &changed);
             status = changed.status;
         }
     }

@@ -1,6 +1,7 @@
 /* From wanted blobs to ops in order and opened readers. */
 #include "loader/plan.h"
 #include "core/error.h"
+#include "registry/attr_value.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static pfd_plan_tensor make_tensor(const pfd_row_type *type, const char *name)
                              .unit_bytes = unit * bytes};
 }
 
-/* Adds the node behind those of its inputs; a node that is there already is left as it is. */
+/* Adds the node after those of its inputs; a node that is there already is left as it is. */
 static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
 {
     if (find_op(plan, node) >= 0) return PFD_OK;
@@ -153,6 +154,19 @@ static pfd_status fail_ranks(const pfd_data_reader *first, const pfd_data_reader
                     other->attrs->rank, other->attrs->world_size);
 }
 
+static pfd_status fail_rules(const pfd_data_reader *first, const pfd_data_reader *other,
+                             pfd_error *err)
+{
+    char buffer[PFD_CHOICES_BYTES];
+    const char *rules[PFD_MAX_CHOICES];
+    (void)pfd_split_choices(PFD_LAST_BATCH_CHOICES, buffer, rules);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "reader '%s' has last_batch = '%s', reader '%s' has '%s'; give them the same "
+                    "rule",
+                    first->name, rules[first->attrs->last_batch], other->name,
+                    rules[other->attrs->last_batch]);
+}
+
 /* Strict: every logical batch has as many rows in one as in the other. */
 static pfd_status check_lengths(const pfd_data_reader *first, const pfd_data_reader *other,
                                 pfd_error *err)
@@ -165,13 +179,8 @@ static pfd_status check_lengths(const pfd_data_reader *first, const pfd_data_rea
                         "shorter one",
                         first->name, first->num_records, first->num_batches, other->name,
                         other->num_records, other->num_batches);
-    if (strcmp(first->attrs->last_batch, other->attrs->last_batch))
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "reader '%s' has last_batch = '%s', reader '%s' has '%s'; give them the "
-                        "same rule",
-                        first->name, first->attrs->last_batch, other->name,
-                        other->attrs->last_batch);
-    return PFD_OK;
+    return first->attrs->last_batch == other->attrs->last_batch ? PFD_OK
+                                                                : fail_rules(first, other, err);
 }
 
 /* Readers are zipped by position: batch k of the loader is batch k of each. */

@@ -184,25 +184,21 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         pfd_row_at(in, i, &row);
         void *out = pfd_row_to_write(args, 0, i, row.shape, err);
         if (!out) return err->status;
-        pfd_status status =
-            apply(args, row.data, out, row.num_elements, inner_of(attrs, row.shape, ndim), err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(apply(args, row.data, out, row.num_elements,
+                      inner_of(attrs, row.shape, ndim), err));
     }
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, min, max, choices, doc)                                    \
-    PFD_ATTR_ROW(affine_attrs, field, type, default_value, min, max, choices, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(scale, PFD_ATTR_LIST_FLOAT64, "1", 0, 0, NULL,
-        "Each number is multiplied by this, or by the one of its channel."),
-    ROW(shift, PFD_ATTR_LIST_FLOAT64, "0", 0, 0, NULL,
-        "Added after the multiplication: one number, or one for each channel."),
-    ROW(dtype, PFD_ATTR_DTYPE, "float64", 0, 0, "float16|float32|float64",
-        "The dtype of the output."),
-    ROW(axis, PFD_ATTR_INT32, "-1", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1, NULL,
-        "Which dimension of a row the channels are, -1 the last one."),
+    PFD_FLOATS_ATTR(affine_attrs, scale, "1", 0, 0,
+                    "Each number is multiplied by this, or by the one of its channel."),
+    PFD_FLOATS_ATTR(affine_attrs, shift, "0", 0, 0,
+                    "Added after the multiplication: one number, or one for each channel."),
+    PFD_DTYPE_ATTR(affine_attrs, dtype, "float64", "float16|float32|float64",
+                   "The dtype of the output."),
+    PFD_INT_ATTR(affine_attrs, axis, "-1", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1,
+                 "Which dimension of a row the channels are, -1 the last one."),
 };
 
 static const pfd_port inputs[] = {

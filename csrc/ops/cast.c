@@ -68,14 +68,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
                        err);
 }
 
-#define ROW(field, type, default_value, choices, doc)                                              \
-    PFD_ATTR_ROW(cast_attrs, field, type, default_value, 0, 0, choices, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(dtype, PFD_ATTR_DTYPE, NULL, NULL, "The dtype of the output."),
-    ROW(overflow, PFD_ATTR_CHOICE, "raise", "raise|wrap|saturate",
-        "What becomes of a number that the dtype cannot hold: an error of its row, the low bits of "
-        "the integer (infinity in a float dtype), or the nearest number that the dtype has."),
+    PFD_DTYPE_ATTR(cast_attrs, dtype, NULL, NULL, "The dtype of the output."),
+    PFD_CHOICE_ATTR(cast_attrs, overflow, "raise", "raise|wrap|saturate",
+                    "What becomes of a number that the dtype cannot hold: an error of its row, "
+                    "the low bits of the integer (infinity in a float dtype), or the nearest "
+                    "number that the dtype has."),
 };
 
 static const pfd_port inputs[] = {{"in", "Rows of any dtype and shape, also ragged."}};

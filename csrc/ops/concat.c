@@ -73,10 +73,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
                        attrs->axis);
         return pfd_refuse_rows(args, 0, "in", expected, err);
     }
-    for (int64_t i = 1; i < args->num_inputs; i++) {
-        pfd_status status = add_input(args, i, axis, err);
-        if (status != PFD_OK) return status;
-    }
+    for (int64_t i = 1; i < args->num_inputs; i++) PFD_TRY(add_input(args, i, axis, err));
     return PFD_OK;
 }
 
@@ -121,8 +118,7 @@ static pfd_status concat_row(const pfd_compute_args *args, int64_t i, int32_t ax
 {
     const pfd_row_type *type = &args->outputs[0]->type;
     int64_t shape[PFD_MAX_DIMS] = {0}, outer = 1, inner = pfd_dtype_size(type->dtype);
-    pfd_status status = measure(args, i, axis, shape, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(measure(args, i, axis, shape, err));
     uint8_t *to = pfd_row_to_write(args, 0, i, shape, err);
     if (!to) return err->status;
     for (int32_t d = 0; d < axis; d++) outer *= shape[d];
@@ -140,15 +136,12 @@ static pfd_status concat_row(const pfd_compute_args *args, int64_t i, int32_t ax
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     int32_t axis = axis_of(args->attrs, args->outputs[0]->type.ndim);
-    for (int64_t i = 0; i < args->num_rows; i++) {
-        pfd_status status = concat_row(args, i, axis, err);
-        if (status != PFD_OK) return status;
-    }
+    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(concat_row(args, i, axis, err));
     return PFD_OK;
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_ATTR_ROW(concat_attrs, axis, PFD_ATTR_INT32, "0", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1, NULL,
+    PFD_INT_ATTR(concat_attrs, axis, "0", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1,
                  "The dimension of a row along which they are joined, -1 the last one."),
 };
 

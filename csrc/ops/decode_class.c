@@ -8,8 +8,7 @@
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
-    pfd_status status = pfd_expect_bytes(args, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_expect_bytes(args, err));
     args->outputs[0] = (pfd_row_type){.dtype = PFD_INT64};
     return PFD_OK;
 }

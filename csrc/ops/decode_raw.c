@@ -46,8 +46,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const decode_raw_attrs *attrs = args->attrs;
     const pfd_row_type *in = &args->inputs[0];
     pfd_row_type *out = &args->outputs[0];
-    pfd_status status = pfd_expect_bytes(args, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_expect_bytes(args, err));
     out->dtype = attrs->dtype;
     out->ndim = (int32_t)attrs->shape.size;
     int64_t elements = 1;
@@ -92,23 +91,18 @@ static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    for (int64_t i = 0; i < args->num_rows; i++) {
-        pfd_status status = decode(args, i, err);
-        if (status != PFD_OK) return status;
-    }
+    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(decode(args, i, err));
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, min, max, doc)                                             \
-    PFD_ATTR_ROW(decode_raw_attrs, field, type, default_value, min, max, NULL, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(dtype, PFD_ATTR_DTYPE, NULL, 0, 0, "What the bytes are."),
-    ROW(shape, PFD_ATTR_SHAPE, "-1", -1, 9007199254740992.0,
-        "The shape of a row, empty for a number; a first dimension of -1, in Python also None, "
-        "follows from the number of bytes, and may vary from row to row."),
-    PFD_ATTR_ROW(decode_raw_attrs, byte_order, PFD_ATTR_CHOICE, "little", 0, 0, "little|big",
-                 "Which byte of a number comes first."),
+    PFD_DTYPE_ATTR(decode_raw_attrs, dtype, NULL, NULL, "What the bytes are."),
+    PFD_RAGGED_SHAPE_ATTR(decode_raw_attrs, shape, "-1",
+                          "The shape of a row, empty for a number; a first dimension of -1, in "
+                          "Python also None, follows from the number of bytes, and may vary from "
+                          "row to row."),
+    PFD_CHOICE_ATTR(decode_raw_attrs, byte_order, "little", "little|big",
+                    "Which byte of a number comes first."),
 };
 
 static const pfd_port inputs[] = {

@@ -79,20 +79,16 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         uint8_t *out = pfd_row_to_write(args, 0, i, row.shape, err);
         if (!out) return err->status;
         pfd_fill(out, row.num_elements * attrs->depth, off, bytes);
-        pfd_status status = set_places(args, i, &row, out, on, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(set_places(args, i, &row, out, on, err));
     }
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, min, max, doc)                                             \
-    PFD_ATTR_ROW(one_hot_attrs, field, type, default_value, min, max, NULL, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(depth, PFD_ATTR_INT64, NULL, 1, 4294967296.0, "The number of classes."),
-    ROW(on_value, PFD_ATTR_FLOAT64, "1", 0, 0, "What stands at the place of the class."),
-    ROW(off_value, PFD_ATTR_FLOAT64, "0", 0, 0, "What stands at all other places."),
-    ROW(dtype, PFD_ATTR_DTYPE, "float32", 0, 0, "The dtype of the output."),
+    PFD_INT_ATTR(one_hot_attrs, depth, NULL, 1, 4294967296.0, "The number of classes."),
+    PFD_FLOAT_ATTR(one_hot_attrs, on_value, "1", 0, 0, "What stands at the place of the class."),
+    PFD_FLOAT_ATTR(one_hot_attrs, off_value, "0", 0, 0, "What stands at all other places."),
+    PFD_DTYPE_ATTR(one_hot_attrs, dtype, "float32", NULL, "The dtype of the output."),
 };
 
 static const pfd_port inputs[] = {

@@ -40,8 +40,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const pad_attrs *attrs = args->attrs;
     const pfd_row_type *in = &args->inputs[0];
     pfd_row_type *out = &args->outputs[0], *mask = &args->outputs[1], *length = &args->outputs[2];
-    pfd_status status = check_shape(args, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(check_shape(args, err));
     if (in->dtype < PFD_FLOAT16 && !pfd_is_exact(attrs->value, in->dtype))
         return args->host->fail(err, PFD_INVALID_ARGUMENT,
                                 "value = %g; the rows are %s, which holds %s", attrs->value,
@@ -80,8 +79,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     for (int64_t i = 0; i < args->num_rows; i++) {
         pfd_row row;
         pfd_row_at(in, i, &row);
-        pfd_status status = check_row(args, i, &row, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(check_row(args, i, &row, err));
         pfd_pad_array(row.data, row.shape, out->data + i * out->row_bytes, out->type.shape,
                       in->type.ndim, element, bytes);
         if (attrs->with_mask)
@@ -95,17 +93,15 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, min, max, choices, doc)                                    \
-    PFD_ATTR_ROW(pad_attrs, field, type, default_value, min, max, choices, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(shape, PFD_ATTR_SHAPE, NULL, 0, 9007199254740992.0, NULL, "The shape of every row."),
-    ROW(value, PFD_ATTR_FLOAT64, "0", 0, 0, NULL, "What is put where a row has nothing."),
-    ROW(on_longer, PFD_ATTR_CHOICE, "raise", 0, 0, "raise|truncate",
-        "What becomes of a row that is longer: an error of the row, or its beginning is taken."),
-    ROW(with_mask, PFD_ATTR_BOOL, "false", 0, 0, NULL, "Whether the output mask is returned too."),
-    ROW(with_length, PFD_ATTR_BOOL, "false", 0, 0, NULL,
-        "Whether the output length is returned too."),
+    PFD_ATTR_ROW(pad_attrs, shape, PFD_ATTR_SHAPE, NULL, 0, 9007199254740992.0, NULL,
+                 "The shape of every row."),
+    PFD_FLOAT_ATTR(pad_attrs, value, "0", 0, 0, "What is put where a row has nothing."),
+    PFD_CHOICE_ATTR(pad_attrs, on_longer, "raise", "raise|truncate",
+                    "What becomes of a row that is longer: an error of the row, or its beginning "
+                    "is taken."),
+    PFD_BOOL_ATTR(pad_attrs, with_mask, "false", "Whether the output mask is returned too."),
+    PFD_BOOL_ATTR(pad_attrs, with_length, "false", "Whether the output length is returned too."),
 };
 
 static const pfd_port inputs[] = {

@@ -116,15 +116,13 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, min, max, doc)                                             \
-    PFD_ATTR_ROW(pad_batch_attrs, field, type, default_value, min, max, NULL, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(value, PFD_ATTR_FLOAT64, "0", 0, 0, "What is put where a row has nothing."),
-    ROW(multiple_of, PFD_ATTR_INT64, "1", 1, 1099511627776.0,
-        "Dimensions that vary are rounded up to a multiple of this."),
-    ROW(with_mask, PFD_ATTR_BOOL, "false", 0, 0, "Whether the output mask is returned too."),
-    ROW(with_length, PFD_ATTR_BOOL, "false", 0, 0, "Whether the output length is returned too."),
+    PFD_FLOAT_ATTR(pad_batch_attrs, value, "0", 0, 0, "What is put where a row has nothing."),
+    PFD_INT_ATTR(pad_batch_attrs, multiple_of, "1", 1, 1099511627776.0,
+                 "Dimensions that vary are rounded up to a multiple of this."),
+    PFD_BOOL_ATTR(pad_batch_attrs, with_mask, "false", "Whether the output mask is returned too."),
+    PFD_BOOL_ATTR(pad_batch_attrs, with_length, "false",
+                  "Whether the output length is returned too."),
 };
 
 static const pfd_port inputs[] = {{"in", "Ragged rows of any dtype."}};

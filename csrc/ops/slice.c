@@ -73,8 +73,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const slice_attrs *attrs = args->attrs;
     pfd_row_type *out = &args->outputs[0];
     uint32_t seen = 0;
-    pfd_status status = check_lists(args, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(check_lists(args, err));
     *out = args->inputs[0];
     if (num_cuts(attrs) > out->ndim)
         return pfd_refuse_rows(args, 0, "in", "start, stop or step have more numbers than that has "
@@ -129,26 +128,21 @@ static pfd_status slice_row(const pfd_compute_args *args, int64_t i, pfd_error *
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    for (int64_t i = 0; i < args->num_rows; i++) {
-        pfd_status status = slice_row(args, i, err);
-        if (status != PFD_OK) return status;
-    }
+    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(slice_row(args, i, err));
     return PFD_OK;
 }
 
-#define ROW(field, min, max, doc)                                                                  \
-    PFD_ATTR_ROW(slice_attrs, field, PFD_ATTR_LIST_INT64, "", min, max, NULL, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(start, 0, 0,
-        "Where each cut begins, counted from the end if negative; left out, at the beginning."),
-    ROW(stop, 0, 0,
-        "Where each cut ends, this index not included, and what lies behind the row is its end; "
-        "left out, at the end."),
-    ROW(step, -9007199254740992.0, 9007199254740992.0,
-        "How far each goes from element to element, backwards if negative; left out, 1."),
-    ROW(axes, -PFD_MAX_DIMS, PFD_MAX_DIMS - 1,
-        "Which dimension of a row each cuts, -1 the last one; left out, the first ones."),
+    PFD_INTS_ATTR(slice_attrs, start, "", 0, 0,
+                  "Where each cut begins, counted from the end if negative; left out, at the "
+                  "beginning."),
+    PFD_INTS_ATTR(slice_attrs, stop, "", 0, 0,
+                  "Where each cut ends, this index not included, and what lies behind the row is "
+                  "its end; left out, at the end."),
+    PFD_INTS_ATTR(slice_attrs, step, "", -9007199254740992.0, 9007199254740992.0,
+                  "How far each goes from element to element, backwards if negative; left out, 1."),
+    PFD_INTS_ATTR(slice_attrs, axes, "", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1,
+                  "Which dimension of a row each cuts, -1 the last one; left out, the first ones."),
 };
 
 static const pfd_port inputs[] = {

@@ -16,10 +16,10 @@ pfd_status pfd_field_record_types(const pfd_host *host, const char *attr,
         pfd_status status = pfd_field_spec_parse(host, attr, fields->data[i], &spec, err);
         if (status != PFD_OK) return status;
         if (spec.default_text)
-            return host->fail(err, PFD_INVALID_ARGUMENT,
-                              "attr '%s': the field '%s' has a default, and every sample of this "
-                              "format has all fields; leave '=%.*s' out",
-                              attr, fields->data[i], (int)spec.default_size, spec.default_text);
+            return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                                   ": the field '%s' has a default, and every sample of this "
+                                   "format has all fields; leave '=%.*s' out", fields->data[i],
+                                   (int)spec.default_size, spec.default_text);
         types[i] = spec.has_type ? spec.type
                                  : (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
         if (specs) specs[i] = spec;

@@ -18,11 +18,9 @@ static pfd_status fail(const parser *p, const char *found, const char *at, size_
                        pfd_error *err)
 {
     char element[256], part[256];
-    return p->host->fail(
-        err, PFD_INVALID_ARGUMENT,
-        "attr '%s': in the field %s %s %s; a field is written [NAME=]KEY[:TYPE][=DEFAULT], like "
+    return p->host->fail_attr(err, p->attr, NULL, PFD_INVALID_ARGUMENT,
+        ": in the field %s %s %s; a field is written [NAME=]KEY[:TYPE][=DEFAULT], like "
         "'label:int64', 'x:float32[28,28]', 'ids:int64[?]' or 'image=image/encoded:bytes'",
-        p->attr,
         pfd_quote_bytes((const uint8_t *)p->element, (int64_t)strlen(p->element), element,
                         sizeof element),
         found, pfd_quote_bytes((const uint8_t *)at, (int64_t)size, part, sizeof part));

@@ -22,7 +22,17 @@ pfd_pairs_fn pfd_pairs_at(int32_t simd_level)
     return leave_all;
 }
 
-pfd_pairs_fn pfd_pairs_best(void)
+pfd_status pfd_parse_pairs(const pfd_record *records, int64_t n, double *rows,
+                           pfd_parse_pair_fn parse, const void *ctx, pfd_error *err)
 {
-    return pfd_pairs_at(pfd_simd_level());
+    pfd_pairs_fn parse_some = pfd_pairs_at(pfd_simd_level());
+    for (int64_t begin = 0; begin < n; begin += PFD_PAIRS_AT_ONCE) {
+        int64_t some = n - begin < PFD_PAIRS_AT_ONCE ? n - begin : PFD_PAIRS_AT_ONCE;
+        uint64_t left = parse_some(records + begin, some, rows + 2 * begin);
+        for (; left; left &= left - 1) {
+            int64_t i = begin + __builtin_ctzll(left);
+            PFD_TRY(parse(ctx, i, rows + 2 * i, err));
+        }
+    }
+    return PFD_OK;
 }

@@ -1,4 +1,4 @@
-/* The layout of op.h 1.0 as static asserts; written by tools/abi_layout.py. */
+/* The layout of op.h 1.1 as static asserts; written by tools/abi_layout.py. */
 #include "pyflowdata/op.h"
 
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " is of another size")
@@ -10,7 +10,7 @@ SIZE(pfd_status, 4);
 
 #ifdef __LP64__
 
-SIZE(pfd_error, 1640);
+SIZE(pfd_error, 1728);
 AT(pfd_error, struct_size, 0, 4);
 AT(pfd_error, status, 4, 4);
 AT(pfd_error, row, 8, 8);
@@ -20,6 +20,11 @@ AT(pfd_error, ordinal, 32, 8);
 AT(pfd_error, op, 40, 64);
 AT(pfd_error, file, 104, 512);
 AT(pfd_error, message, 616, 1024);
+AT(pfd_error, reason, 1640, 4);
+AT(pfd_error, reserved, 1644, 4);
+AT(pfd_error, records, 1648, 8);
+AT(pfd_error, cause, 1656, 8);
+AT(pfd_error, attr, 1664, 64);
 
 SIZE(pfd_row_type, 72);
 AT(pfd_row_type, dtype, 0, 4);
@@ -196,7 +201,7 @@ AT(pfd_group_args, attrs, 16, 8);
 AT(pfd_group_args, record, 24, 8);
 AT(pfd_group_args, scratch, 32, 8);
 
-SIZE(pfd_host, 104);
+SIZE(pfd_host, 120);
 AT(pfd_host, struct_size, 0, 4);
 AT(pfd_host, abi_major, 4, 4);
 AT(pfd_host, abi_minor, 8, 4);
@@ -212,6 +217,8 @@ AT(pfd_host, open_frames, 72, 8);
 AT(pfd_host, open_fixed, 80, 8);
 AT(pfd_host, parse_double, 88, 8);
 AT(pfd_host, random_bits, 96, 8);
+AT(pfd_host, looks_like, 104, 8);
+AT(pfd_host, fail_attr, 112, 8);
 
 SIZE(pfd_port, 16);
 AT(pfd_port, name, 0, 8);
@@ -240,7 +247,28 @@ AT(pfd_op, outputs_attr, 120, 8);
 AT(pfd_op, companions, 128, 8);
 AT(pfd_op, propose, 136, 8);
 
-SIZE(pfd_plugin, 40);
+SIZE(pfd_probe_args, 40);
+AT(pfd_probe_args, struct_size, 0, 4);
+AT(pfd_probe_args, reserved, 4, 4);
+AT(pfd_probe_args, data, 8, 8);
+AT(pfd_probe_args, size, 16, 8);
+AT(pfd_probe_args, file_size, 24, 8);
+AT(pfd_probe_args, path, 32, 8);
+
+SIZE(pfd_format, 80);
+AT(pfd_format, struct_size, 0, 4);
+AT(pfd_format, flags, 4, 4);
+AT(pfd_format, name, 8, 8);
+AT(pfd_format, title, 16, 8);
+AT(pfd_format, doc, 24, 8);
+AT(pfd_format, suffixes, 32, 8);
+AT(pfd_format, reader, 40, 8);
+AT(pfd_format, decoders, 48, 8);
+AT(pfd_format, checks, 56, 8);
+AT(pfd_format, folder_file, 64, 8);
+AT(pfd_format, probe, 72, 8);
+
+SIZE(pfd_plugin, 56);
 AT(pfd_plugin, struct_size, 0, 4);
 AT(pfd_plugin, abi_major, 4, 4);
 AT(pfd_plugin, abi_minor, 8, 4);
@@ -248,5 +276,8 @@ AT(pfd_plugin, num_ops, 12, 4);
 AT(pfd_plugin, ops, 16, 8);
 AT(pfd_plugin, name, 24, 8);
 AT(pfd_plugin, version, 32, 8);
+AT(pfd_plugin, num_formats, 40, 4);
+AT(pfd_plugin, reserved, 44, 4);
+AT(pfd_plugin, formats, 48, 8);
 
 #endif

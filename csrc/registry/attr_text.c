@@ -162,8 +162,8 @@ static const char *copy_text(const char *text, const char *end, pfd_scratch *mem
 
 static pfd_status fail_default(const pfd_attr *row, const char *expected, pfd_error *err)
 {
-    return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr '%s': default_value \"%s\" is not %s",
-                    row->name, row->default_value, expected);
+    return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT,
+                         ": default_value \"%s\" is not %s", row->default_value, expected);
 }
 
 /* Elements stand between commas; no text at all is the empty list. */

@@ -53,12 +53,12 @@ int64_t pfd_split_choices(const char *choices, char buffer[PFD_CHOICES_BYTES],
     return n;
 }
 
-/* "attr 'x' = 3; <element 1> must be ..." */
-static pfd_text begin_refusal(const pfd_attr *row, const pfd_attr_value *value, int64_t element,
-                              char *data, size_t capacity)
+/* Of "attr 'x'" what follows: " = 3; <element 1> must be ..." */
+static pfd_text begin_refusal(const pfd_attr_value *value, int64_t element, char *data,
+                              size_t capacity)
 {
     pfd_text text = pfd_text_in(data, capacity);
-    pfd_text_add(&text, "attr '%s' = ", row->name);
+    pfd_text_add(&text, " = ");
     pfd_text_add_value(&text, value);
     if (element < 0) pfd_text_add(&text, "; it must be ");
     else pfd_text_add(&text, "; element %" PRId64 " must be ", element);
@@ -70,12 +70,13 @@ static pfd_status refuse_kind(const pfd_attr *row, const pfd_attr_value *value, 
 {
     const char *kind = pfd_value_kind_name(value->kind);
     if (!kind)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr '%s' has a value of kind %" PRId32
-                        ", which is none of PFD_VALUE_*", row->name, value->kind);
+        return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT,
+                             " has a value of kind %" PRId32 ", which is none of PFD_VALUE_*",
+                             value->kind);
     char data[900], shown[200];
     pfd_text text = pfd_text_in(data, sizeof data), short_value = pfd_text_in(shown, sizeof shown);
     pfd_text_add_value(&short_value, value);
-    pfd_text_add(&text, "attr '%s' = %s (%s); it must be ", row->name, shown, kind);
+    pfd_text_add(&text, " = %s (%s); it must be ", shown, kind);
     const char *type = pfd_attr_type_of(row->type).name;
     int32_t is_list = row->type >= PFD_ATTR_SHAPE && row->type <= PFD_ATTR_LIST_STRING,
             is_float = value->kind == PFD_VALUE_FLOAT;
@@ -94,7 +95,7 @@ static pfd_status refuse_kind(const pfd_attr *row, const pfd_attr_value *value, 
                                                       : row->type == PFD_ATTR_LIST_STRING &&
                                                             value->kind == PFD_VALUE_STRING;
     if (is_list && is_element) pfd_text_add(&text, ": use [%s]", shown);
-    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+    return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
 /* ---- Numbers ---- */
@@ -125,11 +126,11 @@ static pfd_status check_int(const pfd_attr *row, const pfd_attr_value *value, in
     int_limits(row, &low, &high);
     if (number >= low && number <= high) return PFD_OK;
     char data[900];
-    pfd_text text = begin_refusal(row, value, element, data, sizeof data);
+    pfd_text text = begin_refusal(value, element, data, sizeof data);
     if (high == INT64_MAX) pfd_text_add(&text, "at least %" PRId64, low);
     else if (low == INT64_MIN) pfd_text_add(&text, "at most %" PRId64, high);
     else pfd_text_add(&text, "in [%" PRId64 ", %" PRId64 "]", low, high);
-    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+    return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
 static pfd_status check_float(const pfd_attr *row, const pfd_attr_value *value, double number,
@@ -140,7 +141,7 @@ static pfd_status check_float(const pfd_attr *row, const pfd_attr_value *value, 
     if (fits && !has_limits(row)) return PFD_OK;
     if (fits && isfinite(number) && number >= row->min && number <= row->max) return PFD_OK;
     char data[900];
-    pfd_text text = begin_refusal(row, value, element, data, sizeof data);
+    pfd_text text = begin_refusal(value, element, data, sizeof data);
     double low = row->min, high = row->max;
     if (!has_limits(row)) {
         low = -FLT_MAX;
@@ -161,7 +162,7 @@ static pfd_status check_float(const pfd_attr *row, const pfd_attr_value *value, 
         pfd_text_add_float(&text, high, is_float32);
         pfd_text_add(&text, "]");
     }
-    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+    return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
 static pfd_status store_number(const pfd_attr *row, const pfd_attr_value *value, void *out,
@@ -190,8 +191,8 @@ static pfd_status check_string(const pfd_attr *row, const pfd_attr_value *value,
                                int64_t element, int32_t *choice, pfd_error *err)
 {
     if (!string)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr '%s' is given as a NULL string",
-                        row->name);
+        return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT,
+                             " is given as a NULL string");
     const char *choices = row->choices;
     if (!choices && row->type == PFD_ATTR_DTYPE) choices = pfd_dtype_choices;
     if (!choices) return PFD_OK;
@@ -204,12 +205,12 @@ static pfd_status check_string(const pfd_attr *row, const pfd_attr_value *value,
             return PFD_OK;
         }
     char data[900];
-    pfd_text text = begin_refusal(row, value, element, data, sizeof data);
+    pfd_text text = begin_refusal(value, element, data, sizeof data);
     pfd_text_add(&text, "one of ");
     for (int64_t i = 0; i < n; i++) pfd_text_add(&text, i ? ", %s" : "%s", names[i]);
     const char *near = pfd_nearest_name(string, names, n);
     if (near) pfd_text_add(&text, "; did you mean '%s'?", near);
-    return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
+    return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
 static pfd_status copy_string(const char *string, pfd_scratch *memory, const char **out,
@@ -241,9 +242,9 @@ static pfd_status store_ints(const pfd_attr *row, const pfd_attr_value *value, i
 {
     const int64_t *given = value->list;
     if (row->type == PFD_ATTR_SHAPE && value->list_size > PFD_MAX_DIMS)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr '%s' has %" PRId64 " dimensions; at most %d are possible", row->name,
-                        value->list_size, PFD_MAX_DIMS);
+        return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT,
+                             " has %" PRId64 " dimensions; at most %d are possible",
+                             value->list_size, PFD_MAX_DIMS);
     for (int64_t i = 0; i < value->list_size; i++) {
         PFD_TRY(check_int(row, value, given[i], i, err));
         copy[i] = given[i];
@@ -291,9 +292,9 @@ static pfd_status store_list(const pfd_attr *row, const pfd_attr_value *value, p
     if (!is_list_for(row, value)) return refuse_kind(row, value, err);
     int64_t n = value->list_size;
     if (n < 0 || n > INT64_MAX / 64 || (n > 0 && !value->list))
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr '%s' is given as a list of %" PRId64 " elements at %s", row->name, n,
-                        value->list ? "an address" : "NULL");
+        return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT,
+                             " is given as a list of %" PRId64 " elements at %s", n,
+                             value->list ? "an address" : "NULL");
     int64_t bytes = n * (int64_t)sizeof(int64_t);
     void *copy = pfd_scratch_alloc(memory, bytes);
     if (!copy) return pfd_fail_memory(err, bytes, "a list");

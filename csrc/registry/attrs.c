@@ -23,9 +23,9 @@ pfd_status pfd_attrs_fail_missing(const pfd_attr *row, const char *why, pfd_erro
     /* The doc goes on behind the colon: without its capital, unless that is an abbreviation. */
     char first = row->doc[0];
     int32_t is_word = first >= 'A' && first <= 'Z' && row->doc[1] >= 'a' && row->doc[1] <= 'z';
-    return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr '%s' is required (%s)%s: %c%s", row->name,
-                    pfd_attr_type_of(row->type).name, why, is_word ? first - 'A' + 'a' : first,
-                    row->doc + 1);
+    return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT, " is required (%s)%s: %c%s",
+                         pfd_attr_type_of(row->type).name, why, is_word ? first - 'A' + 'a' : first,
+                         row->doc + 1);
 }
 
 /* The index of the value for a row; -1: none. */
@@ -36,7 +36,7 @@ static pfd_status find_value(const pfd_attr *row, const pfd_attr_value *values, 
     for (int64_t i = 0; i < num_values; i++) {
         if (!values[i].name || strcmp(values[i].name, row->name) != 0) continue;
         if (*found >= 0)
-            return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr '%s' is given twice", row->name);
+            return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT, " is given twice");
         *found = i;
     }
     return PFD_OK;

@@ -26,13 +26,12 @@ static pfd_status fault_in(pfd_error *err, const char *owner, const char *kind, 
                     found);
 }
 
-static int32_t is_sentence(const char *doc)
+int32_t pfd_is_sentence(const char *doc)
 {
     return doc && doc[0] && doc[0] != ' ' && doc[strlen(doc) - 1] == '.';
 }
 
-/* What can be a parameter in Python and a C struct member: lower_snake_case. */
-static int32_t is_snake_case(const char *name)
+int32_t pfd_is_snake_case(const char *name)
 {
     if (!name || name[0] < 'a' || name[0] > 'z') return 0;
     size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
@@ -92,13 +91,6 @@ static const char *offset_fault(const pfd_attr *table, uint32_t i, uint32_t stru
     return NULL;
 }
 
-static const char *flags_fault(const pfd_attr *row)
-{
-    if (row->flags & ~PFD_ATTR_FOUND) return "flags has unknown bits";
-    if (row->flags && row->type == PFD_ATTR_OBJECT) return "flags: no object is found in files";
-    return NULL;
-}
-
 static pfd_status check_default(const char *owner, const pfd_attr *row, pfd_error *err)
 {
     if (!row->default_value) return PFD_OK;
@@ -126,15 +118,14 @@ pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32
     if (count > 0 && !table) return fault(err, owner, "attrs", "is NULL");
     for (uint32_t i = 0; i < count; i++) {
         const pfd_attr *row = &table[i];
-        if (!is_snake_case(row->name))
+        if (!pfd_is_snake_case(row->name))
             return fault_in(err, owner, "attr", row->name ? row->name : "NULL", NO_SNAKE_CASE);
         const char *found = NULL;
         if (!pfd_attr_type_of(row->type).name) found = "type is none of PFD_ATTR_*";
-        if (!found && !is_sentence(row->doc)) found = NO_SENTENCE;
+        if (!found && !pfd_is_sentence(row->doc)) found = NO_SENTENCE;
         if (!found) found = offset_fault(table, i, struct_size);
         if (!found) found = limits_fault(row);
         if (!found) found = choices_fault(row);
-        if (!found) found = flags_fault(row);
         if (found) return fault_in(err, owner, "attr", row->name, found);
         PFD_TRY(check_default(owner, row, err));
     }
@@ -148,10 +139,10 @@ static pfd_status check_ports(const char *owner, const char *kind, const pfd_por
 {
     if (count > 0 && !ports) return fault(err, owner, kind, "array is NULL");
     for (uint32_t i = 0; i < count; i++) {
-        if (!is_snake_case(ports[i].name))
+        if (!pfd_is_snake_case(ports[i].name))
             return fault_in(err, owner, kind, ports[i].name ? ports[i].name : "NULL",
                             NO_SNAKE_CASE);
-        if (!is_sentence(ports[i].doc))
+        if (!pfd_is_sentence(ports[i].doc))
             return fault_in(err, owner, kind, ports[i].name, NO_SENTENCE);
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(ports[i].name, ports[j].name) == 0)
@@ -189,8 +180,14 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
 static pfd_status check_propose(const pfd_op *op, pfd_error *err)
 {
     int32_t finds = 0;
-    for (uint32_t i = 0; i < op->num_attrs; i++)
-        finds |= (op->attrs[i].flags & PFD_ATTR_FOUND) != 0;
+    for (uint32_t i = 0; i < op->num_attrs; i++) {
+        const pfd_attr *row = &op->attrs[i];
+        if (row->flags & ~(uint64_t)PFD_ATTR_FOUND)
+            return fault_in(err, op->name, "attr", row->name, "flags has unknown bits");
+        if (row->flags && row->type == PFD_ATTR_OBJECT)
+            return fault_in(err, op->name, "attr", row->name, "flags: no object is found in files");
+        finds |= row->flags != 0;
+    }
     if (finds && !op->propose)
         return fault(err, op->name, "propose", "is NULL, and an attr has PFD_ATTR_FOUND");
     if (!finds && op->propose)
@@ -218,7 +215,7 @@ static pfd_status check_aliases(const pfd_op *op, pfd_error *err)
     int64_t n = op->aliases ? pfd_split_choices(op->aliases, buffer, names) : 0;
     int32_t good = n >= 0;
     for (int64_t i = 0; i < n && good; i++)
-        good = is_camel_case(names[i]) || is_snake_case(names[i]);
+        good = is_camel_case(names[i]) || pfd_is_snake_case(names[i]);
     return good ? PFD_OK
                 : fault(err, op->name, "aliases",
                         "must be names in CamelCase or lower_snake_case with | between");
@@ -229,7 +226,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
     if (!is_camel_case(op->name))
         return fault(err, op->name ? op->name : "NULL", "name",
                      "must be in CamelCase, at most 63 letters");
-    if (!is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
+    if (!pfd_is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
     if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));

@@ -6,13 +6,14 @@
 #include "sources/frames.h"
 #include "files/input_files.h"
 #include "sources/lines.h"
+#include "registry/format_detect.h"
 #include "registry/registry.h"
 #include "registry/version.h"
 #include "parse/parse_double.h"
 
 #define MIX(hash, type) ((hash)*31u + (uint32_t)sizeof(type))
 #define ABI_OF_OPS                                                                                 \
-    MIX(MIX(MIX(MIX(MIX(1u, pfd_error), pfd_row_type), pfd_attr), pfd_port), pfd_op)
+    MIX(MIX(MIX(MIX(MIX(MIX(1u, pfd_error), pfd_row_type), pfd_attr), pfd_port), pfd_op), pfd_format)
 #define ABI_OF_NODES MIX(MIX(ABI_OF_OPS, pfd_attr_value), pfd_blob)
 #define ABI_VERSION                                                                                \
     MIX(MIX(MIX(MIX(MIX(MIX(ABI_OF_NODES, pfd_loader_options), pfd_loader_info), pfd_reader_info), \
@@ -52,6 +53,8 @@ const pfd_host *pfd_host_table(void)
         .open_fixed = pfd_fixed_open,
         .parse_double = pfd_parse_double,
         .random_bits = random_bits,
+        .looks_like = pfd_looks_like,
+        .fail_attr = pfd_fail_attr,
     };
     return &host;
 }

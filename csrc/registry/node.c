@@ -186,7 +186,7 @@ static pfd_status call_infer(pfd_node *node, const pfd_row_type *inputs, pfd_err
         .num_inputs = node->op->op->num_inputs,
         .num_outputs = node->op->op->num_outputs,
     };
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_status status = node->op->op->infer(&args, err);
     if (status == PFD_OK) return PFD_OK;
     if (status > 0 || !err->message[0])

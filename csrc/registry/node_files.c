@@ -48,7 +48,7 @@ static pfd_status call_companions(const pfd_node *node, named_paths *named, pfd_
                                .list = named,
                                .add = add_companion,
                                .replace = replace_path};
-    pfd_error_init(err);
+    pfd_error_clear(err);
     return pfd_check_returned(node->op->op->companions(&args, err), "companions", err);
 }
 

@@ -179,7 +179,7 @@ static pfd_status call_propose(finder *self, pfd_error *err)
                              .set_string = set_string,
                              .set_ints = set_ints,
                              .set_strings = set_strings};
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_status status = pfd_check_returned(self->node->op->op->propose(&args, err), "propose", err);
     pfd_scratch_free(scratch);
     return status;

@@ -38,8 +38,8 @@ static pfd_status fail_element(const pfd_op *op, const char *element, const char
     char data[600];
     pfd_text text = pfd_text_in(data, sizeof data);
     pfd_text_add_quoted(&text, element);
-    return pfd_fail(err, PFD_INVALID_ARGUMENT, "attr '%s': element %s %s", op->outputs_attr, data,
-                    found);
+    return pfd_fail_attr(err, op->outputs_attr, NULL, PFD_INVALID_ARGUMENT, ": element %s %s", data,
+                         found);
 }
 
 static int32_t is_name(const char *element, size_t size, const char *name)
@@ -79,9 +79,8 @@ static pfd_status check(const pfd_registered_op *from, const pfd_list_string *li
                         "can be at most %d",
                         num_inputs, size, most_ports);
     if (size == 0)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr '%s' is empty; it must name at least one output",
-                        from->op->outputs_attr);
+        return pfd_fail_attr(err, from->op->outputs_attr, NULL, PFD_INVALID_ARGUMENT,
+                             " is empty; it must name at least one output");
     for (int64_t i = 0; list && i < size; i++) PFD_TRY(check_output(from, list, i, err));
     return PFD_OK;
 }

@@ -84,6 +84,18 @@ static pfd_status check_plugin(const pfd_plugin *plugin, pfd_error *err)
     return PFD_OK;
 }
 
+/* Of a header since 1.1. */
+static pfd_status check_formats(const pfd_plugin *plugin, pfd_error *err)
+{
+    const size_t needed = offsetof(pfd_plugin, formats) + sizeof plugin->formats;
+    if (plugin->struct_size < needed || plugin->num_formats == 0) return PFD_OK;
+    if (plugin->num_formats > most_bytes) return fault("num_formats is above 4096", err);
+    if (!plugin->formats) return fault("formats is NULL", err);
+    for (uint32_t i = 0; i < plugin->num_formats; i++)
+        if (!plugin->formats[i]) return fault("formats has an entry that is NULL", err);
+    return PFD_OK;
+}
+
 /* A library linked with -ffast-math sets the thread that loads it to flush small numbers to zero:
  * that is undone. */
 static void *open_library(const char *path)
@@ -107,6 +119,7 @@ static pfd_status load(const char *path, int32_t replace, const pfd_plugin **out
     if (!entry) return fail_entry(library, err);
     const pfd_plugin *plugin = entry();
     PFD_TRY(check_plugin(plugin, err));
+    PFD_TRY(check_formats(plugin, err));
     return pfd_registry_add(plugin, path, replace, out, err);
 }
 
@@ -114,7 +127,7 @@ pfd_status pfd_library_load(const char *path, int32_t replace, const pfd_plugin 
                             pfd_error *err)
 {
     PFD_TRY(pfd_registry_check(err));
-    pfd_error_init(err);
+    pfd_error_clear(err);
     /* Without a slash the system's folders would be searched. */
     char *file = realpath(path, NULL);
     if (!file)
@@ -129,7 +142,8 @@ pfd_status pfd_plugin_add(const pfd_plugin *plugin, const char *origin, int32_t 
                           pfd_error *err)
 {
     PFD_TRY(pfd_registry_check(err));
-    pfd_error_init(err);
+    pfd_error_clear(err);
     PFD_TRY(check_plugin(plugin, err));
+    PFD_TRY(check_formats(plugin, err));
     return pfd_registry_add(plugin, origin, replace, NULL, err);
 }

@@ -6,9 +6,9 @@
 
 #include <inttypes.h>
 
-#define ROW(field, type, default_value, min, max, choices, doc)                                    \
-    PFD_ATTR_ROW(pfd_reader_attrs, field, type, default_value, min, max, choices, doc)
-#define FLAG(field, doc) ROW(field, PFD_ATTR_BOOL, "false", 0, 0, NULL, doc)
+#define ROW(field, type, default_value, min, max, choices, flags, doc)                             \
+    PFD_ATTR_ROW_WITH(pfd_reader_attrs, field, type, default_value, min, max, choices, doc, flags)
+#define FLAG(field, flags, doc) ROW(field, PFD_ATTR_BOOL, "false", 0, 0, NULL, flags, doc)
 
 enum { LEFT_OPEN = -1 }; /* of rank and world_size */
 
@@ -16,54 +16,56 @@ enum { LEFT_OPEN = -1 }; /* of rank and world_size */
 #define INT64_TOP 9.2e18 /* a round number that a double and an int64_t both hold */
 
 const pfd_attr pfd_reader_attr_table[] = {
-    ROW(batch_size, PFD_ATTR_INT32, "1", 1, INT32_TOP, NULL,
+    ROW(batch_size, PFD_ATTR_INT32, "1", 1, INT32_TOP, NULL, PFD_ORDER_ALWAYS,
         "Records in a batch, of all ranks together; it must be divisible by world_size."),
-    ROW(last_batch, PFD_ATTR_STRING, "short", 0, 0, "short|drop|pad|wrap",
+    ROW(last_batch, PFD_ATTR_CHOICE, "short", 0, 0, PFD_LAST_BATCH_CHOICES, PFD_ORDER_ALWAYS,
         "What becomes of an epoch's last batch when records are too few: short delivers it "
         "smaller (a rank may get 0 rows), drop leaves it out, pad repeats the last record, wrap "
         "takes the next epoch's first records."),
-    FLAG(random_shuffle, "Whether the order is random, with every record once in an epoch; which "
-                         "random order, is said by the attr shuffle."),
+    FLAG(random_shuffle, PFD_ORDER_ALWAYS,
+         "Whether the order is random, with every record once in an epoch; which random order, is "
+         "said by the attr shuffle."),
     ROW(shuffle, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|none|global|window|buffer",
+        PFD_ORDER_WINDOW | PFD_ORDER_BUFFER,
         "Which records can come next: global shuffles all of them, window those of some blocks of "
         "the files, buffer the shuffle_buffer_size next ones of the files; none is the files' own "
         "order; auto is none without random_shuffle, and with it global, or buffer where the "
         "source can only be read in sequence."),
-    FLAG(shuffle_after_epoch,
+    FLAG(shuffle_after_epoch, PFD_ORDER_ALWAYS,
          "Whether a shuffle makes a new order for each epoch, instead of the same one; without a "
          "shuffle it does nothing."),
-    ROW(shuffle_buffer_size, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL,
+    ROW(shuffle_buffer_size, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_ALWAYS,
         "Records that the buffer holds to choose from, where the shuffle is a buffer."),
-    ROW(shuffle_block_size, PFD_ATTR_INT32, "256", 1, INT32_TOP, NULL,
+    ROW(shuffle_block_size, PFD_ATTR_INT32, "256", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
         "Where shuffle is window, the records in a block: what is read together from a file."),
-    ROW(shuffle_window, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL,
+    ROW(shuffle_window, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
         "Where shuffle is window, the blocks that are mixed at a time; more mix better and touch "
         "more memory."),
-    ROW(seed, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL,
+    ROW(seed, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL, 0,
         "Start of the random numbers; -1 draws a seed when the loader opens, or uses 0 where "
         "world_size is above 1, since all ranks need the same one."),
-    ROW(order_key, PFD_ATTR_STRING, "", 0, 0, NULL,
+    ROW(order_key, PFD_ATTR_STRING, "", 0, 0, NULL, 0,
         "Text that the random order depends on besides the seed, the same for readers that shall "
         "stay paired; empty takes the reader's name."),
-    ROW(group_buffer_size, PFD_ATTR_INT32, "65536", 1, INT32_TOP, NULL,
+    ROW(group_buffer_size, PFD_ATTR_INT32, "65536", 1, INT32_TOP, NULL, PFD_ORDER_GROUPS,
         "Records that wait at most for others of their group, in readers that make batches of one "
         "group each."),
-    ROW(rank, PFD_ATTR_INT64, "-1", -1, INT32_TOP - 1, NULL,
+    ROW(rank, PFD_ATTR_INT64, "-1", -1, INT32_TOP - 1, NULL, 0,
         "Which part of every batch this process gets, counted from 0; -1, given or left out with "
         "world_size, finds both out from the framework or launcher in use."),
-    ROW(world_size, PFD_ATTR_INT64, "-1", -1, INT32_TOP, NULL,
+    ROW(world_size, PFD_ATTR_INT64, "-1", -1, INT32_TOP, NULL, 0,
         "Number of ranks that share every batch; -1 finds it out, together with rank."),
-    ROW(on_error, PFD_ATTR_STRING, "raise", 0, 0, "raise|skip|pad",
+    ROW(on_error, PFD_ATTR_CHOICE, "raise", 0, 0, "raise|skip|pad", 0,
         "What a damaged record does: raise fails its batch, skip leaves its row out (a batch may "
-        "be "
-        "left with 0 rows), pad delivers a row of zeros whose mask is False."),
-    ROW(max_errors, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL,
+        "be left with 0 rows), pad delivers a row of zeros whose mask is False."),
+    ROW(max_errors, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL, 0,
         "Damaged records that an epoch of this rank may have before on_error=skip and pad fail as "
         "well; -1 is no limit."),
-    FLAG(with_mask,
+    FLAG(with_mask, 0,
          "Whether the output mask is returned too: bool, False for rows that only fill a batch."),
-    FLAG(with_id, "Whether the output id is returned too: int64 (2,), the file's index and the "
-                  "record's number in the dataset."),
+    FLAG(with_id, 0,
+         "Whether the output id is returned too: int64 (2,), the file's index and the record's "
+         "number in the dataset."),
 };
 const uint32_t pfd_reader_attr_count = PFD_COUNT(pfd_reader_attr_table);
 
@@ -78,35 +80,33 @@ static pfd_status fail_indivisible(const pfd_reader_attrs *attrs, pfd_error *err
     int64_t above = below + attrs->world_size;
     const char *about = "it counts the records of all ranks and must be divisible by world_size";
     if (below == 0)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
-                        ": the smallest size is %" PRId64,
-                        attrs->batch_size, about, attrs->world_size, above);
+        return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId32 "; %s = %" PRId64 ": the smallest size is %" PRId64,
+                             attrs->batch_size, about, attrs->world_size, above);
     if (above > INT32_MAX)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
-                        ": the nearest size is %" PRId64,
-                        attrs->batch_size, about, attrs->world_size, below);
-    return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "attr 'batch_size' = %" PRId32 "; %s = %" PRId64
-                    ": the nearest sizes are %" PRId64 " and %" PRId64,
-                    attrs->batch_size, about, attrs->world_size, below, above);
+        return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId32 "; %s = %" PRId64 ": the nearest size is %" PRId64,
+                             attrs->batch_size, about, attrs->world_size, below);
+    return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT,
+                         " = %" PRId32 "; %s = %" PRId64 ": the nearest sizes are %" PRId64
+                         " and %" PRId64, attrs->batch_size, about, attrs->world_size, below,
+                         above);
 }
 
 static pfd_status check_shuffle(const pfd_reader_attrs *attrs, pfd_error *err)
 {
     if (attrs->random_shuffle && attrs->shuffle == PFD_SHUFFLE_NONE)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'shuffle' = 'none', but random_shuffle = true asks for a random "
-                        "order; leave one of the two out");
+        return pfd_fail_attr(err, "shuffle", NULL, PFD_INVALID_ARGUMENT,
+                             " = 'none', but random_shuffle = true asks for a random order; leave "
+                             "one of the two out");
     int64_t records = (int64_t)attrs->shuffle_block_size * attrs->shuffle_window;
     if (attrs->shuffle == PFD_SHUFFLE_WINDOW && records > PFD_MOST_WINDOW_RECORDS)
-        return pfd_fail(
-            err, PFD_INVALID_ARGUMENT,
-            "attr 'shuffle_window' = %" PRId32 " blocks of shuffle_block_size = %" PRId32
-            " are windows of %" PRId64 " records; the most is %" PRId64
-            ": lower one of the two, or use shuffle='global'",
-            attrs->shuffle_window, attrs->shuffle_block_size, records, PFD_MOST_WINDOW_RECORDS);
+        return pfd_fail_attr(err, "shuffle_window", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId32 " blocks of shuffle_block_size = %" PRId32
+                             " are windows of %" PRId64 " records; the most is %" PRId64
+                             ": lower one of the two, or use shuffle='global'",
+                             attrs->shuffle_window, attrs->shuffle_block_size, records,
+                             PFD_MOST_WINDOW_RECORDS);
     return PFD_OK;
 }
 
@@ -115,32 +115,34 @@ static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
 {
     int32_t has_rank = attrs->rank != LEFT_OPEN, has_size = attrs->world_size != LEFT_OPEN;
     if (has_rank != has_size)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr '%s' = %" PRId64 " is given and '%s' is not; give both, or neither "
-                        "to have them found out",
-                        has_rank ? "rank" : "world_size",
-                        has_rank ? attrs->rank : attrs->world_size,
-                        has_rank ? "world_size" : "rank");
+        return pfd_fail_attr(err, has_rank ? "rank" : "world_size", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 " is given and '%s' is not; give both, or neither to "
+                             "have them found out", has_rank ? attrs->rank : attrs->world_size,
+                             has_rank ? "world_size" : "rank");
     if (!has_rank) {
         attrs->rank = 0;
         attrs->world_size = 1;
     }
     if (attrs->world_size == 0)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'world_size' = 0; it must be at least 1, or -1 to be found out");
+        return pfd_fail_attr(err, "world_size", NULL, PFD_INVALID_ARGUMENT,
+                             " = 0; it must be at least 1, or -1 to be found out");
     if (attrs->rank >= attrs->world_size)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'rank' = %" PRId64 "; it must be in [0, %" PRId64
-                        "], below world_size = %" PRId64,
-                        attrs->rank, attrs->world_size - 1, attrs->world_size);
+        return pfd_fail_attr(err, "rank", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 "; it must be in [0, %" PRId64
+                             "], below world_size = %" PRId64, attrs->rank, attrs->world_size - 1,
+                             attrs->world_size);
     return PFD_OK;
 }
 
 pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err)
 {
-    PFD_TRY(settle_world(attrs, err));
-    if (attrs->batch_size % attrs->world_size != 0) return fail_indivisible(attrs, err);
-    return check_shuffle(attrs, err);
+    pfd_status status = settle_world(attrs, err);
+    if (status == PFD_OK && attrs->batch_size % attrs->world_size != 0)
+        status = fail_indivisible(attrs, err);
+    if (status != PFD_OK) return pfd_error_set_reason(err, PFD_REASON_WORLD_SIZE);
+    PFD_TRY(check_shuffle(attrs, err));
+    if (attrs->shuffle > PFD_SHUFFLE_NONE) attrs->random_shuffle = 1;
+    return PFD_OK;
 }
 
 pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t random_access,
@@ -153,16 +155,16 @@ pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t rando
                                           : PFD_SHUFFLE_BUFFER;
     int32_t needs_index = *shuffle == PFD_SHUFFLE_GLOBAL || *shuffle == PFD_SHUFFLE_WINDOW;
     if (random_access || !needs_index) return PFD_OK;
-    return pfd_fail(err, PFD_UNSUPPORTED,
-                    "attr 'shuffle' = '%s'; this source can only be read in sequence, and there "
-                    "only a buffer can shuffle: use 'buffer' or 'auto'",
-                    *shuffle == PFD_SHUFFLE_GLOBAL ? "global" : "window");
+    return pfd_fail_attr(err, "shuffle", NULL, PFD_UNSUPPORTED,
+                         " = '%s'; this source can only be read in sequence, and there only a "
+                         "buffer can shuffle: use 'buffer' or 'auto'",
+                         *shuffle == PFD_SHUFFLE_GLOBAL ? "global" : "window");
 }
 
 int32_t pfd_reader_attrs_access(const pfd_reader_attrs *attrs)
 {
     int32_t shuffle;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     if (pfd_reader_attrs_shuffle(attrs, 1, &shuffle, &err) != PFD_OK) return PFD_ACCESS_RANDOM;
     int32_t in_order = shuffle == PFD_SHUFFLE_NONE || shuffle == PFD_SHUFFLE_BUFFER;
     return in_order ? PFD_ACCESS_SEQUENTIAL : PFD_ACCESS_RANDOM;

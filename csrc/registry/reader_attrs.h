@@ -14,10 +14,21 @@
 #define PFD_SHUFFLE_WINDOW 3
 #define PFD_SHUFFLE_BUFFER 4
 
+#define PFD_ON_ERROR_RAISE 0
+#define PFD_ON_ERROR_SKIP 1
+#define PFD_ON_ERROR_PAD 2
+
+/* pfd_attr.flags of the table below: the attr decides which record comes when, and is therefore a
+ * line of the spec that a state has, where the reader ... */
+#define PFD_ORDER_ALWAYS (UINT64_C(1) << 32)
+#define PFD_ORDER_WINDOW (UINT64_C(2) << 32) /* shuffles windows */
+#define PFD_ORDER_BUFFER (UINT64_C(4) << 32) /* shuffles with a buffer over an index */
+#define PFD_ORDER_GROUPS (UINT64_C(8) << 32) /* makes batches of one group each */
+
 typedef struct pfd_reader_attrs {
     int32_t batch_size;
-    const char *last_batch;    /* short|drop|pad|wrap */
-    int32_t random_shuffle;
+    int32_t last_batch; /* PFD_LAST_BATCH_* of dataset/dataset.h */
+    int32_t random_shuffle; /* once settled, also 1 where `shuffle` alone asks for a shuffle */
     int32_t shuffle; /* PFD_SHUFFLE_*; see pfd_reader_attrs_shuffle() */
     int32_t shuffle_after_epoch;
     int32_t shuffle_buffer_size;
@@ -27,7 +38,7 @@ typedef struct pfd_reader_attrs {
     const char *order_key;     /* "": the reader's name */
     int32_t group_buffer_size; /* records that wait for their group's batch, at most */
     int64_t rank, world_size;  /* never -1 once settled */
-    const char *on_error;      /* raise|skip|pad */
+    int32_t on_error;          /* PFD_ON_ERROR_* */
     int64_t max_errors;        /* per epoch and rank; -1: no limit */
     int32_t with_mask, with_id;
 } pfd_reader_attrs;
@@ -36,7 +47,8 @@ extern const pfd_attr pfd_reader_attr_table[];
 extern const uint32_t pfd_reader_attr_count;
 
 /* What the table cannot say.  rank and world_size that were both left at -1 become 0 of 1: finding
- * out is the caller's part, which gives what it found.  Refused are: only one of them, a rank
+ * out is the caller's part, which gives what it found.  A shuffle asked for by name is a
+ * random_shuffle.  Refused are: only one of rank and world_size, a rank
  * outside the world, a batch_size that world_size does not divide (with the nearest sizes), and
  * attrs of a shuffle that contradict each other. */
 pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err);

@@ -1,4 +1,5 @@
-/* All ops by name: the built-in ones and those of plugins; they stay as long as the process. */
+/* All ops by name: the built-in ones and those of plugins; they stay as long as the process.  Formats
+ * are added with them. */
 #include "registry/registry.h"
 
 #include "core/error.h"
@@ -6,6 +7,7 @@
 #include "registry/attr_text.h"
 #include "registry/attr_value.h"
 #include "registry/descriptor.h"
+#include "registry/formats.h"
 #include "registry/nearest_name.h"
 #include "registry/op_copy.h"
 #include "registry/reader_attrs.h"
@@ -187,6 +189,21 @@ static pfd_status add_op(const pfd_op *author, const char *origin, int64_t place
     return PFD_OK;
 }
 
+/* By the op's own spelling. */
+static const pfd_op *find_op(const char *name)
+{
+    const pfd_registered_op *known = find(name);
+    return known && !strcmp(known->op->name, name) ? known->op : NULL;
+}
+
+static pfd_status add_formats(const pfd_format *const *formats, int64_t size, const char *origin,
+                              int32_t replace, pfd_error *err)
+{
+    pfd_new_formats added = {.formats = formats, .size = size, .origin = origin,
+                             .replace = replace, .keep = BUILT_IN, .find_op = find_op};
+    return pfd_formats_add(&added, err);
+}
+
 static pfd_status add_all(pfd_error *err)
 {
     PFD_TRY(pfd_attr_table_check("(every reader)", pfd_reader_attr_table, pfd_reader_attr_count,
@@ -195,7 +212,9 @@ static pfd_status add_all(pfd_error *err)
                                  pfd_file_attr_count, sizeof(pfd_file_attrs), err));
     for (size_t i = 0; pfd_builtin_ops[i]; i++)
         PFD_TRY(add_op(pfd_builtin_ops[i], BUILT_IN, registry.size, err));
-    return PFD_OK;
+    int64_t num_formats = 0;
+    while (pfd_builtin_formats[num_formats]) num_formats++;
+    return add_formats(pfd_builtin_formats, num_formats, BUILT_IN, 0, err);
 }
 
 static void take_lock(void)
@@ -220,7 +239,7 @@ static void build(void)
 static pfd_status ensure_built(pfd_error *err)
 {
     (void)pthread_once(&built, build);
-    if (registry.fault.status != PFD_OK) *err = registry.fault;
+    if (registry.fault.status != PFD_OK) pfd_error_copy(err, &registry.fault);
     return registry.fault.status;
 }
 
@@ -269,8 +288,8 @@ static void put_back(const pfd_registered_op **before, int64_t size)
     registry.size = size;
 }
 
-/* All ops or none. */
-static pfd_status add_ops(const struct added_plugin *added, int32_t replace, pfd_error *err)
+/* All ops and formats or none. */
+static pfd_status add_contents(const struct added_plugin *added, int32_t replace, pfd_error *err)
 {
     int64_t size = registry.size;
     size_t bytes = (size_t)size * sizeof *registry.ops + 1;
@@ -282,6 +301,9 @@ static pfd_status add_ops(const struct added_plugin *added, int32_t replace, pfd
         const pfd_op *author = added->plugin.ops[i];
         status = add_op(author, added->origin, place_of(author, added->origin, replace), err);
     }
+    if (status == PFD_OK)
+        status = add_formats(added->plugin.formats, added->plugin.num_formats, added->origin,
+                             replace, err);
     if (status != PFD_OK) put_back(before, size);
     free(before);
     return status;
@@ -293,7 +315,7 @@ static int32_t has_all(const pfd_plugin *plugin)
     for (uint32_t i = 0; i < plugin->num_ops; i++)
         for (int64_t j = 0; j < registry.size; j++)
             found += registry.ops[j]->author == plugin->ops[i];
-    return found == plugin->num_ops;
+    return found == plugin->num_ops && pfd_formats_has_all(plugin->formats, plugin->num_formats);
 }
 
 static struct added_plugin *copy_plugin(const pfd_plugin *author, const char *origin)
@@ -313,10 +335,10 @@ static pfd_status add_plugin(const pfd_plugin *author, const char *origin, int32
                              pfd_error *err)
 {
     const struct added_plugin *known = find_plugin(author);
-    if (known) return has_all(author) ? PFD_OK : add_ops(known, replace, err);
+    if (known) return has_all(&known->plugin) ? PFD_OK : add_contents(known, replace, err);
     struct added_plugin *added = copy_plugin(author, origin);
     if (!added) return pfd_fail_memory(err, (int64_t)sizeof *added, "the registry");
-    pfd_status status = add_ops(added, replace, err);
+    pfd_status status = add_contents(added, replace, err);
     if (status != PFD_OK) {
         free(added);
         return status;
@@ -358,7 +380,7 @@ pfd_status pfd_registry_check(pfd_error *err)
 
 const pfd_op *pfd_op_at(int64_t i)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     if (ensure_built(&err) != PFD_OK) return NULL;
     pthread_mutex_lock(&lock);
     const pfd_op *op = i < 0 || i >= registry.size ? NULL : registry.ops[i]->public_op;
@@ -368,7 +390,7 @@ const pfd_op *pfd_op_at(int64_t i)
 
 const char *pfd_op_origin(int64_t i)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     if (ensure_built(&err) != PFD_OK) return NULL;
     pthread_mutex_lock(&lock);
     const char *origin = i < 0 || i >= registry.size ? NULL : registry.ops[i]->origin;

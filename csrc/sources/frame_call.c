@@ -12,7 +12,7 @@ static pfd_status check_frame(const pfd_file *file, int64_t offset, const pfd_fr
     if (frame->next <= offset)
         return pfd_fail_at(err, file, offset, PFD_INTERNAL,
                            "frame() gave next = %" PRId64 " for the frame at %" PRId64
-                           "; it must be behind the frame, so that the scan advances",
+                           "; it must be after the frame, so that the scan advances",
                            frame->next, offset);
     if (!frame->is_record) return PFD_OK;
     if (frame->data < offset || frame->size < 0 || frame->size > INT64_MAX - frame->data)
@@ -64,7 +64,7 @@ pfd_status pfd_frame_ask(const pfd_frame_call *call, const pfd_file *file, int64
                            .offset = offset,
                            .scratch = scratch};
     *frame = (pfd_frame){.struct_size = sizeof *frame, .is_record = 1, .next = -1};
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_status status = pfd_check_returned(call->frame(&args, frame, err), "frame", err);
     if (status != PFD_OK) return place_failure(file, offset, status, err);
     PFD_TRY(check_frame(file, offset, frame, err));

@@ -15,14 +15,13 @@ typedef struct frame_stream {
     pfd_frame_call call;
 } frame_stream;
 
-/* Looks for the next record, and sees to its bytes in the window.  PFD_END: there is none. */
+/* Finds the next record, and gets its bytes into the window.  PFD_END: there is none. */
 static pfd_status find_record(frame_stream *self, pfd_frame *frame, pfd_error *err)
 {
     pfd_file_stream *files = &self->files;
     pfd_stream_window *window = &files->window;
     for (;;) {
-        pfd_status status = pfd_file_stream_look(files, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(pfd_file_stream_look(files, err));
         const pfd_file *file = &window->file.file;
         pfd_scratch_reset(files->scratch);
         PFD_TRY(pfd_frame_ask(&self->call, file, files->offset, files->scratch, frame, err));
@@ -58,8 +57,8 @@ static pfd_status read_record(frame_stream *self, pfd_scratch *scratch, pfd_reco
     pfd_frame frame;
     pfd_status status = find_record(self, &frame, err);
     if (status == PFD_OK && out) status = copy_record(self, &frame, scratch, out, err);
-    if (status < 0) self->files.has_failed = 1;
-    if (status != PFD_OK) return status;
+    if (status < 0) return pfd_file_stream_fail(&self->files, status, err);
+    if (status == PFD_END) return status;
     self->files.offset = frame.next;
     self->files.ordinal++;
     return PFD_OK;
@@ -77,7 +76,7 @@ static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_reco
         bytes += out[*n].size;
     }
     if (*n == 0) return status;
-    pfd_error_init(err); /* a failure comes again: these records come first */
+    pfd_error_clear(err); /* a failure comes again: these records come first */
     return PFD_OK;
 }
 

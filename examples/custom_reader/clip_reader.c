@@ -67,4 +67,19 @@ static const pfd_op op = {
     .outputs = outputs, .num_outputs = PFD_COUNT(outputs),
     .infer = infer, .open = open_source, .compute = compute,
 };
-PFD_PLUGIN("clip_reader", "1.0", &op)
+
+static int32_t probe(const pfd_probe_args *args)
+{
+    int32_t has_magic = args->size >= 8 && !memcmp(args->data, "CLIP\1\0\0\0", 8);
+    return has_magic ? PFD_PROBE_CERTAIN : PFD_PROBE_NO;
+}
+
+static const pfd_format format = {
+    .struct_size = sizeof(pfd_format), .name = "clips", .title = "sensor clips",
+    .doc = "Sensor clips with a label, samples and a checksum.", .suffixes = ".clips",
+    .reader = "ClipReader", .checks = "Adler-32 of each clip", .probe = probe,
+};
+
+static const pfd_op *const ops[] = {&op};
+static const pfd_format *const formats[] = {&format};
+PFD_PLUGIN_WITH_FORMATS("clip_reader", "1.0", ops, formats)

@@ -61,3 +61,8 @@ def test_another_format(folder):
     (folder / "part-0").write_bytes(b"RIFF....WAVEfmt ")
     with pytest.raises(flow.CorruptDataError, match="no file of clips"):
         read(folder)
+
+
+def test_other_readers_name_the_format(folder):
+    with pytest.raises(flow.CorruptDataError, match="looks like sensor clips .ClipReader reads it"):
+        flow.NpyReader(files=folder / "part-0")

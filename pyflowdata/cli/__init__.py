@@ -15,7 +15,6 @@ import contextlib
 import importlib
 import io
 import os
-import re
 import sys
 from collections.abc import Sequence
 
@@ -37,6 +36,9 @@ COMMANDS = {
     "index": "build the index of a folder of part files, and describe it",
     "include_dir": "print the folder to give to a C compiler as -I",
 }
+
+
+_MADE_OF_FIELDS = ("columns", "features", "fields")  # attrs of readers and decoders
 
 
 def _parser(chosen: str | None) -> argparse.ArgumentParser:
@@ -72,8 +74,9 @@ def _said(failure: BaseException, has_fields: bool) -> str:
     if isinstance(failure, OSError) and failure.strerror and not isinstance(failure, Error):
         name = f"{failure.filename}: " if failure.filename is not None else ""
         return f"{name}{failure.strerror}"
-    said = str(failure)
-    return re.sub("attr '(columns|fields|features)'", "--fields", said) if has_fields else said
+    attr = failure.attr if isinstance(failure, (Error, UsageError)) else None
+    made = f" ({attr} is made of --fields)" if has_fields and attr in _MADE_OF_FIELDS else ""
+    return f"{failure}{made}"
 
 
 def _print_error(said: str) -> None:

@@ -144,14 +144,14 @@ def run(args: argparse.Namespace) -> int:
         source = source.with_types(exact=True)
         check_fields(source, target)
     except InvalidArgumentError as failure:
-        raise UsageError(str(failure)) from None
+        raise UsageError(str(failure), failure.attr) from None
     is_sharded = args.shard_records is not None or args.shards not in (None, 1)
     records, is_stream, data = _count(source, is_sharded)
     bounds = _bounds(args, records)
     try:
         conversion = Conversion(source, target, bounds, data)
     except InvalidArgumentError as failure:
-        raise UsageError(str(failure)) from None
+        raise UsageError(str(failure), failure.attr) from None
     with conversion.at_work():
         if conversion.says:
             print(f"{path}: {conversion.says}", file=sys.stderr)

@@ -70,7 +70,7 @@ def source_of(
     try:
         return opened(args, paths, only_records=only_records)
     except InvalidArgumentError as failure:
-        raise UsageError(str(failure)) from None
+        raise UsageError(str(failure), failure.attr) from None
 
 
 def opened(

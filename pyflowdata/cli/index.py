@@ -69,7 +69,7 @@ def _reader_node(args: argparse.Namespace, plugins: Sequence[Plugin], path: str)
         attrs |= {name: parse_attr(op, name, said) for name, said in given.items()}
         return Node(op, None, (), attrs)
     except InvalidArgumentError as failure:
-        raise UsageError(str(failure)) from None
+        raise UsageError(str(failure), failure.attr) from None
 
 
 def _place(node: Node, reader: Reader) -> str:

@@ -6,7 +6,6 @@ import argparse
 import dataclasses
 import json
 import os
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,7 +25,6 @@ from .file_arguments import about, add_source_arguments, expand, opened
 from .usage import UsageError
 
 _BATCH = 64  # below the number of skipped records that a loader keeps
-_BEFORE = re.compile(r"\(([0-9]+) records of the file are before it")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,8 +69,8 @@ def _read(source: Source, scan: Scan) -> Iterator[Damage]:
                     return
                 scan.good += len(next(iter(batch.values())))
     except (CorruptDataError, FileError) as failure:
-        if scan.good == 0 and (said := _BEFORE.search(failure.message)):
-            scan.good = int(said[1])  # the reader found so many, and takes none of them
+        if scan.good == 0 and failure.records is not None:
+            scan.good = failure.records  # the reader found so many, and takes none of them
         yield _damage(path, failure)
 
 
@@ -152,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
         except (UnsupportedError, InvalidArgumentError) as failure:
             is_call = isinstance(failure, InvalidArgumentError) and failure.file is None
             if is_call and (args.fields or args.attr):
-                raise UsageError(str(failure)) from None
+                raise UsageError(str(failure), failure.attr) from None
             print(f"{path}: not checked: {failure}", file=sys.stderr)
             is_damaged = True
             continue

@@ -22,7 +22,6 @@ from .wire import decode_example, decode_ofrecord
 
 _LOOKED_AT = 256  # records, to find the fields
 _LOOKED_AT_BYTES = 1 << 24  # of a tar file that Python does not decompress
-_NO_RECORD = "there is not one record"  # what readers say of files that have none
 # What Python raises of bytes that are of another kind than they look.
 _MALFORMED = (ValueError, LookupError, TypeError, ArithmeticError, RecursionError, MemoryError)
 _EMPTY = ("tfrecord", "ofrecord", "csv", "text", "raw", "tar")  # of which 0 bytes are a whole file
@@ -140,7 +139,7 @@ def _is_without_records(node: Node) -> bool:
         with DataLoader(node.outputs):
             return False
     except CorruptDataError as failure:
-        return _NO_RECORD in failure.message
+        return failure.reason == "no-records"
     except Error:  # who reads it is told
         return False
 
@@ -164,7 +163,7 @@ def _columns(source: Source, found: Detected) -> Source:
     except UnsupportedError as failure:
         return dataclasses.replace(source, left_out=(failure.message,))
     except CorruptDataError as failure:
-        if _NO_RECORD not in failure.message:
+        if failure.reason != "no-records":
             raise
         return dataclasses.replace(source, is_empty=True)
     listed: Any = node.values[node.op.outputs_attr]
@@ -242,7 +241,7 @@ def _refuse_damaged(path: str) -> None:
             for _ in loader:
                 pass
     except CorruptDataError as failure:
-        if _NO_RECORD not in failure.message:
+        if failure.reason != "no-records":
             raise type(failure)(failure.message, file=failure.file or path) from None
 
 
@@ -285,7 +284,7 @@ def open_source(
         return _with_fields(source, found, finder, only_records)
     except Error as failure:
         if failure.file is None and failure.op is None:
-            raise type(failure)(failure.message, file=first.path) from failure.__cause__
+            failure.file = first.path
         raise
     except _MALFORMED as failure:
         raise CorruptDataError(

@@ -24,7 +24,8 @@ _NO_VALUES = "mMV"  # dtype kinds whose item() looks like a number or a tuple, a
 
 def _refuse(attr: Attr, value: object, expected: str) -> InvalidArgumentError:
     return InvalidArgumentError(
-        f"attr '{attr.name}' = {shown(value)} ({type(value).__name__}); it must be {expected}"
+        f"attr '{attr.name}' = {shown(value)} ({type(value).__name__}); it must be {expected}",
+        attr=attr.name,
     )
 
 
@@ -165,7 +166,7 @@ def parse_attr(op: Op, name: str, said: str) -> Any:
         return attr.type.parse(said)
     except (ValueError, KeyError):
         raise InvalidArgumentError(
-            f"attr '{name}' = '{said}'; it must be a {attr.type.word}", op=op.name
+            f"attr '{name}' = '{said}'; it must be a {attr.type.word}", op=op.name, attr=name
         ) from None
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -64,7 +63,7 @@ class Node:
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name
-            if found and re.search(r"\bworld_size'? = \d", failure.message):
+            if found and failure.reason == "world-size":
                 failure.message += f" (world_size was found out: {found.source})"
             raise
         self.worlds: tuple[World, ...] = (

@@ -1,4 +1,5 @@
-"""The ops of the C library as Python data: names, attrs with defaults and limits, and docs."""
+"""The ops and file formats of the C library as Python data: names, attrs with defaults and limits,
+and docs."""
 
 from __future__ import annotations
 
@@ -254,3 +255,80 @@ def find_op(name: str) -> Op:
     if address not in _read:
         registered_ops()  # it has taken the place of an earlier one
     return _read[address]
+
+
+# ---- File formats -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """A file format of the registry.
+
+    Attributes:
+        name: As commands spell it.
+        title: As its users spell it.
+        doc: One sentence.
+        suffixes: Of file names.
+        reader: Name of the op that reads it.
+        decoders: Names of the ops that take the reader's records apart, the usual one first.
+        checks: What the reader compares to find damage; "" for nothing.
+        folder_file: Name of the file that makes a folder a data set of the format; "" for none.
+        origin: "built in", or the path of the plugin.
+    """
+
+    name: str
+    title: str
+    doc: str
+    suffixes: tuple[str, ...]
+    reader: str
+    decoders: tuple[str, ...]
+    checks: str
+    folder_file: str
+    origin: str
+
+
+def _names(joined: CData) -> tuple[str, ...]:
+    return tuple(text(joined).split("|")) if joined != ffi.NULL else ()
+
+
+def _read_format(found: CData, origin: str) -> FileFormat:
+    return FileFormat(
+        name=text(found.name),
+        title=text(found.title),
+        doc=text(found.doc),
+        suffixes=_names(found.suffixes),
+        reader=text(found.reader),
+        decoders=_names(found.decoders),
+        checks=text(found.checks),
+        folder_file=text(found.folder_file),
+        origin=origin,
+    )
+
+
+def registered_formats() -> tuple[FileFormat, ...]:
+    """All file formats: the built-in ones in the order of the C library's list, then those of
+    plugins."""
+    formats: list[FileFormat] = []
+    while (found := lib.pfd_format_at(len(formats))) != ffi.NULL:
+        formats.append(_read_format(found, text(lib.pfd_format_origin(len(formats)))))
+    return tuple(formats)
+
+
+def detect_format(path: str, head: bytes, file_size: int | None) -> str:
+    """The name of a file's format.
+
+    Args:
+        path: Of the file, for its suffix and for what lies beside it.
+        head: What the file begins with, decompressed: PFD_PROBE_BYTES where it has them.
+        file_size: In bytes, of a file that is not compressed; else None.
+
+    Raises:
+        InvalidArgumentError: It is of no format that is known, or text in UTF-16.
+        CorruptDataError: Name and first bytes are those of a compressed file, and the rest of that
+            header is damaged.
+    """
+    out, err = ffi.new("const pfd_format **"), new_error()
+    size = -1 if file_size is None else file_size
+    data = ffi.from_buffer("uint8_t[]", head)
+    check(lib.pfd_format_detect(encode(path, "path"), data, len(head), size, out, err), err)
+    return text(out[0].name)

@@ -19,10 +19,11 @@ from ..errors import (
     InternalError,
     InvalidArgumentError,
     OutOfMemoryError,
+    Reason,
     UnsupportedError,
     shown,
 )
-from .calls import carried, is_interrupt, raised
+from .calls import is_interrupt, kept, raised
 from .shared_library import BUILD_HINT, PACKAGE, Interface
 
 CData = Any  # an object of cffi
@@ -35,13 +36,13 @@ _interface = Interface(
     headers=("op.h", "pyflowdata.h"),
     abi_function="pfd_abi_version",
     structs=(
-        "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_attr_value pfd_blob "
+        "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_format pfd_attr_value pfd_blob "
         "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_ragged_batch pfd_stats"
     ).split(),
     types=(
-        "const pfd_op **, const pfd_plugin **, pfd_node **, pfd_loader **, pfd_blob *, pfd_blob[], "
-        "pfd_batch *, pfd_row_type *, pfd_attr_value[], char[], char *[], double[], int64_t[], "
-        "int64_t *"
+        "const pfd_op **, const pfd_format **, const pfd_plugin **, pfd_node **, pfd_loader **, "
+        "pfd_blob *, pfd_blob[], pfd_batch *, pfd_row_type *, pfd_attr_value[], char[], char *[], "
+        "double[], int64_t[], int64_t *"
     ).split(", "),
 )
 
@@ -73,6 +74,12 @@ EXCEPTIONS: dict[int, type[Error]] = {  # by status
     lib.PFD_INTERNAL: InternalError,
 }
 
+_REASONS: dict[int, Reason] = {
+    lib.PFD_REASON_NO_RECORDS: "no-records",
+    lib.PFD_REASON_REST_UNREADABLE: "rest-unreadable",
+    lib.PFD_REASON_WORLD_SIZE: "world-size",
+}
+
 
 def text(pointer: CData) -> str:
     """The string at a `char *` or in a `char[]`; empty for NULL."""
@@ -102,22 +109,25 @@ def new_struct(name: str) -> CData:
 def new_error() -> CData:
     """A `pfd_error *` for a call to write into."""
     err = new_struct("pfd_error")
-    err.row = err.byte = err.line = err.ordinal = -1
+    err.row = err.byte = err.line = err.ordinal = err.records = -1
     return err
 
 
 def exception(status: int, err: CData) -> Error:
     """The exception for a failed call's status and error; its cause, where Python failed in C."""
     cls = EXCEPTIONS.get(status, InternalError)
-    message, cause = carried(text(err.message))
     failure = cls(
-        message or f"the call failed with status {status} and no message",
+        text(err.message) or f"the call failed with status {status} and no message",
         op=text(err.op) or None,
         file=os.fsdecode(ffi.string(err.file)) or None,
         line=err.line if err.line > 0 else None,
         byte=err.byte if err.byte >= 0 else None,
         ordinal=err.ordinal if err.ordinal >= 0 else None,
+        reason=_REASONS.get(err.reason),
+        records=err.records if err.records >= 0 else None,
+        attr=text(err.attr) or None,
     )
+    cause = kept(err.cause)
     if cause is not None:
         failure.__cause__ = cause
     return failure

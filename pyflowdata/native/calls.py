@@ -1,25 +1,24 @@
 """What calls from C into Python need: exceptions on their way through C, and who is inside.
 
-An exception cannot pass through C.  Its text goes there with a mark, by which the exception itself
-is found again where C's error becomes one of Python: it is then the `__cause__`.
+An exception cannot pass through C.  Its text goes there with a number, the `cause` of a pfd_error.
+By it the exception itself is found again where C's error becomes one of Python: it is then the
+`__cause__`.
 """
 
 from __future__ import annotations
 
 import itertools
 import os
-import re
 import threading
 import traceback
 
 _MOST_KEPT = 64  # with the locals of their frames, for a debugger
 _MOST_LIGHT = 2000  # without them: a loader keeps the reports of 1000 records
-_MARK = re.compile("\x1e([lk])([0-9]+)\x1e")
 
 # The order of these steps makes each safe without a lock, which a signal handler could not take.
-_numbers = itertools.count()
+_numbers = itertools.count(2, 2)  # even ones; 0 stands for no exception
 _kept: dict[int, BaseException] = {}
-_light_numbers = itertools.count()
+_light_numbers = itertools.count(1, 2)
 _light: dict[int, BaseException] = {}
 
 # Threads that are in a Python function which C called -> how deep.
@@ -28,8 +27,8 @@ inside: dict[int, int] = {}
 interrupts: dict[int, BaseException] = {}
 
 
-def carry(failure: BaseException, *, is_light: bool) -> str:
-    """Keeps an exception, and returns the mark for the message in C.
+def keep(failure: BaseException, *, is_light: bool) -> int:
+    """Keeps an exception, and returns its number for C.
 
     Args:
         is_light: There may be many of the kind: locals are not kept, and it may be asked for more
@@ -44,22 +43,17 @@ def carry(failure: BaseException, *, is_light: bool) -> str:
             link = link.__cause__ if link.__cause__ is not None else link.__context__
         number = next(_light_numbers)
         _light[number] = failure
-        _light.pop(number - _MOST_LIGHT, None)
-        return f"\x1el{number}\x1e"
+        _light.pop(number - 2 * _MOST_LIGHT, None)
+        return number
     number = next(_numbers)
     _kept[number] = failure
-    _kept.pop(number - _MOST_KEPT, None)
-    return f"\x1ek{number}\x1e"
+    _kept.pop(number - 2 * _MOST_KEPT, None)
+    return number
 
 
-def carried(message: str) -> tuple[str, BaseException | None]:
-    """The message without its mark, and the exception; None where there is none any more."""
-    found = _MARK.search(message)
-    if found is None:
-        return message, None
-    number = int(found[2])
-    failure = _light.get(number) if found[1] == "l" else _kept.pop(number, None)
-    return message[: found.start()] + message[found.end() :], failure
+def kept(number: int) -> BaseException | None:
+    """The exception with a number; None for 0, and where it is not kept any more."""
+    return _light.get(number) if number % 2 else _kept.pop(number, None)
 
 
 def interrupt(failure: KeyboardInterrupt, *, is_main: bool) -> None:

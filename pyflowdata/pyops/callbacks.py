@@ -10,7 +10,7 @@ from ..errors import CorruptDataError, Error
 from ..native import EXCEPTIONS, CData, calls, ffi, lib
 
 _STATUS = {cls: status for status, cls in EXCEPTIONS.items()}
-_LONGEST = 800  # characters of a message: the mark behind them must fit, too
+_LONGEST = 1000  # bytes of a message
 _main_thread = threading.main_thread()
 
 
@@ -77,13 +77,13 @@ def text_of(failure: BaseException) -> str:
 
 def message_of(
     failure: BaseException, said: str, own_files: Collection[str], *, is_told: bool = False
-) -> bytes:
-    """What C is told of an exception; a mark at its end leads back to the exception itself.
+) -> tuple[bytes, int]:
+    """What C is told of an exception: a message, and the number that leads back to the exception.
 
     Args:
         said: What was called, for the text of exceptions that are none of this package.
         own_files: Modules whose frames are not shown, at the beginning of the traceback.
-        is_told: The text says all there is to say: the exception is not kept.
+        is_told: The text says all there is to say: the exception is not kept, and the number is 0.
     """
     if isinstance(failure, KeyboardInterrupt):
         calls.interrupt(failure, is_main=is_ctrl_c(failure))
@@ -94,8 +94,8 @@ def message_of(
     while trace is not None and trace.tb_next and trace.tb_frame.f_code.co_filename in own_files:
         trace = trace.tb_next
     BaseException.with_traceback(failure, trace)  # a frozen class refuses to be assigned to
-    mark = ""
+    cause = 0
     if not is_told:
-        mark = calls.carry(failure, is_light=isinstance(failure, CorruptDataError))
+        cause = calls.keep(failure, is_light=isinstance(failure, CorruptDataError))
     text = message.encode("utf-8", "backslashreplace").replace(b"\0", b"\\0")
-    return text[:_LONGEST].decode("utf-8", "ignore").encode() + mark.encode()
+    return text[:_LONGEST].decode("utf-8", "ignore").encode(), cause

@@ -178,10 +178,11 @@ class PythonOp:
         status = status_of(
             failure, lib.PFD_INVALID_ARGUMENT if is_of_infer else lib.PFD_INTERNAL
         )
-        said = message_of(
+        said, cause = message_of(
             failure, f"{self._said}()", _OWN_FILES, is_told=isinstance(failure, Mismatch)
         )
         args.host.fail_row(err, row, byte, status, b"%s", ffi.new("char[]", said))
+        err.cause = cause
         return status
 
     # ---- infer ----

@@ -5,6 +5,7 @@ A record is what pyflowdata.h says of `pfd_object_source`.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from .row_types import RowType
 Array = npt.NDArray[Any]
 _BYTES = (bytes, bytearray, memoryview, str)
 _UINT8 = np.dtype(np.uint8)
+_DAMAGED = struct.Struct("<qQ")  # how the record of a sample that is damaged begins
 _RECORD = np.dtype(
     {
         "names": [name for name, _ in ffi.typeof("pfd_record").fields],
@@ -35,10 +37,12 @@ class Damaged(Exception):
 
     Attributes:
         text: What is wrong, as C takes it.
+        cause: The number of the exception that says so, see native.calls; 0: none.
     """
 
-    def __init__(self, text: str | bytes) -> None:
+    def __init__(self, text: str | bytes, cause: int = 0) -> None:
         self.text = text.encode("utf-8", "backslashreplace") if isinstance(text, str) else text
+        self.cause = cause
         super().__init__(text)
 
 
@@ -65,7 +69,7 @@ def _damaged_by(failure: BaseException, index: int) -> Damaged:
         Raised: It is none about damaged data.
     """
     if isinstance(failure, CorruptDataError):
-        return Damaged(message_of(failure, "", (__file__,)))
+        return Damaged(*message_of(failure, "", (__file__,)))
     raise Raised(failure, index) from None
 
 
@@ -216,11 +220,11 @@ class Samples:
             records["ordinal"] = np.arange(first, first + n)
         write = self._write_one_by_one if self._fixed is None else self._write_fixed
         for index, damaged in write(samples, records, host, scratch):
-            text = damaged.text[:1000]
-            memory = _alloc(host, scratch, 8 + len(text))
-            ffi.buffer(memory, 8 + len(text))[:] = (1).to_bytes(8, "little") + text
+            content = _DAMAGED.pack(1, damaged.cause) + damaged.text[:1000]
+            memory = _alloc(host, scratch, len(content))
+            ffi.buffer(memory, len(content))[:] = content
             records[index]["data"] = int(ffi.cast("intptr_t", memory))
-            records[index]["size"] = 8 + len(text)
+            records[index]["size"] = len(content)
 
     def _write_fixed(
         self, samples: Sequence[Any], records: Array, host: CData, scratch: CData

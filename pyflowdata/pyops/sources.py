@@ -107,7 +107,7 @@ class _Indexed:
             try:
                 found.append(source[ordinal])
             except CorruptDataError as failure:
-                found.append(Damaged(message_of(failure, self.name, _OWN_FILES)))
+                found.append(Damaged(*message_of(failure, self.name, _OWN_FILES)))
             except BaseException as failure:
                 raise Raised(failure, index, self._at(ordinal)) from None
         return found
@@ -174,7 +174,7 @@ class _Stream:
                     "comes behind cannot be read; an object with __next__, or __getitem__, can "
                     "go on"
                 ) from failure
-            sample = Damaged(message_of(failure, self.name, _OWN_FILES))
+            sample = Damaged(*message_of(failure, self.name, _OWN_FILES))
         except BaseException as failure:
             raise self._raised(failure, self._position) from None
         self._position += 1
@@ -271,7 +271,7 @@ def _fail(args: tuple[Any, ...], failure: BaseException) -> int:
     err.status, err.row, err.byte = status_of(failure, lib.PFD_INTERNAL), row, -1
     if isinstance(failure, (KeyboardInterrupt, SystemExit)):
         pass_on(failure)
-    err.message = message_of(failure, said, _OWN_FILES, is_told=is_told)
+    err.message, err.cause = message_of(failure, said, _OWN_FILES, is_told=is_told)
     return int(err.status)
 
 

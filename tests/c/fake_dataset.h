@@ -172,7 +172,7 @@ static pfd_scratch *scratch; /* of the main thread; from begin_tests() to end_te
 static inline void read_on(pfd_dataset *ds, int64_t max, epoch_rows *out)
 {
     static pfd_record records[MOST_ROWS];
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     out->rows = out->batches = 0;
     for (;;) {
         int64_t n = 99;
@@ -197,7 +197,7 @@ static inline void read_on(pfd_dataset *ds, int64_t max, epoch_rows *out)
 static inline void read_epoch(pfd_dataset *ds, int64_t epoch, int64_t position, int64_t max,
                        epoch_rows *out)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     MUST(pfd_dataset_seek(ds, epoch, position, &err));
     read_on(ds, max, out);
 }
@@ -252,6 +252,15 @@ static inline void model_rank(const epoch_rows *logical, int64_t rank, int64_t w
         }
         out->ends[out->batches++] = out->rows;
     }
+}
+
+/* The shuffle that a reader gets for shuffle="auto". */
+static inline pfd_status shuffle(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                 int32_t reshuffle, int64_t buffer_size, pfd_error *err)
+{
+    return pfd_dataset_is_random_access(*ds)
+               ? pfd_random_shuffle_wrap(ds, seed, order_key, reshuffle, err)
+               : pfd_shuffle_buffer_wrap(ds, seed, order_key, reshuffle, buffer_size, err);
 }
 
 static inline void begin_tests(void)

@@ -278,9 +278,41 @@ static void test_scratch(void)
     pfd_scratch_free(NULL);
 }
 
+/* A plugin that was compiled with the header of 1.0 has less memory than today's struct. */
+static void test_error_of_an_older_plugin(void)
+{
+    enum { bytes_of_1_0 = 1640 };
+    const uint32_t sizes[] = {bytes_of_1_0, 0, UINT32_MAX}; /* set, zeroed, left to chance */
+    union {
+        pfd_error err;
+        uint8_t bytes[sizeof(pfd_error)];
+    } old;
+    pfd_error ours = {.struct_size = sizeof ours};
+    const pfd_file file = {.path = "a"};
+    CHECK(offsetof(pfd_error, reason) == bytes_of_1_0);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        memset(&old, 0xaa, sizeof old);
+        old.err.struct_size = sizes[i];
+        CHECK(pfd_fail(&old.err, PFD_IO, "x") == PFD_IO && !strcmp(old.err.message, "x"));
+        CHECK(old.err.struct_size == bytes_of_1_0);
+        CHECK(pfd_fail_row(&old.err, 1, 2, PFD_IO, "x") == PFD_IO && old.err.row == 1);
+        CHECK(pfd_fail_at(&old.err, &file, 2, PFD_IO, "x") == PFD_IO);
+        CHECK(pfd_fail_attr(&old.err, "a", &file, PFD_IO, ": x") == PFD_IO);
+        CHECK(pfd_error_set_reason(&old.err, PFD_REASON_NO_RECORDS) == PFD_IO);
+        CHECK(pfd_error_set_records(&old.err, 7) == PFD_IO);
+        CHECK(pfd_error_reason(&old.err) == PFD_REASON_NONE);
+        (void)pfd_fail_attr(&ours, "b", NULL, PFD_CORRUPT_DATA, ": y");
+        pfd_error_copy(&old.err, &ours);
+        CHECK(old.err.status == PFD_CORRUPT_DATA && !strcmp(old.err.message, "attr 'b': y"));
+        pfd_error_copy(&ours, &old.err);
+        CHECK(ours.struct_size == sizeof ours && ours.records == -1 && !ours.attr[0]);
+        for (size_t b = bytes_of_1_0; b < sizeof old; b++) CHECK(old.bytes[b] == 0xaa);
+    }
+}
+
 static void test_error(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     CHECK(pfd_fail_file(&err, "a/b", "%s = %d", "x", 3) == PFD_IO && err.status == PFD_IO);
     CHECK(!strcmp(err.file, "a/b") && !strcmp(err.message, "x = 3") && err.row == -1);
     CHECK(pfd_fail(&err, PFD_IO, "%s = %d", "x", 3) == PFD_IO);
@@ -300,6 +332,17 @@ static void test_error(void)
     CHECK(strstr(err.file, "...") && !strcmp(err.file + strlen(err.file) - 4, "/end"));
     pfd_error_set_file(&err, "short");
     CHECK(!strcmp(err.file, "short"));
+
+    CHECK(pfd_fail_attr(&err, "columns", NULL, PFD_IO, ": %d", 3) == PFD_IO);
+    CHECK(!strcmp(err.message, "attr 'columns': 3") && !strcmp(err.attr, "columns"));
+    CHECK(pfd_error_set_reason(&err, PFD_REASON_NO_RECORDS) == PFD_IO);
+    CHECK(pfd_error_set_records(&err, 7) == PFD_IO);
+    err.cause = 9;
+    pfd_error copy = {.struct_size = sizeof copy};
+    pfd_error_copy(&copy, &err);
+    CHECK(copy.records == 7 && copy.cause == 9 && copy.reason == PFD_REASON_NO_RECORDS);
+    CHECK(pfd_fail(&err, PFD_IO, "x") == PFD_IO); /* empties them */
+    CHECK(err.reason == 0 && err.records == -1 && err.cause == 0 && !err.attr[0]);
 
     char quoted[200];
     CHECK(!strcmp(pfd_quote_bytes((const uint8_t *)"a\0\xc3'", 4, quoted, sizeof quoted),
@@ -390,7 +433,7 @@ static void count_loop(void *ctx)
 static void test_order_of_loops(void)
 {
     pfd_thread_pool *pool = NULL;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     CHECK(pfd_thread_pool_create(1, &pool, &err) == PFD_OK);
     static char names[] = "abcde";
     pfd_loop loops[5];
@@ -422,6 +465,7 @@ int main(void)
     test_cpu();
     test_scratch();
     test_error();
+    test_error_of_an_older_plugin();
     test_parse_double();
     test_order_of_loops();
     (void)printf("%d passed, %d failed\n", passed, failed);

@@ -119,7 +119,7 @@ static void check_positions(const pfd_source *lines, const naive_records *naive,
 {
     int64_t positions[300];
     pfd_record out[300];
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     int64_t n = (int64_t)next_random(300) + 1;
     for (int64_t i = 0; i < n; i++) {
         int64_t last = i > 0 ? positions[i - 1] : (int64_t)next_random((uint64_t)naive->size);
@@ -149,13 +149,14 @@ static void test_lines(void)
             int64_t size = (int64_t)next_random(next_random(4) ? 4000 : 3);
             if (round % 5 == 0) fill_text(text, 4000, next_random(8));
             files[i] = (text_file){"part", text, size};
-            opened[i] = (pfd_input_file){.file = {.path = "part", .size = size}, .data = text};
+            opened[i] = (pfd_input_file){.file = {.path = "part", .size = size}, .data = text,
+                                         .methods = &pfd_mapped_file};
             opened[i].file.index = (int32_t)i;
             list[i] = &opened[i].file;
         }
         pfd_open_args args = {.access = round % 2, .files = list, .num_files = num_files};
         pfd_source lines = {0};
-        pfd_error err;
+        pfd_error err = {.struct_size = sizeof err};
         read_naively(&naive, files, num_files);
         CHECK(pfd_lines_open(&args, &lines, &err) == PFD_OK);
         CHECK(lines.methods->size(lines.self) == naive.size);
@@ -201,11 +202,12 @@ static void test_long_texts(void)
             begin = i + 1;
         }
         pfd_input_file opened = {
-            .file = {.path = "part", .size = length}, .data = text, .fd = -1};
+            .file = {.path = "part", .size = length}, .methods = &pfd_mapped_file, .data = text,
+            .fd = -1};
         const pfd_file *list = &opened.file;
         pfd_open_args args = {.access = round / 2 % 2, .files = &list, .num_files = 1};
         pfd_source lines = {0};
-        pfd_error err;
+        pfd_error err = {.struct_size = sizeof err};
         CHECK(pfd_lines_open(&args, &lines, &err) == PFD_OK);
         CHECK(lines.methods->size(lines.self) == n);
         uint64_t far = (uint64_t)n / 500 + 1;
@@ -250,7 +252,7 @@ static pfd_input_files *open_one(const char *name)
 {
     char *path = in_folder(name);
     pfd_input_files *files = NULL;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     CHECK(pfd_input_files_open(&path, 1, PFD_FILE_ACCESS_MAP, PFD_COMPRESSION_NONE, &files,
                                &err) == PFD_OK);
     CHECK(pfd_input_files_check(files, &err) == PFD_OK);
@@ -261,7 +263,7 @@ static pfd_input_files *open_one(const char *name)
 static void test_shrinking_file(void)
 {
     enum { size = 1000000 };
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     int64_t n;
     write_file("part-0", size);
     pfd_input_files *files = open_one("part-0");
@@ -285,7 +287,7 @@ static void test_shrinking_file(void)
 
 static void test_changed_files(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     write_file("part-1", 100);
     pfd_input_files *files = open_one("part-1");
     uint64_t fingerprint = pfd_input_files_fingerprint(files);
@@ -385,7 +387,7 @@ static pfd_status find(int32_t num, const char *prefix, int32_t length, pfd_path
 static void test_names(void)
 {
     pfd_path_list found = {0};
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     const char *names[] = {"x-9", "x-10", "x-0100", "x-", "x-1.txt", "y-00000000000000000000007",
                            "y-0000000000000000000000000000000000000000000000000000000000008"};
     for (size_t i = 0; i < PFD_COUNT(names); i++) write_file(names[i], 1);

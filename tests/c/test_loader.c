@@ -156,7 +156,7 @@ static epoch_sum read_epoch(pfd_loader *loader)
 {
     epoch_sum sum = {0};
     pfd_batch batch;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     for (pfd_status status; (status = next(loader, &batch, &err)) != PFD_END;) {
         if (status != PFD_OK) {
             sum.errors++;
@@ -170,7 +170,7 @@ static epoch_sum read_epoch(pfd_loader *loader)
 
 static void test_any_number_of_threads_gives_the_same_order(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     uint64_t order[3] = {0};
     const int32_t threads[] = {1, 2, 7};
     for (int t = 0; t < 3; t++)
@@ -191,7 +191,7 @@ static void test_any_number_of_threads_gives_the_same_order(void)
 
 static void test_big_batches_are_made_by_several_threads(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_loader *loader = NULL;
     MUST(open_loader((setting){.batch_size = 100000, .num_threads = 7}, &loader, &err));
     for (int epoch = 0; epoch < 5; epoch++) CHECK(read_epoch(loader).rows == NUM_ROWS);
@@ -200,7 +200,7 @@ static void test_big_batches_are_made_by_several_threads(void)
 
 static void test_ranks_share_an_epoch(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     const char *const rules[] = {"short", "drop", "pad", "wrap"};
     for (int rule = 0; rule < 4; rule++) {
         int64_t rows = 0, steps = -1;
@@ -220,7 +220,7 @@ static void test_ranks_share_an_epoch(void)
 
 static void test_seek_goes_on_exactly_there(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_loader *loader = NULL;
     pfd_batch batch;
     MUST(open_loader((setting){.shuffle = 1}, &loader, &err));
@@ -246,7 +246,7 @@ static void test_seek_goes_on_exactly_there(void)
 
 static void test_bad_records_by_policy(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_loader *loader = NULL;
     const int64_t bad = (NUM_ROWS + 49) / 50;
     MUST(open_loader((setting){.prefix = "bad-", .on_error = "skip", .shuffle = 1}, &loader, &err));
@@ -276,7 +276,7 @@ static void test_bad_records_by_policy(void)
 
 static void test_held_batches_survive_close_and_obey_the_budget(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_loader *loader = NULL;
     pfd_batch held[16];
     MUST(open_loader((setting){.memory_budget = 8 * 64 * 64}, &loader, &err));
@@ -304,7 +304,7 @@ typedef struct crowd {
 static void *consume(void *argument)
 {
     crowd *c = argument;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_batch batch;
     pfd_stats stats;
     for (pfd_status status; (status = next(c->loader, &batch, &err)) != PFD_CANCELLED;) {
@@ -318,7 +318,7 @@ static void *consume(void *argument)
 
 static void test_many_consumers_and_a_close_in_between(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     for (int round = 0; round < 5; round++) {
         crowd c = {0};
         MUST(open_loader((setting){.shuffle = 1, .num_threads = 3}, &c.loader, &err));
@@ -334,7 +334,7 @@ static void test_many_consumers_and_a_close_in_between(void)
 
 static void test_open_failures_leave_nothing(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_loader *loader = NULL;
     CHECK(open_loader((setting){.prefix = "none-"}, &loader, &err) == PFD_IO);
     CHECK(open_loader((setting){.memory_budget = 10}, &loader, &err) == PFD_INVALID_ARGUMENT);

@@ -129,7 +129,7 @@ static void make_sample(sample *s)
 static void test_faults_of_the_whole(void)
 {
     sample good;
-    pfd_error error;
+    pfd_error error = {.struct_size = sizeof error};
     make_sample(&good);
     CHECK(pfd_descriptor_check(&good.op, &error) == PFD_OK);
     CHECK(pfd_descriptor_check_names(&good.op, &error) == PFD_OK);
@@ -173,6 +173,7 @@ static void test_faults_of_attrs(void)
     FAULT(s.attrs[FLAG].type = 99, "attr 'flag': type is none of PFD_ATTR_*");
     FAULT(s.attrs[FLAG].doc = "", "attr 'flag': doc must be a sentence");
     FAULT(s.attrs[FLAG].flags = 2, "flags has unknown bits");
+    FAULT(s.attrs[FLAG].flags = UINT64_C(1) << 32, "flags has unknown bits"); /* the host's own */
     FAULT(s.attrs[FLAG].flags = PFD_ATTR_FOUND, "propose is NULL, and an attr has PFD_ATTR_FOUND");
     FAULT(s.op.propose = propose, "propose is for ops with PFD_READS_FILES");
     FAULT(s.attrs[FLAG].default_value = "yes", "default_value \"yes\" is not true or false");
@@ -215,7 +216,7 @@ static void test_format(void)
         {.name = "someone_elses", .kind = PFD_VALUE_INT},
     };
     pfd_attrs *attrs;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     if (pfd_attrs_create(good_attrs, NUM_ATTRS, sizeof(sample_attrs), values, 2, &attrs,
                          &err) != PFD_OK) {
         check(0, err.message, NULL, __LINE__);
@@ -246,7 +247,7 @@ static pfd_node *make_reader(int64_t batch_size)
         {.name = "batch_size", .kind = PFD_VALUE_INT, .i = batch_size},
     };
     pfd_node *node = NULL;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     if (pfd_node_create("mini_reader", "", values, 2, NULL, 0, &node, &err) != PFD_OK) {
         printf("test_op.c: %s\n", err.message);
         exit(1);
@@ -269,7 +270,7 @@ static void test_misuse(void)
     pfd_blob blob = {reader, 3};
     pfd_row_type type;
     int64_t batch_size;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
 #define REFUSED(part, ...)                                                                         \
     do {                                                                                           \
         CHECK(pfd_node_create(__VA_ARGS__, &node, &err) == PFD_INVALID_ARGUMENT);                  \
@@ -305,7 +306,7 @@ static void test_misuse(void)
 static void test_long_chain(void)
 {
     pfd_node *last = make_reader(1);
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     for (int i = 0; i < 200000; i++) {
         pfd_node *node = NULL;
         pfd_blob blob = {last, 0};
@@ -322,7 +323,7 @@ static void test_long_chain(void)
 
 static void *use_node(void *shared)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_node *node = NULL;
     for (int i = 0; i < 200; i++) {
         pfd_blob blob = {shared, 0};

@@ -59,12 +59,14 @@ static pfd_op make_reader(const char *name)
 
 static pfd_plugin make_plugin(const pfd_op *const *ops, uint32_t num_ops)
 {
-    return (pfd_plugin){sizeof(pfd_plugin), PFD_ABI_MAJOR, PFD_ABI_MINOR, num_ops, ops, "p", "1"};
+    return (pfd_plugin){.struct_size = sizeof(pfd_plugin), .abi_major = PFD_ABI_MAJOR,
+                        .abi_minor = PFD_ABI_MINOR, .num_ops = num_ops, .ops = ops, .name = "p",
+                        .version = "1"};
 }
 
 static const pfd_registered_op *found(const char *name)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     return pfd_registry_find(name, &err);
 }
 
@@ -77,7 +79,7 @@ static int64_t count_ops(void)
 
 static void test_added_once(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     static pfd_op one, two;
     one = make_op("PluginOne", "One.");
     two = make_reader("PluginTwo");
@@ -103,7 +105,7 @@ static void test_added_once(void)
 
 static void test_all_or_none(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_op good = make_op("PluginGood", "Good."), bad = make_op("PluginBad", "Bad.");
     bad.compute = NULL;
     const pfd_op *ops[] = {&good, &bad};
@@ -124,7 +126,7 @@ static void test_all_or_none(void)
 
 static void test_replaced(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     static pfd_op first, second, third;
     first = make_op("PluginChanging", "First.");
     second = make_reader("PluginChanging");
@@ -159,7 +161,7 @@ static void test_replaced(void)
 
 static void test_built_in_ops_stay(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     const char *name = pfd_builtin_ops[0]->name;
     pfd_op op = make_op(name, "Another.");
     const pfd_op *ops[] = {&op};
@@ -179,7 +181,7 @@ static pfd_plugin thread_plugins[OPS];
 
 static void *add_all(void *result)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     intptr_t *faults = result;
     for (int i = 0; i < OPS; i++) {
         *faults += pfd_registry_add(&thread_plugins[i], names[i], 1, NULL, &err) != PFD_OK;

@@ -7,11 +7,11 @@
 static void test_shuffle(int stream, int64_t n, int64_t buffer_size)
 {
     static epoch_rows first, again, other;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     for (int32_t reshuffle = 0; reshuffle < 2; reshuffle++) {
         pfd_dataset *ds = open_source(stream, n), *twin = open_source(stream, n);
-        MUST(pfd_random_shuffle_wrap(&ds, 7, "reader", reshuffle, buffer_size, &err));
-        MUST(pfd_random_shuffle_wrap(&twin, 7, "reader", reshuffle, buffer_size, &err));
+        MUST(shuffle(&ds, 7, "reader", reshuffle, buffer_size, &err));
+        MUST(shuffle(&twin, 7, "reader", reshuffle, buffer_size, &err));
         read_on(ds, 13, &first);
         CHECK(is_exact(&first, n));
         read_epoch(twin, 0, 0, 3, &again); /* in other pieces */
@@ -33,12 +33,12 @@ static void test_shuffle(int stream, int64_t n, int64_t buffer_size)
 static void test_shuffle_by_key(int stream)
 {
     static epoch_rows a, b, c;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *x = open_source(stream, 60), *y = open_source(stream, 60);
     pfd_dataset *z = open_source(stream, 60);
-    MUST(pfd_random_shuffle_wrap(&x, 1, "left", 0, 100, &err));
-    MUST(pfd_random_shuffle_wrap(&y, 1, "right", 0, 100, &err));
-    MUST(pfd_random_shuffle_wrap(&z, 2, "left", 0, 100, &err));
+    MUST(shuffle(&x, 1, "left", 0, 100, &err));
+    MUST(shuffle(&y, 1, "right", 0, 100, &err));
+    MUST(shuffle(&z, 2, "left", 0, 100, &err));
     read_on(x, 60, &a);
     read_on(y, 60, &b);
     read_on(z, 60, &c);
@@ -52,10 +52,10 @@ static void test_shuffle_by_key(int stream)
 static void test_shuffle_buffer_reach(void)
 {
     static epoch_rows rows;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     for (int64_t buffer = 1; buffer <= 70; buffer += 23) {
         pfd_dataset *ds = open_source(1, 500);
-        MUST(pfd_random_shuffle_wrap(&ds, 3, "reader", 1, buffer, &err));
+        MUST(shuffle(&ds, 3, "reader", 1, buffer, &err));
         read_on(ds, 64, &rows);
         int ok = is_exact(&rows, 500);
         for (int64_t i = 0; i < 500; i++) ok &= rows.ordinals[i] < i + buffer;
@@ -71,9 +71,9 @@ static void test_drain_is_even(void)
     enum { n = 8, epochs = 4000 };
     static epoch_rows rows;
     int64_t counts[n][n] = {{0}};
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(1, n);
-    MUST(pfd_random_shuffle_wrap(&ds, 1, "reader", 1, n, &err));
+    MUST(shuffle(&ds, 1, "reader", 1, n, &err));
     for (int64_t e = 0; e < epochs; e++) {
         read_epoch(ds, e, 0, n, &rows);
         for (int64_t i = 0; i < n; i++) counts[i][rows.ordinals[i]]++;
@@ -97,11 +97,11 @@ static void test_damaged_record_under_a_shuffle(void)
     _Atomic int32_t cancelled = 0;
     static epoch_rows got, rest;
     static pfd_record records[room];
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(1, n);
     ((source *)ds)->bad = bad;
     MUST(pfd_cancellation_wrap(&ds, &cancelled, &err));
-    MUST(pfd_random_shuffle_wrap(&ds, 3, "reader", 1, buffer, &err));
+    MUST(shuffle(&ds, 3, "reader", 1, buffer, &err));
     int failures = 0;
     got.rows = 0;
     for (pfd_status status = PFD_OK; status != PFD_END && failures < 2;) {
@@ -195,7 +195,7 @@ static void test_group_batches(int stream, int64_t n, int64_t groups, int64_t si
 {
     static epoch_rows expected, got, part;
     const grouping by = {.groups = groups, .bad = -1};
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     for (int32_t rule = PFD_LAST_BATCH_SHORT; rule <= PFD_LAST_BATCH_WRAP; rule++) {
         model_group_batches(n, size, rule, buffer, &by, &expected);
         pfd_dataset *ds = open_source(stream, n);
@@ -229,7 +229,7 @@ static void test_record_without_group(int stream)
     const grouping by = {.groups = 3, .bad = 17};
     static pfd_record records[size];
     int64_t calls = 0, rows = 0, bad_call = -1, got, after_bad = -1;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(stream, n);
     MUST(pfd_group_batch_wrap(&ds, size, PFD_LAST_BATCH_SHORT, 100, group_by, &by, &err));
     MUST(pfd_distributed_training_wrap(&ds, size, 0, 1, &err));
@@ -248,6 +248,48 @@ static void test_record_without_group(int stream)
     MUST(pfd_dataset_next(ds, size, scratch, records, &got, &err));
     CHECK(records[0].ordinal == after_bad);
     pfd_dataset_close(ds);
+}
+
+/* What was passed over on the way is no failure of the call that got there. */
+static void test_success_leaves_no_error(void)
+{
+    enum { n = 60, size = 5 };
+    const grouping by = {.groups = 3, .bad = 17};
+    pfd_record records[size];
+    int64_t got;
+    pfd_error err = {.struct_size = sizeof err};
+    pfd_dataset *ds = open_source(1, n);
+    ((source *)ds)->bad = 20;
+    const _Atomic int32_t cancelled = 0;
+    MUST(pfd_cancellation_wrap(&ds, &cancelled, &err));
+    MUST(pfd_shuffle_buffer_wrap(&ds, 3, "reader", 1, 8, &err));
+    for (int64_t position = 0; position < n - 1; position++) {
+        pfd_error_clear(&err);
+        MUST(pfd_dataset_seek(ds, 0, position, &err));
+        CHECK(err.status == PFD_OK);
+    }
+    MUST(pfd_group_batch_wrap(&ds, size, PFD_LAST_BATCH_SHORT, 100, group_by, &by, &err));
+    MUST(pfd_dataset_seek(ds, 0, 9, &err));
+    CHECK(err.status == PFD_OK);
+    pfd_dataset_close(ds);
+
+    /* Memory that is enough for some records, but not for all that were asked for. */
+    const pfd_bounds bounds = {.most_bytes = 128};
+    pfd_scratch *small = pfd_scratch_create();
+    pfd_scratch_set_bounds(small, &bounds);
+    ds = open_source(1, n);
+    MUST(pfd_shuffle_buffer_wrap(&ds, 3, "reader", 1, 1, &err));
+    int32_t was_short = 0;
+    for (int64_t done = 0; done < n; done += got) {
+        pfd_scratch_reset(small);
+        pfd_error_clear(&err);
+        MUST(pfd_dataset_next(ds, size, small, records, &got, &err));
+        CHECK(err.status == PFD_OK);
+        was_short |= got < size;
+    }
+    CHECK(was_short);
+    pfd_dataset_close(ds);
+    pfd_scratch_free(small);
 }
 
 int main(void)
@@ -271,5 +313,6 @@ int main(void)
     test_shuffle_buffer_reach();
     test_drain_is_even();
     test_damaged_record_under_a_shuffle();
+    test_success_leaves_no_error();
     return end_tests();
 }

@@ -387,7 +387,7 @@ static void test_marks(void)
         int64_t n = 1 + (int64_t)draw(round % 2 ? most : 40), num_large = 0;
         pfd_mark_list list = {0};
         pfd_mark_piece piece;
-        pfd_error error;
+        pfd_error error = {.struct_size = sizeof error};
         places[0] = (uint32_t)draw(1000);
         for (int64_t i = 1; i < n; i++)
             places[i] = places[i - 1] + 1 + (uint32_t)draw(longest[draw(10) ? 0 : round % 4]);

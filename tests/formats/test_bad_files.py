@@ -406,11 +406,11 @@ def test_a_relative_folder_holds_when_the_process_changes_its_own(tmp_path, monk
     [
         (lambda file: flow.TFRecordReader(files=file, batch_size=1), "TFRecord"),
         (lambda file: flow.OFRecordReader(files=file, batch_size=1), "OFRecord"),
-        (lambda file: flow.OneRecReader(files=file, batch_size=1), "a OneRec"),
+        (lambda file: flow.OneRecReader(files=file, batch_size=1), "OneRec"),
         # The others begin with a length, which is one of a MindRecord file's header, too.
         (lambda file: flow.MindRecordReader(files=file, columns=["x"]), "TFRecord OFRecord"),
         (lambda file: flow.IDXReader(files=file, batch_size=1), ""),
-        (lambda file: flow.NpyReader(files=file, dtype="int8", shape=[1]), "a NumPy"),
+        (lambda file: flow.NpyReader(files=file, dtype="int8", shape=[1]), "NumPy"),
         (lambda file: flow.MDSReader(files=file, columns=["x"], batch_size=1), ""),
     ],
 )
@@ -421,8 +421,8 @@ def test_readers_name_what_another_one_reads(tmp_path, reader, own):
         writer.write(record)
     with OFRecordWriter(tmp_path / "OFRecord") as writer:
         writer.write({"x": [1.5] * 100})
-    (tmp_path / "a OneRec").write_bytes(b"^ONEREC$" + bytes(100))
-    np.save(tmp_path / "a NumPy.npy", np.arange(200.0))
+    (tmp_path / "OneRec").write_bytes(b"^ONEREC$" + bytes(100))
+    np.save(tmp_path / "NumPy.npy", np.arange(200.0))
     for file in tmp_path.iterdir():
         if file.stem in own:
             continue

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
+from pathlib import Path
 
 import pytest
 
 from formats.detection_cases import TABLE, detections, digest, hints, samples
+
+from pyflowdata import CorruptDataError, InvalidArgumentError
+from pyflowdata.formats.detect import HEAD, first_bytes
+from pyflowdata.graph.registry import detect_format
 
 
 @pytest.fixture(scope="module")
@@ -52,3 +58,46 @@ def test_readers_name_other_formats_as_recorded(table, recorded, tmp_path):
         assert [*said] == table["readers"].split()
         found += differences(table[sample.key][2].split(), sample.key, said)
     assert not found, "\n".join(found)
+
+
+# ---- The library's own detection ----------------------------------------------------------------
+
+# What it says otherwise: sample, variant, what was recorded, what it says.
+BETTER = (
+    # The magic number is enough for an archive whose first header is cut or damaged.
+    ("*.tar", "cut-511-dat", "!unknown", "tar"),
+    ("near: tar, wrong sum.tar", "*", "!unknown*", "tar*"),
+    ("near: tar, no name.tar", "*", "!unknown*", "tar*"),
+    # Labels and size.
+    ("CIFARReader: train.bin", "*", "!unknown", "cifar"),
+    # A checksum of 32 bits that fits counts more than a suffix.
+    ("near: tfrecord, length like gzip.tfrecord", "named-gz", "!damaged", "tfrecord"),
+    # Offsets that go on after the end of a file are not those of a shard.
+    ("near: like zlib.dat", "*", "mds+*", "!unknown"),
+    ("near: like gzip, method.dat", "*", "mds+*", "!unknown"),
+)
+
+
+def detected_by_library(path: Path) -> str:
+    head, size, compression = first_bytes(path, HEAD)
+    try:
+        found = detect_format(str(path), head or b"", None if compression else size)
+    except CorruptDataError:
+        return "!damaged"
+    except InvalidArgumentError as error:
+        return "!utf-16" if "UTF-16" in str(error) else "!unknown"
+    return "+".join([found, *([compression] if compression else [])]) + "+empty" * (head == b"")
+
+
+def test_the_library_detects_the_same_or_better(table, recorded, tmp_path):
+    found, used = [], set()
+    for sample in recorded:
+        seen = detections(sample, tmp_path, detected_by_library)
+        for then, (variant, now) in zip(table[sample.key][1].split(), seen.items(), strict=True):
+            row = (sample.key, variant, then, now)
+            rules = [one for one in BETTER if all(map(fnmatch.fnmatchcase, row, one))]
+            used.update(rules)
+            if then != now and not rules:
+                found.append(f"{sample.key}, {variant}: {now}, recorded is {then}")
+    assert not found, "\n".join(found)
+    assert used == set(BETTER)

@@ -125,7 +125,7 @@ def test_channels_behind_what_varies():
 
 BYTES = """
 import hashlib, numpy as np, pyflowdata as flow
-from decoder_rows import blob_of, load
+from support.decoder_rows import blob_of, load
 rows = np.arange(256 * 100, dtype=np.uint8).reshape(100, 256)
 found = hashlib.sha256()
 for scale, shift in [(1 / 255, 0), (0.1, -0.3), (1e-3, 1e3)]:

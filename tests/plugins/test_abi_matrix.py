@@ -33,6 +33,7 @@ def load_tool():
 
 tool = load_tool()
 LAYOUT = tool.read_header(HEADER)
+MINOR = int(LAYOUT.constants["PFD_ABI_MINOR"])
 GROWING = [struct.name for struct in LAYOUT.structs.values() if struct.grows]
 
 
@@ -108,7 +109,7 @@ GROWN = replaced("\n} pfd_op;", "\n    const char *more;\n} pfd_op;")
 def test_a_field_at_the_end_passes_with_new_files(tree):
     assert tree(HEADER) == (0, "")
     code, said = tree(GROWN)
-    assert code == 1 and "op-1.0.txt is not current" in said and "make abi" in said
+    assert code == 1 and f"op-1.{MINOR}.txt is not current" in said and "make abi" in said
     assert tree(GROWN, write=True) == (0, "")
     assert tree(GROWN) == (0, "")
     code, said = tree(HEADER, write=True)  # and what was added stays
@@ -123,15 +124,16 @@ def test_a_reserved_field_may_get_a_name(tree):
 
 
 def test_a_new_minor_version_has_files_of_its_own(tree, tmp_path):
-    newer = replaced("PFD_ABI_MINOR 0", "PFD_ABI_MINOR 1", GROWN)
+    name = f"1.{MINOR + 1}"
+    newer = replaced(f"PFD_ABI_MINOR {MINOR}", f"PFD_ABI_MINOR {MINOR + 1}", GROWN)
     assert tree(newer, write=True) == (0, "")
-    old = (tmp_path / "csrc/include/abi/op-1.0.txt").read_text()
-    assert old == (ROOT / "csrc/include/abi/op-1.0.txt").read_text()
-    assert "pfd_op.more" in (tmp_path / "csrc/include/abi/op-1.1.txt").read_text()
-    assert "more" in (tmp_path / "tests/abi/1.1/pyflowdata/op.h").read_text()
+    old = (tmp_path / f"csrc/include/abi/op-1.{MINOR}.txt").read_text()
+    assert old == (ROOT / f"csrc/include/abi/op-1.{MINOR}.txt").read_text()
+    assert "pfd_op.more" in (tmp_path / f"csrc/include/abi/op-{name}.txt").read_text()
+    assert "more" in (tmp_path / f"tests/abi/{name}/pyflowdata/op.h").read_text()
     changed = replaced("const char *more;", "int64_t more;", newer)
     code, said = tree(changed, write=True)
-    assert code == 1 and "op-1.1.txt: pfd_op: 'more' was char *" in said
+    assert code == 1 and f"op-{name}.txt: pfd_op: 'more' was char *" in said
 
 
 def test_the_command(tree, tmp_path):
@@ -219,7 +221,7 @@ def older_header():
     # The macros give the fields that are gone.
     text, count = re.subn(r"( +doc), *\\\n +flags\}", r"\1}", text)
     assert count == 1
-    text, count = re.subn(r"( +plugin_name), *\\\n +plugin_version\};", r"\1};", text)
+    text, count = re.subn(r"( +0), *\\\n +format_list\};", r"\1};", text)
     assert count == 1
     return text
 
@@ -244,7 +246,7 @@ def test_a_plugin_of_an_older_header_loads_and_works(tmp_path):
     count = build(tmp_path / "count", older_source(renamed(COUNT, "Count", "OldCount")),
                   include=include)  # fmt: skip
     plugin = flow.load_library(scale)
-    assert (plugin.name, plugin.version) == ("scaling", "")
+    assert (plugin.name, plugin.version) == ("scaling", "2.5")
     factor = "factor (float, default 2.0, in [-100, 100]): What is multiplied by."
     assert factor in flow.OldScale.__doc__
     numbers = flow.load_library(count).OldCount(
@@ -260,7 +262,7 @@ def test_a_plugin_of_an_older_header_loads_and_works(tmp_path):
 
 
 def test_a_plugin_of_a_newer_header_that_needs_nothing_newer(tmp_path):
-    newer = replaced("PFD_ABI_MINOR 0", "PFD_ABI_MINOR 1")
+    newer = replaced(f"PFD_ABI_MINOR {MINOR}", f"PFD_ABI_MINOR {MINOR + 1}")
     newer = replaced("\n} pfd_op;", "\n    void (*later)(void);\n} pfd_op;", newer)
     newer = replaced("} pfd_plugin;", "    const char *later;\n} pfd_plugin;", newer)
     include = with_header(tmp_path / "newer", newer)
@@ -269,8 +271,8 @@ def test_a_plugin_of_a_newer_header_that_needs_nothing_newer(tmp_path):
                     include=include)  # fmt: skip
     with pytest.raises(flow.UnsupportedError) as failure:
         flow.load_library(refused)
-    for part in ("needs version 1.1", f"({flow.__version__}) has 1.0", "use a newer pyflowdata",
-                 "-DPFD_ABI_MINOR_NEEDED=0"):  # fmt: skip
+    for part in (f"needs version 1.{MINOR + 1}", f"({flow.__version__}) has 1.{MINOR}",
+                 "use a newer pyflowdata", f"-DPFD_ABI_MINOR_NEEDED={MINOR}"):  # fmt: skip
         assert part in str(failure.value)
     works = build(tmp_path / "works", source, "-Wno-missing-field-initializers",
                   "-DPFD_ABI_MINOR_NEEDED=0", include=include)  # fmt: skip

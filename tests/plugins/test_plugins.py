@@ -13,6 +13,7 @@ import pytest
 from support.plugin_sources import COUNT, ROOT, SCALE, build, renamed
 
 import pyflowdata as flow
+from pyflowdata.native import lib
 
 if shutil.which("gcc") is None:
     pytest.skip("gcc is not here", allow_module_level=True)
@@ -55,7 +56,7 @@ def test_its_ops_are_everywhere_an_op_is(scale, count):
     plugin = flow.load_library(scale)
     assert plugin.Scale is flow.Scale is flow.ops.Scale
     assert [function.__name__ for function in plugin] == ["Scale"]
-    assert (plugin.name, plugin.version, plugin.abi) == ("scaling", "2.5", (1, 0))
+    assert (plugin.name, plugin.version, plugin.abi) == ("scaling", "2.5", (1, lib.PFD_ABI_MINOR))
     assert plugin.path == str(scale)
     assert repr(plugin) == "<plugin scaling 2.5: Scale>"
     assert "Scale" in dir(plugin) and "Scale" in flow.ops.__all__
@@ -393,7 +394,8 @@ static const pfd_op *const ops[] = {NULL, NULL};
 PFD_EXPORT const pfd_plugin *pfd_plugin_v1(void);
 PFD_EXPORT const pfd_plugin *pfd_plugin_v1(void)
 {
-    static const pfd_plugin plugin = {(uint32_t)sizeof(pfd_plugin), 1, 0, 2, ops, "p", "1"};
+    static const pfd_plugin plugin = {(uint32_t)sizeof(pfd_plugin), 1, 0, 2, ops, "p", "1",
+                                      0, 0, NULL};
     return &plugin;
 }
 """

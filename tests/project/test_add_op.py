@@ -19,8 +19,7 @@ typedef struct difference {
 } difference;
 
 static const pfd_attr attrs[] = {
-    PFD_ATTR_ROW(difference, factor, PFD_ATTR_FLOAT64, "1", -100, 100, NULL,
-                 "What the difference is multiplied by."),
+    PFD_FLOAT_ATTR(difference, factor, "1", -100, 100, "What the difference is multiplied by."),
 };
 static const pfd_port inputs[] = {{"in", "Rows of two columns."}};
 static const pfd_port outputs[] = {{"out", "One difference a row."}};

@@ -84,7 +84,7 @@ def test_the_number_of_lines():
     lines = sum(1 for line in code.splitlines() if line.strip())
     texts = [PAGE] + [(ROOT / name).read_text() for name in ("README.md", "CHANGELOG.md")]
     said = [int(n) for text in texts for n in re.findall(r"(\d+) lines\s+of C", text)]
-    assert len(said) == 4 and {*said} == {lines} and lines < 60
+    assert len(said) == 4 and {*said} == {lines} and lines < 70
     assert sum(1 for line in (EXAMPLE / "Makefile").read_text().splitlines() if line) <= 12
 
 

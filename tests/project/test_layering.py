@@ -43,6 +43,7 @@ PYTHON_LAYERS = {
 }  # fmt: skip
 
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
+FORMATS = [path.parent.name for path in C_FILES if path.name == f"{path.parent.name}_format.c"]
 DECLARES_OP = re.compile(r"^const pfd_op pfd_op_(\w+) = ", re.MULTILINE)
 
 
@@ -90,6 +91,55 @@ def test_c_includes_point_down():
     assert not upward_includes(ROOT / "csrc")
 
 
+def circle_in(graph: dict[str, set[str]]) -> list[str]:
+    """Nodes of a circle, the first one again at its end; nothing where there is none."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as found:
+        return list(found.args[1])
+    return []
+
+
+def included_files(csrc: Path) -> dict[str, set[str]]:
+    """What each file includes; a header and its source are one file, "loader/ring"."""
+    graph: dict[str, set[str]] = {}
+    for path in sorted(csrc.rglob("*.[ch]")):
+        user = str(path.relative_to(csrc).with_suffix(""))
+        used = re.findall(r'#\s*include\s*"([^"]+)"', path.read_text())
+        graph.setdefault(user, set()).update({name.rsplit(".", 1)[0] for name in used} - {user})
+    return graph
+
+
+def folders_of(files: dict[str, set[str]]) -> dict[str, set[str]]:
+    graph: dict[str, set[str]] = {}
+    for user, used in files.items():
+        folder = folder_of(user)
+        graph.setdefault(folder, set()).update({folder_of(name) for name in used} - {folder})
+    return graph
+
+
+def test_no_circle_of_c_files_or_folders():
+    files = included_files(ROOT / "csrc")
+    assert len(files) > 150
+    assert not circle_in(files)
+    assert not circle_in(folders_of(files))
+
+
+@pytest.mark.parametrize("planted, circle, circle_of_folders", [
+    ({"files/a.h": "files/b.h", "files/b.c": "files/a.h"}, {"files/a", "files/b"}, set()),
+    ({"files/a.c": "files/b.h", "files/b.c": "files/c.h", "files/c.h": "files/a.h"},
+     {"files/a", "files/b", "files/c"}, set()),
+    ({"files/a.c": "index/b.h", "index/c.h": "files/d.h"}, set(), {"files", "index"}),
+])  # fmt: skip
+def test_a_planted_circle_is_found(tmp_path, planted, circle, circle_of_folders):
+    for name, included in planted.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f'#include "{name[:-1]}h"\n#include "{included}"\n')
+    files = included_files(tmp_path)
+    assert set(circle_in(files)) == circle
+    assert set(circle_in(folders_of(files))) == circle_of_folders
+
+
 def symbols(files: list[Path]) -> list[tuple[Path, str, bool]]:
     """File, name and whether it is defined there: symbols of this library in what `make` made."""
     objects = {}
@@ -114,10 +164,15 @@ def test_c_calls_point_down():
     used = [(path, name) for path, name, is_defined in found if not is_defined]
     assert len(used) > 500
     for path, name in used:
-        if path.name != "builtin_ops.c":
+        if path.name not in ("builtin_ops.c", "builtin_formats.c"):
             csrc = ROOT / "csrc"
             user, owner = (folder_of(one.relative_to(csrc)) for one in (path, home[name]))
             assert may_use(user, owner), f"{path} may not use {name}"
+    calls: dict[str, set[str]] = {}
+    for path, name in used:
+        if home[name] != path:
+            calls.setdefault(str(path), set()).add(str(home[name]))
+    assert not circle_in(calls)
 
 
 def test_one_file_names_the_ops():
@@ -127,8 +182,60 @@ def test_one_file_names_the_ops():
         assert home.stem == op, f"{home} declares {op}"
         (name,) = re.findall(r'\.name = "(\w+)"', code(home))
         names = re.compile(rf'\bpfd_op_{op}\b|"{name}"')
-        found = {path.stem for path in C_FILES if names.search(code(path))}
-        assert found <= {op}, f"{op} is named in {found}"
+        found = {path for path in C_FILES if names.search(code(path))}
+        own = {home, home.with_name(f"{home.parent.name}_format.c")}
+        assert found <= own, f"{op} is named in {found}"
+
+
+def listed_formats() -> list[str]:
+    return re.findall(r"\bX\((\w+)\)", code(ROOT / "csrc/registry/builtin_formats.c"))
+
+
+def misplaced_format_names(csrc: Path) -> list[str]:
+    """Texts that are the name of a format, or of its reader, outside the format's folder."""
+    reader = re.compile(r'\.reader = "(\w+)"')
+    homes = {name: name for name in FORMATS}
+    for name in FORMATS:
+        (op,) = reader.findall((csrc / f"formats/{name}/{name}_format.c").read_text())
+        homes[op] = name
+    found = []
+    for path in sorted(csrc.rglob("*.[ch]")):
+        home = folder_of(path.relative_to(csrc)).removeprefix("formats/")
+        whole = re.sub(r'"\s*"', "", code(path))  # a text in several pieces
+        for name in re.findall(r'"(\w+)"', whole):
+            if homes.get(name, home) != home:
+                found.append(f"{path.relative_to(csrc)} names {name}")
+    return found
+
+
+def test_a_format_is_named_in_its_folder_and_in_the_lists():
+    assert len(FORMATS) >= 14 and sorted(listed_formats()) == sorted(FORMATS)
+    for name in FORMATS:
+        own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")
+        assert f"const pfd_format pfd_format_{name} = " in own and f'.name = "{name}"' in own
+    assert misplaced_format_names(ROOT / "csrc") == []
+
+
+def test_a_format_that_is_named_elsewhere_is_found(tmp_path):
+    shutil.copytree(ROOT / "csrc", tmp_path / "csrc")
+    for name, text in (("registry/host.c", '"csv"'), ("loader/plan.c", '"TarReader"')):
+        with (tmp_path / "csrc" / name).open("a") as file:
+            file.write(f"static const char *const planted = {text};\n")
+    assert misplaced_format_names(tmp_path / "csrc") == [
+        "loader/plan.c names TarReader",
+        "registry/host.c names csv",
+    ]
+
+
+def test_signatures_of_others_are_not_those_of_formats_here():
+    table = (ROOT / "csrc/registry/format_detect.c").read_text()
+    table = table.split("foreign_signatures[] = {")[1].split("};")[0]
+    others = [name.casefold() for name in re.findall(r'\{"([^"]+)"', table)]
+    assert len(others) > 8
+    for name in FORMATS:
+        own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")
+        (title,) = re.findall(r'\.title = "([^"]+)"', own)
+        assert not {name, title.casefold()} & set(others)
 
 
 # ---- Python -------------------------------------------------------------------------------------
@@ -263,3 +370,94 @@ def test_only_formats_names_ops():
         if PACKAGE / "formats" not in path.parents:
             found = strings(ast.parse(path.read_text())) & names
             assert not found, f"{path.relative_to(PACKAGE)} names {found}"
+
+
+# ---- Messages -----------------------------------------------------------------------------------
+
+COMPARES = re.compile(
+    r"\b(?:strn?(?:case)?cmp|str(?:case)?str|memcmp|memmem|strr?chr|strpbrk|strs?pn|sscanf|fnmatch)"
+    r"(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))"
+)
+REGEX_METHODS = set("match fullmatch search findall finditer sub subn split".split())
+
+
+def compared_messages_in_c(text: str) -> list[str]:
+    """The calls that look into the message of an error."""
+    return [
+        found[0] for found in COMPARES.finditer(text) if re.search(r"(\.|->)message\b", found[1])
+    ]
+
+
+def compared_messages_in_python(tree: ast.Module) -> list[str]:
+    """The expressions that look into the message of an error, or into the str() of an exception."""
+    caught = {
+        node.name for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler) and node.name
+    }
+    texts: set[str] = set()  # names that were given a message
+
+    def is_message(node: ast.AST) -> bool:
+        if isinstance(node, ast.Attribute):
+            return node.attr == "message"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            given = {each.id for each in node.args if isinstance(each, ast.Name)}
+            return node.func.id == "str" and bool(given & caught)
+        return isinstance(node, ast.Name) and node.id in texts
+
+    def looks_inside(node: ast.AST) -> bool:
+        if isinstance(node, ast.Compare):
+            return any(map(is_message, [node.left, *node.comparators]))
+        if isinstance(node, ast.Subscript):
+            return is_message(node.value)
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return False
+        by_regex = node.func.attr in REGEX_METHODS and any(map(is_message, node.args))
+        return by_regex or (is_message(node.func.value) and node.func.attr != "encode")
+
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.NamedExpr)) and is_message(node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            texts |= {each.id for each in targets if isinstance(each, ast.Name)}
+    return [ast.unparse(node) for node in ast.walk(tree) if looks_inside(node)]
+
+
+def test_no_message_is_compared():
+    """Errors have a reason, an attr, counts and a cause: what decides is never a sentence."""
+    for path in [*C_FILES, *sorted((PACKAGE / "conformance").glob("*.c"))]:
+        found = compared_messages_in_c(code(path))
+        assert not found, f"{path.relative_to(ROOT)} looks into a message: {found}"
+    for path, tree in modules():
+        found = compared_messages_in_python(tree)
+        assert not found, f"{path.relative_to(ROOT)} looks into a message: {found}"
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        'if (strstr(err->message, "not one record")) return 1;',
+        'return !strncmp(shorten(loop->error->message, 9), "attr", 4);',
+        'int same = memcmp("gzip", inner.message, 4);',
+        'sscanf(err.message, "%d records", &n);',
+    ],
+)
+def test_a_message_that_is_compared_in_c_is_found(planted):
+    assert compared_messages_in_c(planted)
+    assert not compared_messages_in_c(planted.replace("message", "name"))
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        'failure.message == "gone"',
+        '"not one record" in failure.message',
+        're.search("world_size = ", failure.message)',
+        "_BEFORE.search(failure.message)",
+        'failure.message.startswith("attr")',
+        "failure.message[:4]",
+        "said = failure.message\n_BEFORE.search(said)",
+        'try:\n    pass\nexcept Error as failure:\n    found = "gone" in str(failure)',
+    ],
+)
+def test_a_message_that_is_compared_in_python_is_found(planted):
+    assert compared_messages_in_python(ast.parse(planted))
+    assert not compared_messages_in_python(ast.parse(planted.replace("message", "name").replace(
+        "str(failure)", "names")))  # fmt: skip

@@ -1,7 +1,7 @@
 /* CIFARReader: the binary version of CIFAR-10 and CIFAR-100. */
 #include "core/error.h"
+#include "files/compression.h"
 #include "pyflowdata/op.h"
-#include "parse/looks_like.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,12 +26,11 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const cifar_reader_attrs *attrs = args->attrs;
     if (attrs->version != 10 && attrs->version != 100)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'version' = %" PRId32 "; it must be 10 or 100", attrs->version);
+        return pfd_fail_attr(err, "version", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId32 "; it must be 10 or 100", attrs->version);
     if (attrs->with_coarse_label && attrs->version == 10)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'with_coarse_label' = true, but CIFAR-10 has no coarse labels; "
-                        "version=100 has");
+        return pfd_fail_attr(err, "with_coarse_label", NULL, PFD_INVALID_ARGUMENT,
+                             " = true, but CIFAR-10 has no coarse labels; version=100 has");
     pfd_row_type image = {.dtype = PFD_UINT8, .ndim = 3, .shape = {channels, side, side}};
     if (attrs->layout == LAYOUT_HWC)
         image = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 3, .shape = {side, side, channels}};
@@ -61,7 +60,7 @@ static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pf
     if (file->size % record == 0) return PFD_OK;
     PFD_TRY(args->host->read(file, 0, most, args->scratch, &data, err));
     const char *hint = "was the file cut short, or is it no CIFAR file?";
-    const char *seems = pfd_looks_compressed(data, most);
+    int32_t compression = pfd_compression_of_bytes(data, most);
     char packed[64];
     if (file->size % other == 0) {
         hint = attrs->version == 10 ? "it fits CIFAR-100: use version=100"
@@ -69,8 +68,9 @@ static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pf
     } else if (file->size > 2 && data[0] == 0x80 && data[1] <= 5) {
         hint = "it looks like the Python version, which is pickled and can run code when it is "
                "loaded: take the binary version";
-    } else if (seems) {
-        (void)snprintf(packed, sizeof packed, "it looks like %s: unpack it", seems);
+    } else if (compression != PFD_COMPRESSION_NONE) {
+        (void)snprintf(packed, sizeof packed, "it looks like %s: unpack it",
+                       pfd_compression_name(compression));
         hint = packed;
     }
     return pfd_fail_at(err, file, file->size - file->size % record, PFD_CORRUPT_DATA,
@@ -129,17 +129,15 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, min, max, choices, doc)                                    \
-    PFD_ATTR_ROW(cifar_reader_attrs, field, type, default_value, min, max, choices, doc)
-
 static const pfd_attr attr_table[] = {
     PFD_FOUND_ATTR_ROW(cifar_reader_attrs, version, PFD_ATTR_INT32, NULL, 10, 100, NULL,
                        "Which files they are: 10 for CIFAR-10, 100 for CIFAR-100; by the size of "
                        "the first one, if that fits either."),
-    ROW(layout, PFD_ATTR_CHOICE, "CHW", 0, 0, "CHW|HWC",
-        "Axes of an image: CHW is (3, 32, 32), as they are stored; HWC is (32, 32, 3)."),
-    ROW(with_coarse_label, PFD_ATTR_BOOL, "false", 0, 0, NULL,
-        "Whether the output coarse_label is returned too, which CIFAR-100 has."),
+    PFD_CHOICE_ATTR(cifar_reader_attrs, layout, "CHW", "CHW|HWC",
+                    "Axes of an image: CHW is (3, 32, 32), as they are stored; HWC is (32, 32, "
+                    "3)."),
+    PFD_BOOL_ATTR(cifar_reader_attrs, with_coarse_label, "false",
+                  "Whether the output coarse_label is returned too, which CIFAR-100 has."),
 };
 
 static const pfd_port outputs[] = {

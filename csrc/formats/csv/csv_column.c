@@ -17,11 +17,9 @@ static pfd_status fail_key(const pfd_host *host, const pfd_csv_column *column, c
                            int64_t size, const char *what, pfd_error *err)
 {
     char text[256];
-    return host->fail(err, PFD_INVALID_ARGUMENT, "attr 'columns': in '%s' %s is %s; " GRAMMAR,
-                      column->spec,
-                      size > 0 ? pfd_quote_bytes((const void *)at, size, text, sizeof text)
-                               : "the end",
-                      what);
+    return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+        ": in '%s' %s is %s; " GRAMMAR, column->spec,
+        size > 0 ? pfd_quote_bytes((const void *)at, size, text, sizeof text) : "the end", what);
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
@@ -76,14 +74,12 @@ pfd_status pfd_csv_next_key(const pfd_host *host, const pfd_csv_column *column, 
         if (*begin != '|') return fail_key(host, column, begin, end - begin, "unexpected", err);
         ++*at;
     }
-    pfd_status status = next_place(host, column, at, &out->first, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(next_place(host, column, at, &out->first, err));
     out->last = out->first;
     out->is_range = end - *at >= 2 && (*at)[0] == '.' && (*at)[1] == '.';
     if (!out->is_range) return PFD_OK;
     *at += 2;
-    status = next_place(host, column, at, &out->last, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(next_place(host, column, at, &out->last, err));
     if (!out->first.name && !out->last.name && out->last.number < out->first.number)
         return fail_key(host, column, begin, *at - begin, "a range that ends before it begins",
                         err);
@@ -117,10 +113,9 @@ static pfd_status count_values(const pfd_host *host, pfd_csv_column *column, int
 static pfd_status fail_type(const pfd_host *host, const pfd_csv_column *column, const char *what,
                             pfd_error *err)
 {
-    return host->fail(err, PFD_INVALID_ARGUMENT,
-                      "attr 'columns': '%s' %s; a column is bool, an integer, float32, float64 or "
-                      "bytes, several columns are an array of numbers",
-                      column->spec, what);
+    return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                           ": '%s' %s; a column is bool, an integer, float32, float64 or bytes, "
+                           "several columns are an array of numbers", column->spec, what);
 }
 
 static pfd_status set_type(const pfd_host *host, const pfd_field_spec *spec, int64_t values,
@@ -137,10 +132,9 @@ static pfd_status set_type(const pfd_host *host, const pfd_field_spec *spec, int
         return is_row ? fail_type(host, column, "is bytes of more than one column", err) : PFD_OK;
     }
     if (unknown && !spec->has_shape)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'columns': '%s' is a range of names, whose length the type must "
-                          "say, as in 'x=a..z:float32[26]'",
-                          column->spec);
+        return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%s' is a range of names, whose length the type must say, as in "
+                               "'x=a..z:float32[26]'", column->spec);
     if (!spec->has_shape && is_row) {
         type->ndim = 1;
         type->shape[0] = values;
@@ -152,10 +146,9 @@ static pfd_status set_type(const pfd_host *host, const pfd_field_spec *spec, int
         if (__builtin_mul_overflow(product, type->shape[i], &product)) product = INT64_MAX;
     }
     if (unknown ? product <= values : product != values)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'columns': '%s' has a shape of %" PRId64 " values for %s%" PRId64
-                          " columns",
-                          column->spec, product, unknown ? "more than " : "", values);
+        return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%s' has a shape of %" PRId64 " values for %s%" PRId64 " columns",
+                               column->spec, product, unknown ? "more than " : "", values);
     column->num_values = product;
     return PFD_OK;
 }
@@ -164,8 +157,7 @@ pfd_status pfd_csv_column_parse(const pfd_host *host, const char *element, pfd_c
                                 pfd_error *err)
 {
     pfd_field_spec spec;
-    pfd_status status = pfd_field_spec_parse(host, "columns", element, &spec, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_field_spec_parse(host, "columns", element, &spec, err));
     *out = (pfd_csv_column){.spec = element,
                             .name = spec.name,
                             .key = spec.key,
@@ -175,8 +167,7 @@ pfd_status pfd_csv_column_parse(const pfd_host *host, const char *element, pfd_c
                             .default_size = spec.default_size};
     int64_t values;
     int32_t is_row, unknown;
-    status = count_values(host, out, &values, &is_row, &unknown, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(count_values(host, out, &values, &is_row, &unknown, err));
     return set_type(host, &spec, values, is_row, unknown, out, err);
 }
 
@@ -186,10 +177,11 @@ static pfd_status parse_default(const pfd_host *host, const pfd_csv_column *colu
     if (pfd_csv_value(column->type.dtype, (const void *)text, size, out) == PFD_CSV_VALUE)
         return PFD_OK;
     char found[256];
-    return host->fail(err, PFD_INVALID_ARGUMENT,
-                      "attr 'columns': the default %s of '%s' is not %s that %s holds",
-                      pfd_quote_bytes((const void *)text, size, found, sizeof found), column->spec,
-                      pfd_csv_value_kind(column->type.dtype), pfd_dtype_name(column->type.dtype));
+    return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                           ": the default %s of '%s' is not %s that %s holds",
+                           pfd_quote_bytes((const void *)text, size, found, sizeof found),
+                           column->spec, pfd_csv_value_kind(column->type.dtype),
+                           pfd_dtype_name(column->type.dtype));
 }
 
 pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, uint8_t *out,
@@ -199,16 +191,15 @@ pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, 
     int64_t texts = 1, bytes = pfd_csv_value_bytes(column->type.dtype);
     for (const char *c = text; c < end; c++) texts += *c == ',';
     if (texts != 1 && texts != column->num_values)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'columns': '%s' has %" PRId64 " defaults for %" PRId64
-                          " values; give one for all or one for each",
-                          column->spec, texts, column->num_values);
+        return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%s' has %" PRId64 " defaults for %" PRId64
+                               " values; give one for all or one for each", column->spec, texts,
+                               column->num_values);
     for (int64_t i = 0; i < texts; i++) {
         uint64_t value;
         const char *comma = memchr(text, ',', (size_t)(end - text));
         int64_t size = (comma ? comma : end) - text;
-        pfd_status status = parse_default(host, column, text, size, &value, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(parse_default(host, column, text, size, &value, err));
         int64_t copies = texts == 1 ? column->num_values : 1;
         for (int64_t k = 0; out && k < copies; k++, out += bytes)
             memcpy(out, &value, (size_t)bytes);

@@ -85,8 +85,7 @@ static pfd_status sort_names(maker *m, pfd_error *err)
 static pfd_status find_name(maker *m, const pfd_csv_place *place, int64_t *matches, int64_t *found,
                             pfd_error *err)
 {
-    pfd_status status = m->names ? PFD_OK : sort_names(m, err);
-    if (status != PFD_OK) return status;
+    if (!m->names) PFD_TRY(sort_names(m, err));
     header_name wanted = {.text = (const uint8_t *)place->name, .size = place->size};
     const header_name *end = m->names + m->layout->num_fields;
     const header_name *any = bsearch(&wanted, m->names, (size_t)m->layout->num_fields,
@@ -129,12 +128,12 @@ static const char *shown_row(const pfd_csv_layout *layout, char *out, size_t cap
 static pfd_status fail_missing(const maker *m, const char *name, int64_t size, pfd_error *err)
 {
     char row[256], text[256];
-    return m->host->fail_file(
-        err, m->file, m->offset, PFD_CORRUPT_DATA,
-        "attr 'columns': '%s' asks for column %s, which is not among the %" PRId64
-        " of the header %s; columns are found by their exact name, or by number from 0",
-        m->column->spec, pfd_quote_bytes((const void *)name, size, text, sizeof text),
-        m->layout->num_fields, shown_row(m->layout, row, sizeof row));
+    return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
+                              ": '%s' asks for column %s, which is not among the %" PRId64
+                              " of the header %s; columns are found by their exact name, or by "
+                              "number from 0", m->column->spec,
+                              pfd_quote_bytes((const void *)name, size, text, sizeof text),
+                              m->layout->num_fields, shown_row(m->layout, row, sizeof row));
 }
 
 static pfd_status place_of(maker *m, const pfd_csv_place *place, int64_t *out,
@@ -146,20 +145,17 @@ static pfd_status place_of(maker *m, const pfd_csv_place *place, int64_t *out,
         pfd_status status = find_name(m, place, &matches, out, err);
         if (status != PFD_OK || matches == 1) return status;
         if (matches == 0) return fail_missing(m, place->name, place->size, err);
-        return m->host->fail_file(err, m->file, m->offset, PFD_CORRUPT_DATA,
-                                  "attr 'columns': '%s' asks for a column by a name that %" PRId64
+        return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
+                                  ": '%s' asks for a column by a name that %" PRId64
                                   " columns of the header %s have; ask for it by number",
-                                  m->column->spec, matches,
-                                  shown_row(m->layout, row, sizeof row));
+                                  m->column->spec, matches, shown_row(m->layout, row, sizeof row));
     }
     *out = place->number;
     if (*out < m->layout->num_fields) return PFD_OK;
-    return m->host->fail_file(err, m->file, m->offset, PFD_CORRUPT_DATA,
-                              "attr 'columns': '%s' asks for column %" PRId64
-                              ", and the first row %s has %" PRId64
-                              " fields; columns are counted from 0",
-                              m->column->spec, *out, shown_row(m->layout, row, sizeof row),
-                              m->layout->num_fields);
+    return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
+                              ": '%s' asks for column %" PRId64 ", and the first row %s has "
+                              "%" PRId64 " fields; columns are counted from 0", m->column->spec,
+                              *out, shown_row(m->layout, row, sizeof row), m->layout->num_fields);
 }
 
 static pfd_status add_run(maker *m, int64_t first, int64_t count, pfd_error *err)
@@ -183,24 +179,21 @@ static pfd_status find_column(maker *m, pfd_error *err)
     const char *at = m->column->key;
     while ((status = pfd_csv_next_key(m->host, m->column, &at, &key, err)) == PFD_OK) {
         int64_t first, last;
-        status = place_of(m, &key.first, &first, err);
-        if (status == PFD_OK) status = place_of(m, &key.last, &last, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(place_of(m, &key.first, &first, err));
+        PFD_TRY(place_of(m, &key.last, &last, err));
         if (last < first)
-            return m->host->fail_file(err, m->file, m->offset, PFD_CORRUPT_DATA,
-                                      "attr 'columns': in '%s' a range goes from column %" PRId64
+            return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
+                                      ": in '%s' a range goes from column %" PRId64
                                       " to column %" PRId64 " of this file; it must not go back",
                                       m->column->spec, first, last);
         values += last - first + 1;
-        status = add_run(m, first, last - first + 1, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(add_run(m, first, last - first + 1, err));
     }
     if (status != PFD_END) return status;
     if (values == m->column->num_values) return PFD_OK;
-    return m->host->fail_file(err, m->file, m->offset, PFD_CORRUPT_DATA,
-                              "attr 'columns': '%s' is %" PRId64
-                              " columns of this file, and its shape has %" PRId64 " values",
-                              m->column->spec, values, m->column->num_values);
+    return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
+                              ": '%s' is %" PRId64 " columns of this file, and its shape has "
+                              "%" PRId64 " values", m->column->spec, values, m->column->num_values);
 }
 
 /* ---- The layout ------------------------------------------------------------------------------ */
@@ -238,6 +231,7 @@ static pfd_status fill(maker *m, const pfd_csv_column *columns, int64_t num_colu
     for (int64_t i = 0; i < num_columns && status == PFD_OK; i++) {
         m->column = &columns[i];
         status = find_column(m, err);
+        if (status == PFD_CORRUPT_DATA) err->byte = m->offset; /* of the header */
         layout->run_bounds[i + 1] = m->num_runs;
     }
     return status;

@@ -2,8 +2,9 @@
 #include "files/file_stream.h"
 #include "files/input_files.h"
 #include "index/newline_scan.h"
+#include "sources/text_check.h"
 #include "sources/text_head.h"
-#include "sources/text_source.h"
+#include "sources/wrapped_source.h"
 #include "pyflowdata/op.h"
 #include "formats/csv/csv_rows.h"
 #include "formats/csv/csv_value.h"
@@ -42,31 +43,30 @@ static pfd_status check_format(const pfd_host *host, const csv_attrs *attrs, pfd
     const char *d = attrs->delimiter, *q = attrs->quote, *c = attrs->comment;
     char text[256];
     if (strlen(d) != 1 || strchr("\r\n", *d))
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'delimiter': %s; it must be one byte, and no line end",
-                          shown(d, text, sizeof text));
+        return host->fail_attr(err, "delimiter", NULL, PFD_INVALID_ARGUMENT,
+                               ": %s; it must be one byte, and no line end",
+                               shown(d, text, sizeof text));
     if (strlen(q) > 1 || (*q && strchr("\r\n", *q)) || *q == *d)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'quote': %s; it must be one byte that is neither the delimiter "
-                          "nor a line end, or empty where there are no quotes",
-                          shown(q, text, sizeof text));
+        return host->fail_attr(err, "quote", NULL, PFD_INVALID_ARGUMENT,
+                               ": %s; it must be one byte that is neither the delimiter nor a line "
+                               "end, or empty where there are no quotes",
+                               shown(q, text, sizeof text));
     if (strpbrk(c, "\r\n"))
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'comment': %s holds a line end; it is what the lines begin with "
-                          "that are no rows",
-                          shown(c, text, sizeof text));
+        return host->fail_attr(err, "comment", NULL, PFD_INVALID_ARGUMENT,
+                               ": %s holds a line end; it is what the lines begin with that are no "
+                               "rows", shown(c, text, sizeof text));
     if (*c && (*c == *d || *c == *q))
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'comment': %s begins with the %s, as rows do: they would be "
-                          "passed over; name what only the lines begin with that are no rows",
-                          shown(c, text, sizeof text), *c == *d ? "delimiter" : "quote");
+        return host->fail_attr(err, "comment", NULL, PFD_INVALID_ARGUMENT,
+                               ": %s begins with the %s, as rows do: they would be passed over; "
+                               "name what only the lines begin with that are no rows",
+                               shown(c, text, sizeof text), *c == *d ? "delimiter" : "quote");
     return PFD_OK;
 }
 
 /* Whether files have a header, where all columns were checked before. */
 static int32_t has_header(const pfd_host *host, const csv_attrs *attrs)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_csv_column column;
     if (attrs->header != header_auto) return attrs->header == header_yes;
     for (int64_t i = 0; i < attrs->columns.size; i++)
@@ -80,10 +80,9 @@ static pfd_status check_column(const pfd_host *host, const csv_attrs *attrs,
                                const pfd_csv_column *column, pfd_error *err)
 {
     if (column->has_names && attrs->header == header_no)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'columns': '%s' asks for a column by name, and header='no' says "
-                          "that files have no names; give its number, from 0",
-                          column->spec);
+        return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%s' asks for a column by name, and header='no' says that files "
+                               "have no names; give its number, from 0", column->spec);
     if (!column->default_text || column->is_bytes) return PFD_OK;
     return pfd_csv_defaults(host, column, NULL, err);
 }
@@ -147,8 +146,7 @@ static pfd_status find_head(const pfd_host *host, const pfd_file *file, const cs
     *first = (extent){.format = format_of(attrs), .pass_blank = 1};
     pfd_status status = pfd_text_head(host, file, attrs->skip_header_lines, scratch, head, err);
     if (status != PFD_OK || *head == file->size) return status;
-    status = pfd_text_look(host, file, *head, scratch, look_for_record, first, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_text_look(host, file, *head, scratch, look_for_record, first, err));
     if (!first->found.is_record) {
         first->text = NULL;
         return PFD_OK;
@@ -166,9 +164,8 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     if (args->offset == 0) {
         int64_t head;
         extent first;
-        pfd_status status = find_head(args->host, args->file, attrs, has_header(args->host, attrs),
-                                      args->scratch, &head, &first, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(find_head(args->host, args->file, attrs, has_header(args->host, attrs),
+                          args->scratch, &head, &first, err));
         if (head > 0) {
             out->is_record = 0;
             out->next = head;
@@ -176,9 +173,8 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
         }
     }
     extent self = {.format = format_of(attrs)};
-    pfd_status status = pfd_text_look(args->host, args->file, args->offset, args->scratch,
-                                      look_for_record, &self, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_text_look(args->host, args->file, args->offset, args->scratch,
+                          look_for_record, &self, err));
     if (self.found.open_quote >= 0)
         return fail_open_quote(args->host, args->file, args->offset + self.found.open_quote, err);
     out->is_record = self.found.is_record;
@@ -227,8 +223,7 @@ static pfd_status fill_defaults(const pfd_host *host, pfd_csv_table *table, pfd_
         size_t bytes = (size_t)pfd_csv_value_bytes(column->type.dtype);
         table->defaults[i] = calloc((size_t)column->num_values + 1, bytes);
         if (!table->defaults[i]) return fail_memory(host, err);
-        pfd_status status = pfd_csv_defaults(host, column, table->defaults[i], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(pfd_csv_defaults(host, column, table->defaults[i], err));
     }
     return PFD_OK;
 }
@@ -249,17 +244,13 @@ static pfd_status fill_layouts(const pfd_open_args *args, pfd_stream_window *win
     for (int64_t i = 0; i < args->num_files; i++) {
         extent first;
         const pfd_file *file;
-        pfd_status status = pfd_text_file(args->files[i], window, &file, err);
-        if (status == PFD_OK)
-            status =
-                find_head(host, file, args->attrs, header, args->scratch, &heads[i], &first, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(pfd_text_file(args->files[i], window, &file, err));
+        PFD_TRY(find_head(host, file, args->attrs, header, args->scratch, &heads[i], &first, err));
         if (first.text && !is_layout_of(last, &first)) {
             int64_t offset = header ? heads[i] - first.found.next : heads[i] + first.at;
-            status = pfd_csv_layout_make(host, file, offset, &table->format, table->columns,
-                                         table->num_columns, header, first.text, first.found.size,
-                                         &last, err);
-            if (status != PFD_OK) return status;
+            PFD_TRY(pfd_csv_layout_make(host, file, offset, &table->format, table->columns,
+                                        table->num_columns, header, first.text, first.found.size,
+                                        &last, err));
         }
         table->layouts[i] = last;
         if (last && last->num_fields > table->most_fields) table->most_fields = last->num_fields;
@@ -283,10 +274,9 @@ static pfd_status make_table(const pfd_open_args *args, int64_t *heads, pfd_csv_
     table->defaults = calloc((size_t)table->num_columns + 1, sizeof *table->defaults);
     table->layouts = calloc((size_t)table->num_files + 1, sizeof *table->layouts);
     if (!table->columns || !table->defaults || !table->layouts) return fail_memory(args->host, err);
-    pfd_status status = parse_columns(args->host, attrs, table, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(parse_columns(args->host, attrs, table, err));
     pfd_stream_window window = {0};
-    status = fill_layouts(args, &window, table, heads, err);
+    pfd_status status = fill_layouts(args, &window, table, heads, err);
     pfd_stream_window_close(&window);
     return status == PFD_OK ? fill_defaults(args->host, table, err) : status;
 }
@@ -306,53 +296,51 @@ static pfd_status open_rows(const pfd_open_args *args, const pfd_csv_format *for
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     pfd_csv_table *table = NULL;
-    pfd_source inner = {.struct_size = sizeof inner};
     int64_t *heads = args->host->alloc(args->scratch, args->num_files * (int64_t)sizeof *heads);
     int32_t is_framed = 0;
-    pfd_status status = heads ? make_table(args, heads, &table, err) : fail_memory(args->host, err);
-    if (status == PFD_OK) status = open_rows(args, &table->format, heads, &inner, &is_framed, err);
+    pfd_status status = heads ? pfd_text_check(args, err) : fail_memory(args->host, err);
+    if (status == PFD_OK) status = make_table(args, heads, &table, err);
+    if (status == PFD_OK) status = open_rows(args, &table->format, heads, out, &is_framed, err);
     if (status != PFD_OK) {
         if (table) free_table(table);
         return status;
     }
-    const pfd_text_source_args text = {.open = args,
-                                       .heads = is_framed ? NULL : heads,
-                                       .kept = table,
-                                       .free_kept = free_table};
-    return pfd_text_source_open(&text, &inner, out, err);
+    const pfd_source_wrap wrap = {.state = table,
+                                  .free_state = free_table,
+                                  .text = args,
+                                  .heads = is_framed ? NULL : heads};
+    return pfd_source_wrap_open(&wrap, out, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    return pfd_csv_compute(pfd_text_source_kept(args->source), args, err);
+    return pfd_csv_compute(pfd_wrapped_source_state(args->source), args, err);
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */
-#define ATTR(field, type, default_value, min, max, choices, doc)                                   \
-    PFD_ATTR_ROW(csv_attrs, field, type, default_value, min, max, choices, doc)
 
 static const pfd_attr attrs_table[] = {
-    ATTR(columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-         "What to read, an output each: [NAME=]KEY[:TYPE][=DEFAULT], where KEY is a column's name "
-         "or number, a range as in 1..64, or several of these with | between, for one array."),
-    ATTR(delimiter, PFD_ATTR_STRING, ",", 0, 0, NULL, "The byte between two fields."),
-    ATTR(quote, PFD_ATTR_STRING, "\"", 0, 0, NULL,
-         "The byte around fields that hold delimiters; empty: quotes are text."),
-    ATTR(comment, PFD_ATTR_STRING, "", 0, 0, NULL,
-         "What the lines begin with that are no rows; empty: there are none."),
-    ATTR(header, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|yes|no",
-         "Whether each file begins with a row of names; auto: where a column is asked for by "
-         "name."),
-    ATTR(skip_header_lines, PFD_ATTR_INT64, "0", 0, 1e9, NULL,
-         "How many lines to leave out at the beginning of each file, before the header."),
-    ATTR(missing, PFD_ATTR_LIST_STRING, "NA,N/A,NaN,nan,null,NULL", 0, 0, NULL,
-         "Texts that stand for no value, as an empty field does: the column's default takes their "
-         "place."),
-    ATTR(uneven_rows, PFD_ATTR_CHOICE, "raise", 0, 0, "raise|allow",
-         "Whether rows may have fewer fields than the header, which are then missing, or more, "
-         "which are passed over."),
-    ATTR(multiline, PFD_ATTR_BOOL, "false", 0, 0, NULL,
-         "Whether quoted fields may hold line ends."),
+    PFD_STRINGS_ATTR(csv_attrs, columns, NULL,
+                     "What to read, an output each: [NAME=]KEY[:TYPE][=DEFAULT], where KEY is a "
+                     "column's name or number, a range as in 1..64, or several of these with | "
+                     "between, for one array."),
+    PFD_STRING_ATTR(csv_attrs, delimiter, ",", "The byte between two fields."),
+    PFD_STRING_ATTR(csv_attrs, quote, "\"",
+                    "The byte around fields that hold delimiters; empty: quotes are text."),
+    PFD_STRING_ATTR(csv_attrs, comment, "",
+                    "What the lines begin with that are no rows; empty: there are none."),
+    PFD_CHOICE_ATTR(csv_attrs, header, "auto", "auto|yes|no",
+                    "Whether each file begins with a row of names; auto: where a column is asked "
+                    "for by name."),
+    PFD_INT_ATTR(csv_attrs, skip_header_lines, "0", 0, 1e9,
+                 "How many lines to leave out at the beginning of each file, before the header."),
+    PFD_STRINGS_ATTR(csv_attrs, missing, "NA,N/A,NaN,nan,null,NULL",
+                     "Texts that stand for no value, as an empty field does: the column's "
+                     "default takes their place."),
+    PFD_CHOICE_ATTR(csv_attrs, uneven_rows, "raise", "raise|allow",
+                    "Whether rows may have fewer fields than the header, which are then missing, "
+                    "or more, which are passed over."),
+    PFD_BOOL_ATTR(csv_attrs, multiline, "false", "Whether quoted fields may hold line ends."),
 };
 
 static const pfd_port outputs[] = {

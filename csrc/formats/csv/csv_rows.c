@@ -257,8 +257,7 @@ static pfd_status set_run(const row *r, int64_t column, int64_t i, const pfd_csv
         if (!r->fields && k < there)
             k += set_plain(r, dtype, run->first + k, there - k, out + (i + k) * item);
         if (k == run->count) break;
-        pfd_status status = set_value(r, column, i + k, run->first + k, out + (i + k) * item, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(set_value(r, column, i + k, run->first + k, out + (i + k) * item, err));
     }
     return PFD_OK;
 }
@@ -325,10 +324,8 @@ pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *a
         r.text = record->data;
         r.size = record->size;
         r.number = i;
-        pfd_status status = split_row(&r, err);
-        for (int64_t k = 0; k < table->num_columns && status == PFD_OK; k++)
-            status = set_column(&r, k, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(split_row(&r, err));
+        for (int64_t k = 0; k < table->num_columns; k++) PFD_TRY(set_column(&r, k, err));
     }
     return PFD_OK;
 }

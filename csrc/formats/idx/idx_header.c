@@ -3,12 +3,12 @@
 
 #include "core/bytes.h"
 #include "core/error.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 #include "parse/quote.h"
 
 #include <inttypes.h>
 
-static int32_t dtype_of(uint8_t code)
+int32_t pfd_idx_dtype(uint8_t code)
 {
     switch (code) {
     case 0x08: return PFD_UINT8;
@@ -21,11 +21,11 @@ static int32_t dtype_of(uint8_t code)
     }
 }
 
-static pfd_status fail_magic(const uint8_t *data, int64_t size, pfd_error *err)
+static pfd_status fail_magic(const pfd_host *host, const uint8_t *data, int64_t size, pfd_error *err)
 {
     char found[256], seems[100];
-    const char *hint =
-        pfd_looks_like_hint(pfd_looks_like(data, size, NULL), "", seems, sizeof seems);
+    const char *hint = pfd_looks_like_hint(host->looks_like(data, size, "idx"), "", seems,
+                                           sizeof seems);
     return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
                         "this is no IDX file: it begins with %s%s; an IDX file begins with two "
                         "zeros, a code of its dtype (8, 9 or 11 to 14) and its number of "
@@ -33,14 +33,14 @@ static pfd_status fail_magic(const uint8_t *data, int64_t size, pfd_error *err)
                         pfd_quote_bytes(data, size < 4 ? size : 4, found, sizeof found), hint);
 }
 
-pfd_status pfd_idx_header_read(const uint8_t *data, int64_t size, pfd_idx_header *out,
-                               pfd_error *err)
+pfd_status pfd_idx_header_read(const pfd_host *host, const uint8_t *data, int64_t size,
+                               pfd_idx_header *out, pfd_error *err)
 {
     *out = (pfd_idx_header){0};
-    if (size < 4 || data[0] != 0 || data[1] != 0 || !dtype_of(data[2]) || data[3] == 0)
-        return fail_magic(data, size, err);
+    if (size < 4 || data[0] != 0 || data[1] != 0 || !pfd_idx_dtype(data[2]) || data[3] == 0)
+        return fail_magic(host, data, size, err);
     int32_t ndim = data[3];
-    out->row.dtype = dtype_of(data[2]);
+    out->row.dtype = pfd_idx_dtype(data[2]);
     out->row.ndim = ndim - 1;
     out->header_bytes = 4 + 4 * (int64_t)ndim;
     if (ndim > PFD_MAX_DIMS + 1)

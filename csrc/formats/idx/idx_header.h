@@ -17,7 +17,10 @@ typedef struct pfd_idx_header {
     pfd_row_type row;
 } pfd_idx_header;
 
-/* `data`: the file's first PFD_IDX_MAX_HEADER_BYTES, or all of a shorter file. */
-pfd_status pfd_idx_header_read(const uint8_t *data, int64_t size, pfd_idx_header *out,
-                               pfd_error *err);
+/* PFD_UINT8 ... of the code in a header; 0: there is no such code. */
+int32_t pfd_idx_dtype(uint8_t code);
+
+/* `data`: the file's first PFD_IDX_MAX_HEADER_BYTES or more, or all of a shorter file. */
+pfd_status pfd_idx_header_read(const pfd_host *host, const uint8_t *data, int64_t size,
+                               pfd_idx_header *out, pfd_error *err);
 #endif

@@ -1,6 +1,7 @@
 /* IDXReader: the arrays of MNIST's files, and the labels that belong to them. */
 #include "core/error.h"
 #include "core/stored_rows.h"
+#include "files/file_hint.h"
 #include "files/file_patterns.h"
 #include "sources/fixed.h"
 #include "sources/inflated_files.h"
@@ -47,10 +48,10 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     if (attrs->labels.size == 0) return PFD_OK;
     pfd_status status = pfd_file_patterns_find("labels", &attrs->labels, 0, &found, err);
     if (status == PFD_OK && found.size != args->num_paths)
-        status = pfd_fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'labels' names %" PRId64 " files, and there are %" PRId64
-                          " files of images; each needs one of labels, in the same order",
-                          found.size, args->num_paths);
+        status = pfd_fail_attr(err, "labels", NULL, PFD_INVALID_ARGUMENT,
+                               " names %" PRId64 " files, and there are %" PRId64
+                               " files of images; each needs one of labels, in the same order",
+                               found.size, args->num_paths);
     for (int64_t i = 0; status == PFD_OK && i < found.size; i++)
         status = args->add(args->list, found.paths[i], err);
     pfd_path_list_free(&found);
@@ -62,9 +63,9 @@ static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_sc
 {
     const uint8_t *data;
     int64_t size = file->size;
-    if (size > PFD_IDX_MAX_HEADER_BYTES) size = PFD_IDX_MAX_HEADER_BYTES;
+    if (size > PFD_HINT_BYTES) size = PFD_HINT_BYTES;
     PFD_TRY(host->read(file, 0, size, scratch, &data, err));
-    pfd_status status = pfd_idx_header_read(data, size, out, err);
+    pfd_status status = pfd_idx_header_read(host, data, size, out, err);
     if (status != PFD_OK) pfd_error_set_file(err, file->path);
     return status;
 }
@@ -196,21 +197,20 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, choices, doc)                                              \
-    PFD_ATTR_ROW(idx_reader_attrs, field, type, default_value, 0, 0, choices, doc)
-#define FOUND(field, type, default_value, choices, doc)                                            \
-    PFD_FOUND_ATTR_ROW(idx_reader_attrs, field, type, default_value, 0, 0, choices, doc)
 #define DTYPES "uint8|int8|int16|int32|float32|float64"
 
 static const pfd_attr attr_table[] = {
-    ROW(labels, PFD_ATTR_LIST_STRING, "", NULL,
-        "Files of labels, paths or patterns: one for each file of images, in the same order."),
-    FOUND(dtype, PFD_ATTR_DTYPE, NULL, DTYPES,
-        "The dtype of the images; every file must have it."),
-    FOUND(shape, PFD_ATTR_SHAPE, NULL, NULL, "Shape of one image; every file must have it."),
-    FOUND(label_dtype, PFD_ATTR_DTYPE, "uint8", DTYPES, "The dtype of the labels."),
-    FOUND(label_shape, PFD_ATTR_SHAPE, "", NULL,
-        "Shape of one label: empty for a number; QMNIST's are int32 of shape 8."),
+    PFD_STRINGS_ATTR(idx_reader_attrs, labels, "",
+                     "Files of labels, paths or patterns: one for each file of images, in the "
+                     "same order."),
+    PFD_FOUND_ATTR_ROW(idx_reader_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, DTYPES,
+                       "The dtype of the images; every file must have it."),
+    PFD_FOUND_ATTR_ROW(idx_reader_attrs, shape, PFD_ATTR_SHAPE, NULL, 0, 0, NULL,
+                       "Shape of one image; every file must have it."),
+    PFD_FOUND_ATTR_ROW(idx_reader_attrs, label_dtype, PFD_ATTR_DTYPE, "uint8", 0, 0, DTYPES,
+                       "The dtype of the labels."),
+    PFD_FOUND_ATTR_ROW(idx_reader_attrs, label_shape, PFD_ATTR_SHAPE, "", 0, 0, NULL,
+                       "Shape of one label: empty for a number; QMNIST's are int32 of shape 8."),
 };
 
 static const pfd_port outputs[] = {

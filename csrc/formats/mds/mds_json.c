@@ -4,7 +4,7 @@
 #include "core/bytes.h"
 #include "core/error.h"
 #include "formats/mds/mds_files.h"
-#include "parse/looks_like.h"
+#include "files/compression.h"
 
 pfd_status pfd_mds_fail_json(const pfd_host *host, const pfd_file *file, int64_t begin,
                              const pfd_json *json, pfd_error *err)
@@ -21,7 +21,7 @@ pfd_status pfd_mds_read_config(const pfd_host *host, const pfd_file *file, pfd_s
     int64_t end = 0;
     PFD_TRY(host->read(file, 0, PFD_MDS_WORD, scratch, &data, err));
     uint32_t samples = pfd_load_le32(data);
-    if (pfd_looks_compressed(data, PFD_MDS_WORD) || file->size == INT64_MAX)
+    if (pfd_compression_of_bytes(data, PFD_MDS_WORD) != PFD_COMPRESSION_NONE || file->size == INT64_MAX)
         return host->fail_file(err, file, 0, PFD_UNSUPPORTED,
                                "this shard is compressed, and how many samples it has is not "
                                "known; name the index.json that belongs to it");

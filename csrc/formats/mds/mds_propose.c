@@ -91,10 +91,12 @@ pfd_status pfd_mds_propose(const pfd_propose_args *args, pfd_error *err)
         pfd_status status = propose_by_index(args, file, err);
         if (status != PFD_END) return status;
     }
-    if (file)
-        return args->host->fail_file(err, file, -1, PFD_CORRUPT_DATA,
-                                     "it names no shards, so that there is not one record, and no "
-                                     "columns to be found");
+    if (file) {
+        (void)args->host->fail_file(err, file, -1, PFD_CORRUPT_DATA,
+                                    "the index names no shards, so that there are neither records "
+                                    "nor columns");
+        return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
+    }
     PFD_TRY(args->open(args->found, 0, &file, err));
     return propose_by_shard(args, file, err);
 }

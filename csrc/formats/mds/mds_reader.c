@@ -49,6 +49,8 @@ typedef struct mds {
     /* Of a stream: */
     int64_t position, loaded; /* next record; the shard in `inflated`, -1: none */
     pfd_inflated inflated;
+    int64_t damaged;  /* the last shard that could not be inflated, -1: none */
+    pfd_error damage; /* of that shard: its records fail without inflating it again */
 } mds;
 
 static void close_mds(void *source)
@@ -152,7 +154,7 @@ static const pfd_source_methods random_access = {
 };
 
 /* ---- The source, where one is ---------------------------------------------------------------- */
-static pfd_status load_shard(mds *self, int64_t number, pfd_scratch *scratch, pfd_error *err)
+static pfd_status inflate_shard(mds *self, int64_t number, pfd_scratch *scratch, pfd_error *err)
 {
     shard *from = &self->shards[number];
     int64_t begin;
@@ -170,6 +172,19 @@ static pfd_status load_shard(mds *self, int64_t number, pfd_scratch *scratch, pf
     pfd_status status = pfd_mds_check_head(self->host, &from->bytes, scratch, &begin, err);
     if (status == PFD_OK) status = pfd_mds_check_offsets(self->host, &from->bytes, err);
     if (status != PFD_OK) self->loaded = -1, from->bytes.inflated = NULL;
+    return status;
+}
+
+static pfd_status load_shard(mds *self, int64_t number, pfd_scratch *scratch, pfd_error *err)
+{
+    if (self->damaged == number) {
+        pfd_error_copy(err, &self->damage);
+        return err->status;
+    }
+    pfd_status status = inflate_shard(self, number, scratch, err);
+    if (status != PFD_CORRUPT_DATA) return status;
+    self->damaged = number;
+    pfd_error_copy(&self->damage, err);
     return status;
 }
 
@@ -340,7 +355,9 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     const mds_attrs *attrs = args->attrs;
     mds *self = calloc(1, sizeof *self);
     if (!self) return fail_memory(args->host, err);
-    *self = (mds){.host = args->host, .num_outputs = attrs->columns.size, .loaded = -1};
+    *self = (mds){
+        .host = args->host, .num_outputs = attrs->columns.size, .loaded = -1, .damaged = -1};
+    pfd_error_init(&self->damage);
     self->specs = calloc((size_t)self->num_outputs, sizeof *self->specs);
     self->types = calloc((size_t)self->num_outputs, sizeof *self->types);
     pfd_status status = self->specs && self->types

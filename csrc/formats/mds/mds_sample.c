@@ -42,10 +42,9 @@ static const pfd_mds_column *find_column(const pfd_mds_columns *columns, const p
 static pfd_status fail_type(const chooser *c, const char *instead, pfd_error *err)
 {
     char type[256];
-    return c->host->fail(
-        err, PFD_INVALID_ARGUMENT,
-        "attr '%s': the column '%.100s' is %.60s in the shards, and cannot be %s; write '%.*s:%s'",
-        c->attr, c->column->name, c->column->encoding,
+    return c->host->fail_attr(err, c->attr, NULL, PFD_INVALID_ARGUMENT,
+        ": the column '%.100s' is %.60s in the shards, and cannot be %s; write '%.*s:%s'",
+        c->column->name, c->column->encoding,
         c->spec->has_type ? pfd_format_row_type(c->type, type, sizeof type) : "without a type",
         (int)c->spec->key_size, c->spec->key, instead);
 }
@@ -82,10 +81,9 @@ static pfd_status check_array(const chooser *c, pfd_error *err)
     int32_t fits = c->spec->has_type && c->type->ndim > 0;
     if (column->dtype && c->type->dtype != column->dtype) fits = 0;
     if (column->ndim > PFD_MAX_DIMS)
-        return c->host->fail(err, PFD_UNSUPPORTED,
-                             "attr '%s': the arrays of column '%.100s' have %d dimensions, rows "
-                             "have at most %d",
-                             c->attr, column->name, column->ndim, PFD_MAX_DIMS);
+        return c->host->fail_attr(err, c->attr, NULL, PFD_UNSUPPORTED,
+                                  ": the arrays of column '%.100s' have %d dimensions, rows have "
+                                  "at most %d", column->name, column->ndim, PFD_MAX_DIMS);
     if (column->ndim >= 0 && c->type->ndim != column->ndim) fits = 0;
     for (int32_t i = 0; fits && i < column->ndim; i++)
         if (c->type->shape[i] >= 0 && c->type->shape[i] != column->shape[i]) fits = 0;
@@ -110,11 +108,11 @@ static pfd_status check_column(const chooser *c, pfd_error *err)
         return fail_type(c, "float64", err);
     case PFD_MDS_PICKLE:
         if (c->spec->has_type && takes_bytes(c->type)) return PFD_OK;
-        return c->host->fail(err, PFD_UNSUPPORTED,
-                             "attr '%s': the column '%.100s' holds pickled Python objects, which "
-                             "can run any code when they are loaded, and are not loaded here; "
-                             "write '%.*s:bytes' for the pickle itself",
-                             c->attr, c->column->name, (int)c->spec->key_size, c->spec->key);
+        return c->host->fail_attr(err, c->attr, NULL, PFD_UNSUPPORTED,
+                                  ": the column '%.100s' holds pickled Python objects, which can "
+                                  "run any code when they are loaded, and are not loaded here; "
+                                  "write '%.*s:bytes' for the pickle itself", c->column->name,
+                                  (int)c->spec->key_size, c->spec->key);
     default:
         return takes_bytes(c->type) ? PFD_OK : fail_type(c, "bytes", err);
     }
@@ -135,10 +133,10 @@ pfd_status pfd_mds_choose(const pfd_host *host, const char *attr, const pfd_fiel
     for (int64_t i = 0; i < n; i++) {
         chooser c = {host, attr, &specs[i], &types[i], find_column(columns, &specs[i])};
         if (!c.column)
-            return host->fail(err, PFD_INVALID_ARGUMENT,
-                              "attr '%s': there is no column '%.*s' in the shards; they have %s",
-                              attr, (int)specs[i].key_size, specs[i].key,
-                              list_columns(columns, names, sizeof names));
+            return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                                   ": there is no column '%.*s' in the shards; they have %s",
+                                   (int)specs[i].key_size, specs[i].key,
+                                   list_columns(columns, names, sizeof names));
         PFD_TRY(check_column(&c, err));
         out[i] = (pfd_mds_choice){.column = c.column - columns->list, .output = i};
     }

@@ -2,7 +2,7 @@
 #include "formats/mds/mds_shard.h"
 
 #include "core/error.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -46,7 +46,7 @@ pfd_status pfd_mds_check_head(const pfd_host *host, const pfd_mds_bytes *from, p
     if (word[1] < least || word[1] > from->size) {
         char seems[100];
         const char *other = NULL;
-        if (!from->inflated) other = pfd_file_looks_like(host, from->file, scratch, NULL);
+        if (!from->inflated) other = pfd_file_looks_like(host, from->file, scratch, "mds");
         return host->fail_file(err, from->file, from->inflated ? -1 : PFD_MDS_WORD,
                                PFD_CORRUPT_DATA,
                                "the first sample is said to begin at byte %u; expected one between "

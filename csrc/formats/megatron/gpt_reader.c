@@ -32,10 +32,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const gpt_reader *attrs = args->attrs;
     const char *needless = attrs->order == ORDER_MEGATRON ? NULL : needless_attr(attrs);
     if (needless)
-        return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "attr '%s' is given, and means something with order='megatron' "
-                                "only; leave it out, or set that",
-                                needless);
+        return args->host->fail_attr(err, needless, NULL, PFD_INVALID_ARGUMENT,
+                                     " is given, and means something with order='megatron' only; "
+                                     "leave it out, or set that");
     args->outputs[0] =
         (pfd_row_type){.dtype = attrs->dtype, .ndim = 1, .shape = {attrs->seq_length + 1}};
     return PFD_OK;
@@ -57,10 +56,9 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
                                   .split_index = attrs->split_index};
     int32_t is_megatron = attrs->order == ORDER_MEGATRON;
     if (is_megatron && args->access == PFD_ACCESS_RANDOM)
-        return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "attr 'order' = 'megatron' is a random order already, by "
-                                "megatron_seed; leave random_shuffle and shuffle out, or use "
-                                "order='own'");
+        return args->host->fail_attr(err, "order", NULL, PFD_INVALID_ARGUMENT,
+                                     " = 'megatron' is a random order already, by megatron_seed; "
+                                     "leave random_shuffle and shuffle out, or use order='own'");
     return pfd_token_windows_open(args, &options, attrs->seq_length, is_megatron ? &order : NULL,
                                   out, err);
 }
@@ -85,39 +83,38 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, min, max, choices, doc)                                    \
-    PFD_ATTR_ROW(gpt_reader, field, type, default_value, min, max, choices, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(seq_length, PFD_ATTR_INT64, NULL, 1, 1073741824, NULL,
-        "Tokens from one window to the next; a window has one more, so that inputs and targets are "
-        "both in it."),
-    ROW(dtype, PFD_ATTR_DTYPE, "int64", 0, 0, "uint8|uint16|int32|uint32|int64",
-        "The dtype of the rows: that of the files, or one that holds all its values."),
-    ROW(format, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|megatron|flat",
-        "What the files are: megatron is a .bin and an .idx, flat nothing but tokens; auto is "
-        "megatron where there is an .idx, and flat where there is none and file_dtype is set."),
-    ROW(file_dtype, PFD_ATTR_CHOICE, "auto", 0, 0, FILE_DTYPES,
-        "The dtype of the tokens in flat files; auto takes what the .idx says."),
-    ROW(header_bytes, PFD_ATTR_INT64, "0", 0, 1073741824, NULL,
-        "Bytes before the first token of a flat file."),
-    ROW(gaps, PFD_ATTR_BOOL, "false", 0, 0, NULL,
-        "Whether the .idx may leave bytes of the .bin out, or name them in another order or twice; "
-        "otherwise its sequences must be all of the .bin, one behind the other."),
-    ROW(order, PFD_ATTR_CHOICE, "own", 0, 0, "own|megatron",
-        "Which windows there are, and in which order: own cuts the files as they are, and "
-        "random_shuffle shuffles windows; megatron gives the samples of Megatron-LM's GPTDataset, "
-        "in its order."),
-    ROW(num_samples, PFD_ATTR_INT64, "0", 0, 9e15, NULL,
-        "Where order is megatron, the samples that there must be at least, for which the documents "
-        "are repeated; 0 takes each document once."),
-    ROW(megatron_seed, PFD_ATTR_INT64, "1234", 0, 4294967295, NULL,
-        "Where order is megatron, its random_seed."),
-    ROW(split, PFD_ATTR_LIST_FLOAT64, "", 0, 0, NULL,
-        "Where order is megatron, the weights of training, validation and test documents, as in "
-        "969,30,1; empty takes all documents."),
-    ROW(split_index, PFD_ATTR_INT32, "0", 0, 2, NULL,
-        "Where order is megatron, which part of the split is read: 0, 1 or 2."),
+    PFD_INT_ATTR(gpt_reader, seq_length, NULL, 1, 1073741824,
+                 "Tokens from one window to the next; a window has one more, so that inputs and "
+                 "targets are both in it."),
+    PFD_DTYPE_ATTR(gpt_reader, dtype, "int64", "uint8|uint16|int32|uint32|int64",
+                   "The dtype of the rows: that of the files, or one that holds all its values."),
+    PFD_CHOICE_ATTR(gpt_reader, format, "auto", "auto|megatron|flat",
+                    "What the files are: megatron is a .bin and an .idx, flat nothing but "
+                    "tokens; auto is megatron where there is an .idx, and flat where there is "
+                    "none and file_dtype is set."),
+    PFD_CHOICE_ATTR(gpt_reader, file_dtype, "auto", FILE_DTYPES,
+                    "The dtype of the tokens in flat files; auto takes what the .idx says."),
+    PFD_INT_ATTR(gpt_reader, header_bytes, "0", 0, 1073741824,
+                 "Bytes before the first token of a flat file."),
+    PFD_BOOL_ATTR(gpt_reader, gaps, "false",
+                  "Whether the .idx may leave bytes of the .bin out, or name them in another "
+                  "order or twice; otherwise its sequences must be all of the .bin, one behind "
+                  "the other."),
+    PFD_CHOICE_ATTR(gpt_reader, order, "own", "own|megatron",
+                    "Which windows there are, and in which order: own cuts the files as they "
+                    "are, and random_shuffle shuffles windows; megatron gives the samples of "
+                    "Megatron-LM's GPTDataset, in its order."),
+    PFD_INT_ATTR(gpt_reader, num_samples, "0", 0, 9e15,
+                 "Where order is megatron, the samples that there must be at least, for which "
+                 "the documents are repeated; 0 takes each document once."),
+    PFD_INT_ATTR(gpt_reader, megatron_seed, "1234", 0, 4294967295,
+                 "Where order is megatron, its random_seed."),
+    PFD_FLOATS_ATTR(gpt_reader, split, "", 0, 0,
+                    "Where order is megatron, the weights of training, validation and test "
+                    "documents, as in 969,30,1; empty takes all documents."),
+    PFD_INT_ATTR(gpt_reader, split_index, "0", 0, 2,
+                 "Where order is megatron, which part of the split is read: 0, 1 or 2."),
 };
 
 static const pfd_port outputs[] = {

@@ -5,7 +5,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "files/input_files.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 #include "parse/quote.h"
 
 #include <inttypes.h>
@@ -161,7 +161,7 @@ static pfd_status read_legacy(const pfd_file *idx, pfd_scratch *scratch, pfd_meg
     return PFD_OK;
 }
 
-pfd_status pfd_megatron_header_read(const pfd_file *idx, pfd_scratch *scratch,
+pfd_status pfd_megatron_header_read(const pfd_host *host, const pfd_file *idx, pfd_scratch *scratch,
                                     pfd_megatron_index *out, pfd_error *err)
 {
     const uint8_t *begin;
@@ -173,12 +173,12 @@ pfd_status pfd_megatron_header_read(const pfd_file *idx, pfd_scratch *scratch,
         return read_current(idx, scratch, out, err);
     char found[256], seems[100];
     const uint8_t *head = begin;
-    int64_t enough = idx->size < 512 ? idx->size : 512;
+    int64_t enough = idx->size < PFD_HINT_BYTES ? idx->size : PFD_HINT_BYTES;
     PFD_TRY(pfd_file_read(idx, 0, enough, scratch, &head, err));
+    const char *other = host->looks_like(head, enough, "megatron");
     return pfd_fail_at(err, idx, 0, PFD_CORRUPT_DATA,
                        "the file begins with %s; an .idx of Megatron-LM begins with MMIDIDX, or "
                        "with TNTIDX if it is an old one%s",
                        size > 0 ? pfd_quote_bytes(head, size, found, sizeof found) : "nothing",
-                       pfd_looks_like_hint(pfd_looks_like(head, enough, "a Megatron"), "", seems,
-                                           sizeof seems));
+                       pfd_looks_like_hint(other, "", seems, sizeof seems));
 }

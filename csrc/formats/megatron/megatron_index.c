@@ -36,6 +36,7 @@ static pfd_status bytes_at(const pfd_megatron_index *index, int64_t offset, int6
 
 /* ---- Checking -------------------------------------------------------------------------------- */
 typedef struct checker {
+    const pfd_host *host;
     pfd_megatron_index *index;
     const pfd_scratch *bounds;
     pfd_scratch *scratch; /* of some entries */
@@ -171,7 +172,7 @@ static pfd_status check_all(checker *c, pfd_error *err)
 {
     pfd_megatron_index *index = c->index;
     int64_t last = 0;
-    PFD_TRY(pfd_megatron_header_read(index->file, c->scratch, index, err));
+    PFD_TRY(pfd_megatron_header_read(c->host, index->file, c->scratch, index, err));
     if (c->gaps) {
         size_t blocks = (size_t)(index->num_sequences / block + 1);
         index->tokens_before = calloc(blocks, sizeof *index->tokens_before);
@@ -197,12 +198,16 @@ static pfd_status check_all(checker *c, pfd_error *err)
     return PFD_OK;
 }
 
-pfd_status pfd_megatron_index_open(const pfd_file *idx, const pfd_file *bin, int32_t gaps,
-                                   const pfd_scratch *bounds, pfd_megatron_index *out,
-                                   pfd_error *err)
+pfd_status pfd_megatron_index_open(const pfd_host *host, const pfd_file *idx, const pfd_file *bin,
+                                   int32_t gaps, const pfd_scratch *bounds,
+                                   pfd_megatron_index *out, pfd_error *err)
 {
     *out = (pfd_megatron_index){.file = idx, .bin = bin, .data = pfd_file_data(idx)};
-    checker c = {.index = out, .bounds = bounds, .scratch = pfd_scratch_create(), .gaps = gaps};
+    checker c = {.host = host,
+                 .index = out,
+                 .bounds = bounds,
+                 .scratch = pfd_scratch_create(),
+                 .gaps = gaps};
     pfd_status status =
         c.scratch ? check_all(&c, err) : pfd_fail_memory(err, 0, "a scratch");
     pfd_scratch_free(c.scratch);

@@ -46,11 +46,11 @@ static void *alloc_index(int64_t n, int64_t each, const char *what, pfd_error *e
 /* ---- What there is to choose from ------------------------------------------------------------ */
 static pfd_status fail_split(const pfd_megatron_request *request, const char *what, pfd_error *err)
 {
-    return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "attr 'split' has %" PRId64 " weights and split_index = %" PRId64
-                    "; %s: give up to three weights that are not negative and not all 0, as in "
-                    "split=[969, 30, 1], and the index of one of them that is above 0",
-                    request->split.size, request->split_index, what);
+    return pfd_fail_attr(err, "split", NULL, PFD_INVALID_ARGUMENT,
+                         " has %" PRId64 " weights and split_index = %" PRId64
+                         "; %s: give up to three weights that are not negative and not all 0, as "
+                         "in split=[969, 30, 1], and the index of one of them that is above 0",
+                         request->split.size, request->split_index, what);
 }
 
 /* Weights become shares of 1, these are added up, and where a part ends is rounded to the nearest
@@ -121,16 +121,15 @@ static pfd_status choose_epochs(plan *p, pfd_error *err)
     p->num_epochs = 1;
     if (request->num_samples == 0) return PFD_OK;
     if (__builtin_mul_overflow(request->num_samples, seq, &needed) || needed == INT64_MAX)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'num_samples' = %" PRId64 " of %" PRId64
-                        " tokens each are more than can be counted",
-                        request->num_samples, seq);
+        return pfd_fail_attr(err, "num_samples", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 " of %" PRId64 " tokens each are more than can be "
+                             "counted", request->num_samples, seq);
     p->num_epochs = needed / p->epoch_tokens + 1; /* needed + 1 tokens, rounded up */
     if (__builtin_mul_overflow(p->num_epochs, p->epoch_tokens, &all))
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'num_samples' = %" PRId64 " needs %" PRId64 " epochs of %" PRId64
-                        " tokens, more than can be counted",
-                        request->num_samples, p->num_epochs, p->epoch_tokens);
+        return pfd_fail_attr(err, "num_samples", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 " needs %" PRId64 " epochs of %" PRId64
+                             " tokens, more than can be counted", request->num_samples,
+                             p->num_epochs, p->epoch_tokens);
     if (p->num_epochs == 1) return PFD_OK;
     p->before_last = ((p->num_epochs - 1) * p->epoch_tokens - 1) / seq;
     int64_t an_epoch = (p->epoch_tokens - 1) / seq;

@@ -50,7 +50,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
         if (file->size == INT64_MAX)
             return args->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
                                          "the .idx is compressed; decompress it");
-        PFD_TRY(pfd_megatron_header_read(file, args->scratch, &index, err));
+        PFD_TRY(pfd_megatron_header_read(args->host, file, args->scratch, &index, err));
         return args->set_int(args->found, "dtype", index.dtype, err);
     }
     return PFD_OK;
@@ -73,20 +73,18 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, choices, doc)                                              \
-    PFD_ATTR_ROW(megatron_reader, field, type, default_value, 0, 0, choices, doc)
-
 static const pfd_attr attr_table[] = {
     PFD_FOUND_ATTR_ROW(megatron_reader, dtype, PFD_ATTR_DTYPE, "int64", 0, 0,
                        "int8|uint8|int16|uint16|int32|uint32|int64|uint64",
                        "The dtype of the rows: that of the files, or one that holds all its "
                        "values."),
-    ROW(unit, PFD_ATTR_CHOICE, "document", "document|sequence",
-        "What a record is: a document, or one of the sequences (sentences, say) that it is made "
-        "of; mostly a document is one sequence."),
-    ROW(gaps, PFD_ATTR_BOOL, "false", NULL,
-        "Whether the .idx may leave bytes of the .bin out, or name them in another order or twice; "
-        "otherwise its sequences must be all of the .bin, one behind the other."),
+    PFD_CHOICE_ATTR(megatron_reader, unit, "document", "document|sequence",
+                    "What a record is: a document, or one of the sequences (sentences, say) that "
+                    "it is made of; mostly a document is one sequence."),
+    PFD_BOOL_ATTR(megatron_reader, gaps, "false",
+                  "Whether the .idx may leave bytes of the .bin out, or name them in another "
+                  "order or twice; otherwise its sequences must be all of the .bin, one behind "
+                  "the other."),
 };
 
 static const pfd_port outputs[] = {

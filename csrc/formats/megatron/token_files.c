@@ -115,19 +115,18 @@ static pfd_status open_pair(const pfd_open_args *args, const pfd_token_options *
                             const pfd_file *idx, pfd_token_file *out, pfd_error *err)
 {
     PFD_TRY(pfd_compression_refuse(idx, err));
-    PFD_TRY(pfd_megatron_index_open(idx, out->bin, options->gaps, args->scratch, &out->index, err));
+    PFD_TRY(pfd_megatron_index_open(args->host, idx, out->bin, options->gaps, args->scratch,
+                                    &out->index, err));
     out->dtype = out->index.dtype;
     if (options->header_bytes > 0)
-        return pfd_fail_at(err, out->bin, -1, PFD_INVALID_ARGUMENT,
-                           "attr 'header_bytes' = %" PRId64
-                           ", but files with an .idx have no header; leave it out, or set "
-                           "format='flat'",
-                           options->header_bytes);
+        return pfd_fail_attr(err, "header_bytes", out->bin, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 ", but files with an .idx have no header; leave it out, "
+                             "or set format='flat'", options->header_bytes);
     if (options->file_dtype && options->file_dtype != out->dtype)
-        return pfd_fail_at(err, idx, -1, PFD_INVALID_ARGUMENT,
-                           "attr 'file_dtype' = '%s', and the .idx says %s; leave it out, or set "
-                           "format='flat' if the .idx is of another file",
-                           pfd_dtype_name(options->file_dtype), pfd_dtype_name(out->dtype));
+        return pfd_fail_attr(err, "file_dtype", idx, PFD_INVALID_ARGUMENT,
+                             " = '%s', and the .idx says %s; leave it out, or set format='flat' if "
+                             "the .idx is of another file", pfd_dtype_name(options->file_dtype),
+                             pfd_dtype_name(out->dtype));
     return PFD_OK;
 }
 
@@ -166,10 +165,10 @@ static pfd_status add_up(const pfd_token_file *file, pfd_token_file *next, pfd_e
 static pfd_status check_row_dtype(const pfd_token_file *file, int32_t row_dtype, pfd_error *err)
 {
     if (pfd_widen_best(file->dtype, row_dtype)) return PFD_OK;
-    return pfd_fail_at(err, file->bin, -1, PFD_INVALID_ARGUMENT,
-                       "attr 'dtype' = '%s', and the tokens of the file are %s, which do not all "
-                       "fit into it; take that, or a wider one such as 'int64'",
-                       pfd_dtype_name(row_dtype), pfd_dtype_name(file->dtype));
+    return pfd_fail_attr(err, "dtype", file->bin, PFD_INVALID_ARGUMENT,
+                         " = '%s', and the tokens of the file are %s, which do not all fit into "
+                         "it; take that, or a wider one such as 'int64'", pfd_dtype_name(row_dtype),
+                         pfd_dtype_name(file->dtype));
 }
 
 static pfd_status open_one(const pfd_open_args *args, const pfd_token_options *options,
@@ -221,9 +220,9 @@ static pfd_status open_all(const pfd_open_args *args, const pfd_token_options *o
                            pfd_token_files *out, pfd_error *err)
 {
     if (options->format == PFD_TOKENS_FLAT && !options->file_dtype)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'format' = 'flat' needs file_dtype as well, mostly 'uint16': nothing "
-                        "in such a file says what its tokens are");
+        return pfd_fail_attr(err, "format", NULL, PFD_INVALID_ARGUMENT,
+                             " = 'flat' needs file_dtype as well, mostly 'uint16': nothing in such "
+                             "a file says what its tokens are");
     for (int64_t i = 0; i < args->num_files; i++) {
         const pfd_file *bin, *idx;
         PFD_TRY(find_pair(args, options, i, &bin, &idx, err));

@@ -201,9 +201,9 @@ static pfd_status open_order(windows *self, const pfd_megatron_request *request,
 {
     for (int64_t i = 0; i < self->files.num_files; i++)
         if (!self->files.files[i].index.file)
-            return pfd_fail_at(err, self->files.files[i].bin, -1, PFD_INVALID_ARGUMENT,
-                               "attr 'order' = 'megatron' shuffles documents, and the file has no "
-                               ".idx to tell them; use order='own'");
+            return pfd_fail_attr(err, "order", self->files.files[i].bin, PFD_INVALID_ARGUMENT,
+                                 " = 'megatron' shuffles documents, and the file has no .idx to "
+                                 "tell them; use order='own'");
     PFD_TRY(pfd_megatron_order_open(&self->files, request, bounds, &self->order, err));
     self->num_windows = self->order.num_samples;
     return PFD_OK;

@@ -12,7 +12,7 @@
 #include "parse/found_fields.h"
 #include "formats/mindrecord/mindrecord_row.h"
 #include "pyflowdata/op.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -112,8 +112,8 @@ static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field
         return pfd_field_record_compose(self->host, self->types, parts, self->num_outputs, scratch,
                                         out, err);
     if (status != PFD_CORRUPT_DATA || err->row < 0) return status;
-    pfd_error damage = *err;
-    pfd_error_init(err);
+    pfd_error damage = *err; /* the host's own: whole */
+    pfd_error_clear(err);
     return pfd_field_record_damaged(self->host, &damage, scratch, out, err);
 }
 
@@ -195,7 +195,7 @@ static pfd_status fail_length(const pfd_host *host, const pfd_file *file, uint64
         err, file, 0, PFD_CORRUPT_DATA,
         "the length of the header is said to be %" PRIu64 ", of a file of %" PRId64 " bytes%s",
         length, file->size,
-        pfd_looks_like_hint(pfd_file_looks_like(host, file, scratch, NULL),
+        pfd_looks_like_hint(pfd_file_looks_like(host, file, scratch, "mindrecord"),
                             "; is this a MindRecord file?", seems, sizeof seems));
 }
 
@@ -323,7 +323,7 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     if (status == PFD_OK) {
         status = add_set(args, &header, err);
     } else if (status != PFD_OUT_OF_MEMORY) {
-        pfd_error_init(err);
+        pfd_error_clear(err);
         status = PFD_OK;
     }
     pfd_mindrecord_header_free(&header);
@@ -395,11 +395,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(mindrecord_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-                       "Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), "
-                       "'x:float32[?,3]'; left out, all fields of the header."),
-    PFD_ATTR_ROW(mindrecord_attrs, whole_set, PFD_ATTR_BOOL, "true", 0, 0, NULL,
-                 "Whether a shard that is named alone stands for all shards of its set, in the "
-                 "order of the set."),
+                       "Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32', 'image' "
+                       "(bytes), 'x:float32[?,3]'; left out, all fields of the header."),
+    PFD_BOOL_ATTR(mindrecord_attrs, whole_set, "true",
+                  "Whether a shard that is named alone stands for all shards of its set, in the "
+                  "order of the set."),
 };
 
 static const pfd_port outputs[] = {

@@ -61,18 +61,16 @@ static pfd_status choose_one(const pfd_host *host, const char *attr, const pfd_f
             memcmp(header->fields[i].name, spec->key, (size_t)spec->key_size) == 0)
             *out = &header->fields[i];
     if (!*out)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr '%s': there is no field '%.*s' in the shards; they have %s", attr,
-                          (int)spec->key_size, spec->key,
-                          list_fields(header, names, sizeof names));
+        return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                               ": there is no field '%.*s' in the shards; they have %s",
+                               (int)spec->key_size, spec->key,
+                               list_fields(header, names, sizeof names));
     if (fits(spec, type, *out)) return PFD_OK;
-    return host->fail(err, PFD_INVALID_ARGUMENT,
-                      "attr '%s': the field '%.100s' is %s in the shards, and cannot be %s; write "
-                      "'%.*s:%s'",
-                      attr, (*out)->name, pfd_mindrecord_field_type(*out, right, sizeof right),
-                      spec->has_type ? pfd_format_row_type(type, shown, sizeof shown)
-                                     : "without a type",
-                      (int)spec->key_size, spec->key, right);
+    return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+        ": the field '%.100s' is %s in the shards, and cannot be %s; write '%.*s:%s'", (*out)->name,
+        pfd_mindrecord_field_type(*out, right, sizeof right),
+        spec->has_type ? pfd_format_row_type(type, shown, sizeof shown) : "without a type",
+        (int)spec->key_size, spec->key, right);
 }
 
 static int by_place(const void *a, const void *b)

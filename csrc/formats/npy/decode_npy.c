@@ -18,8 +18,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const decode_npy_attrs *attrs = args->attrs;
     pfd_row_type *out = &args->outputs[0];
-    pfd_status status = pfd_expect_bytes(args, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_expect_bytes(args, err));
     *out = (pfd_row_type){.dtype = attrs->dtype, .ndim = (int32_t)attrs->shape.size};
     for (int32_t d = 0; d < out->ndim; d++) out->shape[d] = attrs->shape.data[d];
     return PFD_OK;
@@ -74,15 +73,14 @@ static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err
     int64_t element_bytes = pfd_dtype_size(out->type.dtype);
     pfd_npy_header header;
     pfd_bytes row = pfd_row_bytes(args->inputs[0], i);
-    pfd_status status = pfd_npy_header_read(row.data, row.size, &header, err);
+    pfd_status status = pfd_npy_header_read(args->host, row.data, row.size, &header, err);
     if (status != PFD_OK) {
         err->row = i;
         err->byte = pfd_place_in_record(args, i, row.data + (err->byte > 0 ? err->byte : 0));
         err->status = PFD_CORRUPT_DATA;
         return PFD_CORRUPT_DATA;
     }
-    status = check_header(args, i, row, &header, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(check_header(args, i, row, &header, err));
     const uint8_t *from = row.data + header.header_bytes;
     int64_t n = header.num_bytes / element_bytes;
     int32_t swap = pfd_order_is_foreign(header.byte_order) && element_bytes > 1;
@@ -105,19 +103,15 @@ static pfd_status decode(const pfd_compute_args *args, int64_t i, pfd_error *err
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    for (int64_t i = 0; i < args->num_rows; i++) {
-        pfd_status status = decode(args, i, err);
-        if (status != PFD_OK) return status;
-    }
+    for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(decode(args, i, err));
     return PFD_OK;
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_ATTR_ROW(decode_npy_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, NULL,
-                 "The dtype that every array has."),
-    PFD_ATTR_ROW(decode_npy_attrs, shape, PFD_ATTR_SHAPE, NULL, -1, 9007199254740992.0, NULL,
-                 "The shape of every array, empty for a number; -1 for a dimension that varies, "
-                 "in Python also None."),
+    PFD_DTYPE_ATTR(decode_npy_attrs, dtype, NULL, NULL, "The dtype that every array has."),
+    PFD_RAGGED_SHAPE_ATTR(decode_npy_attrs, shape, NULL,
+                          "The shape of every array, empty for a number; -1 for a dimension that "
+                          "varies, in Python also None."),
 };
 
 static const pfd_port inputs[] = {

@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/stored_rows.h"
 #include "pyflowdata/pyflowdata.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 #include "parse/quote.h"
 
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static pfd_status fail_short(int64_t size, int64_t expected, pfd_error *err)
                         size, expected);
 }
 
-static pfd_status check_magic(const uint8_t *data, int64_t size, pfd_error *err)
+static pfd_status check_magic(const pfd_host *host, const uint8_t *data, int64_t size, pfd_error *err)
 {
     static const uint8_t magic[] = "\x93NUMPY";
     char found[256], seems[100];
@@ -49,7 +49,7 @@ static pfd_status check_magic(const uint8_t *data, int64_t size, pfd_error *err)
         const char *hint = n > 1 && data[0] == 'P' && data[1] == 'K'
                                ? ", which is a zip archive (.npz?): unpack it"
                                : "";
-        const char *other = pfd_looks_like_hint(pfd_looks_like(data, size, NULL), "", seems,
+        const char *other = pfd_looks_like_hint(host->looks_like(data, size, "npy"), "", seems,
                                                 sizeof seems);
         return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
                             "this is no .npy file: it begins with %s%s; a .npy file begins with "
@@ -60,9 +60,10 @@ static pfd_status check_magic(const uint8_t *data, int64_t size, pfd_error *err)
     return size < 8 ? fail_short(size, 8, err) : PFD_OK;
 }
 
-pfd_status pfd_npy_header_size(const uint8_t *data, int64_t size, int64_t *bytes, pfd_error *err)
+pfd_status pfd_npy_header_size(const pfd_host *host, const uint8_t *data, int64_t size,
+                               int64_t *bytes, pfd_error *err)
 {
-    PFD_TRY(check_magic(data, size, err));
+    PFD_TRY(check_magic(host, data, size, err));
     if (data[6] < 1 || data[6] > 3 || data[7] != 0)
         return pfd_fail_row(err, -1, 6, PFD_CORRUPT_DATA,
                             "the .npy format is of version %d.%d; 1.0, 2.0 and 3.0 are known",
@@ -242,11 +243,11 @@ static pfd_status count_bytes(cursor *c, pfd_npy_header *out)
     return PFD_OK;
 }
 
-pfd_status pfd_npy_header_read(const uint8_t *data, int64_t size, pfd_npy_header *out,
-                               pfd_error *err)
+pfd_status pfd_npy_header_read(const pfd_host *host, const uint8_t *data, int64_t size,
+                               pfd_npy_header *out, pfd_error *err)
 {
     *out = (pfd_npy_header){0};
-    PFD_TRY(pfd_npy_header_size(data, size, &out->header_bytes, err));
+    PFD_TRY(pfd_npy_header_size(host, data, size, &out->header_bytes, err));
     if (size < out->header_bytes) return fail_short(size, out->header_bytes, err);
     cursor c = {data, out->header_bytes, data[6] == 1 ? 10 : 12, err};
     int32_t seen = 0;

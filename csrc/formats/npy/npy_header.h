@@ -23,11 +23,12 @@ typedef struct pfd_npy_header {
     int64_t num_bytes; /* of the numbers */
 } pfd_npy_header;
 
-/* How many bytes the header has, from the first ones of it (all that there are up to
- * PFD_NPY_PREFIX_BYTES). */
-pfd_status pfd_npy_header_size(const uint8_t *data, int64_t size, int64_t *bytes, pfd_error *err);
+/* How many bytes the header has, from the file's first PFD_NPY_PREFIX_BYTES or more, or all of a
+ * shorter file. */
+pfd_status pfd_npy_header_size(const pfd_host *host, const uint8_t *data, int64_t size,
+                               int64_t *bytes, pfd_error *err);
 
 /* Reads the header at the beginning of `data`; what is behind it is not looked at. */
-pfd_status pfd_npy_header_read(const uint8_t *data, int64_t size, pfd_npy_header *out,
-                               pfd_error *err);
+pfd_status pfd_npy_header_read(const pfd_host *host, const uint8_t *data, int64_t size,
+                               pfd_npy_header *out, pfd_error *err);
 #endif

@@ -1,6 +1,7 @@
 /* NpyReader: .npy files, a row of the array a record. */
 #include "core/error.h"
 #include "core/stored_rows.h"
+#include "files/file_hint.h"
 #include "sources/fixed.h"
 #include "sources/inflated_files.h"
 #include "pyflowdata/pyflowdata.h"
@@ -27,13 +28,13 @@ static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_sc
 {
     int64_t bytes, first = file->size;
     const uint8_t *data;
-    if (first > PFD_NPY_PREFIX_BYTES) first = PFD_NPY_PREFIX_BYTES;
+    if (first > PFD_HINT_BYTES) first = PFD_HINT_BYTES;
     PFD_TRY(host->read(file, 0, first, scratch, &data, err));
-    pfd_status status = pfd_npy_header_size(data, first, &bytes, err);
+    pfd_status status = pfd_npy_header_size(host, data, first, &bytes, err);
     if (status == PFD_OK) {
         if (bytes > file->size) bytes = file->size;
         PFD_TRY(host->read(file, 0, bytes, scratch, &data, err));
-        status = pfd_npy_header_read(data, bytes, header, err);
+        status = pfd_npy_header_read(host, data, bytes, header, err);
     }
     if (status != PFD_OK) {
         pfd_error_set_file(err, file->path);
@@ -139,16 +140,15 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return pfd_copy_stored_rows(args, 0, swap, args->outputs[0], err);
 }
 
-#define ROW(field, type, default_value, choices, doc)                                              \
-    PFD_FOUND_ATTR_ROW(npy_reader_attrs, field, type, default_value, 0, 0, choices, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(dtype, PFD_ATTR_DTYPE, NULL, NULL, "The dtype of the arrays; every file must have it."),
-    ROW(shape, PFD_ATTR_SHAPE, NULL, NULL,
-        "Shape of one row, which is that of the arrays without their first axis; every file must "
-        "have it."),
-    ROW(byte_order, PFD_ATTR_CHOICE, NULL, "little|big",
-        "Which byte of a number is stored first; every file must have it so."),
+    PFD_FOUND_ATTR_ROW(npy_reader_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, NULL,
+                       "The dtype of the arrays; every file must have it. Of bools, every byte "
+                       "other than 0 is true."),
+    PFD_FOUND_ATTR_ROW(npy_reader_attrs, shape, PFD_ATTR_SHAPE, NULL, 0, 0, NULL,
+                       "Shape of one row, which is that of the arrays without their first axis; "
+                       "every file must have it."),
+    PFD_FOUND_ATTR_ROW(npy_reader_attrs, byte_order, PFD_ATTR_CHOICE, NULL, 0, 0, "little|big",
+                       "Which byte of a number is stored first; every file must have it so."),
 };
 
 static const pfd_port outputs[] = {

@@ -23,17 +23,14 @@ typedef struct reader {
 static pfd_status parse_field(const pfd_host *host, const char *element, pfd_field_spec *out,
                               pfd_error *err)
 {
-    pfd_status status = pfd_field_spec_parse(host, "fields", element, out, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_field_spec_parse(host, "fields", element, out, err));
     if (!out->has_type)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'fields': '%.200s' has no type; write KEY:TYPE, such as y:int64, "
-                          "x:float32[3], x:float32[?] or name:bytes",
-                          element);
+        return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%.200s' has no type; write KEY:TYPE, such as y:int64, "
+                               "x:float32[3], x:float32[?] or name:bytes", element);
     if (out->default_text)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'fields': '%.200s' has a default; a sample must have every field",
-                          element);
+        return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%.200s' has a default; a sample must have every field", element);
     return PFD_OK;
 }
 
@@ -51,8 +48,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const pfd_object_source *objects;
     for (int64_t i = 0; i < args->num_outputs; i++) {
         pfd_field_spec field;
-        pfd_status status = parse_field(args->host, attrs->fields.data[i], &field, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(parse_field(args->host, attrs->fields.data[i], &field, err));
         args->outputs[i] = field.type;
     }
     pfd_status status = find_objects(args->host, &objects, err);
@@ -109,8 +105,7 @@ static pfd_status make_fields(const pfd_open_args *args, pfd_object_fields *out,
     if (!keys || !types) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     for (int64_t i = 0; i < n; i++) {
         pfd_field_spec field;
-        pfd_status status = parse_field(args->host, attrs->fields.data[i], &field, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(parse_field(args->host, attrs->fields.data[i], &field, err));
         char *key = args->host->alloc(args->scratch, field.key_size + 1);
         if (!key) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
         memcpy(key, field.key, (size_t)field.key_size);
@@ -181,6 +176,22 @@ static int32_t read_field(const pfd_compute_args *args, int64_t output, int64_t 
     return 1;
 }
 
+/* What stands in the record in place of a sample: the cause, and the text. */
+static pfd_status fail_damaged(const pfd_compute_args *args, int64_t row, const uint8_t *data,
+                               int64_t left, pfd_error *err)
+{
+    uint64_t cause;
+    if (left < (int64_t)sizeof cause)
+        return args->host->fail_row(err, row, -1, PFD_INTERNAL, "%s", BROKEN);
+    memcpy(&cause, data, sizeof cause);
+    left -= (int64_t)sizeof cause;
+    (void)args->host->fail_row(err, row, -1, PFD_CORRUPT_DATA, "%.*s",
+                               (int)(left < 1000 ? left : 1000),
+                               (const char *)data + sizeof cause);
+    err->cause = cause;
+    return err->status;
+}
+
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     for (int64_t i = 0; i < args->num_rows; i++) {
@@ -190,9 +201,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         memcpy(&kind, data, sizeof kind);
         data += sizeof kind;
         left -= (int64_t)sizeof kind;
-        if (kind)
-            return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA, "%.*s",
-                                        (int)(left < 1000 ? left : 1000), (const char *)data);
+        if (kind) return fail_damaged(args, i, data, left, err);
         for (int64_t k = 0; k < args->num_outputs; k++)
             if (!read_field(args, k, i, &data, &left))
                 return args->host->fail_row(err, i, -1, PFD_INTERNAL, "%s", BROKEN);
@@ -200,20 +209,19 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define ROW(field, type, default_value, doc)                                                       \
-    PFD_ATTR_ROW(generator_reader_attrs, field, type, default_value, 0, 0, NULL, doc)
-
 static const pfd_attr attr_table[] = {
-    ROW(source, PFD_ATTR_OBJECT, NULL,
-        "Either an object with __len__ and __getitem__, or a function that is called for each "
-        "epoch, without arguments, and returns an iterable, or an iterable that begins anew each "
-        "time."),
-    ROW(fields, PFD_ATTR_LIST_STRING, NULL,
-        "What is taken of a sample, [NAME=]KEY:TYPE each, such as x:float32[3], y:int64, "
-        "tokens:int32[?] or name:bytes; a dict is asked for the keys, a tuple has the fields in "
-        "this order, and a single field may be the sample itself."),
-    ROW(thread_safe, PFD_ATTR_BOOL, "false",
-        "Whether __getitem__ may be called by several threads at once; else by one at a time."),
+    PFD_ATTR_ROW(generator_reader_attrs, source, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
+                 "Either an object with __len__ and __getitem__, or a function that is called "
+                 "for each epoch, without arguments, and returns an iterable, or an iterable "
+                 "that begins anew each time."),
+    PFD_STRINGS_ATTR(generator_reader_attrs, fields, NULL,
+                     "What is taken of a sample, [NAME=]KEY:TYPE each, such as x:float32[3], "
+                     "y:int64, tokens:int32[?] or name:bytes; a dict is asked for the keys, a "
+                     "tuple has the fields in this order, and a single field may be the sample "
+                     "itself."),
+    PFD_BOOL_ATTR(generator_reader_attrs, thread_safe, "false",
+                  "Whether __getitem__ may be called by several threads at once; else by one at "
+                  "a time."),
 };
 
 static const pfd_port outputs[] = {

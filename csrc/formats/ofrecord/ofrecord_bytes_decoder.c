@@ -44,8 +44,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_ATTR_ROW(ofrecord_bytes_decoder_attrs, blob_name, PFD_ATTR_STRING, NULL, 0, 0, NULL,
-                 "Name of the feature in the record."),
+    PFD_STRING_ATTR(ofrecord_bytes_decoder_attrs, blob_name, NULL,
+                    "Name of the feature in the record."),
 };
 
 static const pfd_port inputs[] = {

@@ -18,9 +18,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const ofrecord_raw_decoder_attrs *attrs = args->attrs;
     if (attrs->dim1_varying_length && attrs->shape.size == 0)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'dim1_varying_length' = true, and attr 'shape' has no dimension that "
-                        "could vary");
+        return pfd_fail_attr(err, "dim1_varying_length", NULL, PFD_INVALID_ARGUMENT,
+                             " = true, and attr 'shape' has no dimension that could vary");
     PFD_TRY(pfd_of_check_input(args, attrs->blob_name, err));
     return pfd_stored_row_type(attrs->dtype, attrs->shape, &args->outputs[0], err);
 }
@@ -132,24 +131,23 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 #define DTYPES "bool|int8|uint8|int16|uint16|int32|uint32|int64|uint64|float32|float64"
-#define ROW(field, type, default_value, choices, doc)                                              \
-    PFD_ATTR_ROW(ofrecord_raw_decoder_attrs, field, type, default_value, 0, 0, choices, doc)
 
 static const pfd_attr attr_table[] = {
-    ROW(blob_name, PFD_ATTR_STRING, NULL, NULL,
-        "Name of the feature in the record; OneFlow's op calls this attr name."),
-    ROW(shape, PFD_ATTR_SHAPE, NULL, NULL, "Shape of a row of the output; empty for one number."),
-    ROW(dtype, PFD_ATTR_DTYPE, NULL, DTYPES,
-        "The dtype of the output; a number that an integer dtype does not hold is damage, and so "
-        "is an "
-        "integer other than 0 and 1 for a bool."),
-    ROW(dim1_varying_length, PFD_ATTR_BOOL, "false", NULL,
-        "Whether a record may have fewer rows along the shape's first dimension; zeros fill it "
-        "up."),
-    ROW(truncate, PFD_ATTR_BOOL, "false", NULL,
-        "Whether a record may have any number of values: what is too much is cut off, and zeros "
-        "fill up what is missing."),
-    ROW(auto_zero_padding, PFD_ATTR_BOOL, "false", NULL, "A former name of truncate."),
+    PFD_STRING_ATTR(ofrecord_raw_decoder_attrs, blob_name, NULL,
+                    "Name of the feature in the record; OneFlow's op calls this attr name."),
+    PFD_SHAPE_ATTR(ofrecord_raw_decoder_attrs, shape, NULL,
+                   "Shape of a row of the output; empty for one number."),
+    PFD_DTYPE_ATTR(ofrecord_raw_decoder_attrs, dtype, NULL, DTYPES,
+                   "The dtype of the output; a number that an integer dtype does not hold is "
+                   "damage, and so is an integer other than 0 and 1 for a bool."),
+    PFD_BOOL_ATTR(ofrecord_raw_decoder_attrs, dim1_varying_length, "false",
+                  "Whether a record may have fewer rows along the shape's first dimension; zeros "
+                  "fill it up."),
+    PFD_BOOL_ATTR(ofrecord_raw_decoder_attrs, truncate, "false",
+                  "Whether a record may have any number of values: what is too much is cut off, "
+                  "and zeros fill up what is missing."),
+    PFD_BOOL_ATTR(ofrecord_raw_decoder_attrs, auto_zero_padding, "false",
+                  "A former name of truncate."),
 };
 
 static const pfd_port inputs[] = {

@@ -2,7 +2,7 @@
 #include "core/bytes.h"
 #include "core/error.h"
 #include "pyflowdata/op.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 
 #include <inttypes.h>
 
@@ -24,7 +24,7 @@ static int64_t read_length(const uint8_t *data)
 /* What a file is that holds no OFRecords, as its first bytes tell. */
 static const char *hint(const pfd_frame_args *args, char *out, size_t capacity)
 {
-    const char *seems = pfd_file_looks_like(args->host, args->file, args->scratch, "OFRecord");
+    const char *seems = pfd_file_looks_like(args->host, args->file, args->scratch, "ofrecord");
     return pfd_looks_like_hint(
         seems, "; was the file cut short or overwritten, or is it no OFRecord file?", out,
         capacity);
@@ -40,9 +40,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
                             "the file ends inside the length of a record, after %" PRId64
                             " bytes of 8%s",
                             left, hint(args, seems, sizeof seems));
-    pfd_status status =
-        args->host->read(args->file, args->offset, length_bytes, args->scratch, &data, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(args->host->read(args->file, args->offset, length_bytes, args->scratch, &data, err));
     int64_t length = read_length(data);
     left -= length_bytes;
     if (length <= 0)

@@ -12,8 +12,8 @@
 pfd_status pfd_of_check_input(const pfd_infer_args *args, const char *name, pfd_error *err)
 {
     if (!name[0])
-        return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "attr 'blob_name' is empty; it must be the name of a feature");
+        return pfd_fail_attr(err, "blob_name", NULL, PFD_INVALID_ARGUMENT,
+                             " is empty; it must be the name of a feature");
     return pfd_expect_bytes(args, err);
 }
 

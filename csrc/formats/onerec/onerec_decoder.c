@@ -44,19 +44,17 @@ static pfd_status read_default(const pfd_host *host, const char *element, wanted
     if (!field->default_text) return PFD_OK;
     if (out->varying > 0) {
         if (field->default_size == 0) return PFD_OK;
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'features': '%.200s': a feature of varying size can only be empty "
-                          "by default: write nothing behind the '='",
-                          element);
+        return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%.200s': a feature of varying size can only be empty by "
+                               "default: write nothing behind the '='", element);
     }
     int64_t used = host->parse_double(field->default_text, field->default_size, &out->fill);
     if (used > 0 && used == field->default_size &&
         pfd_convert_stored(PFD_FLOAT64, &out->fill, field->type.dtype, &ignored, 1) == 1)
         return PFD_OK;
-    return host->fail(err, PFD_INVALID_ARGUMENT,
-                      "attr 'features': '%.200s': the default must be one number of dtype %s, "
-                      "which then fills the row",
-                      element, pfd_dtype_name(field->type.dtype));
+    return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT,
+                           ": '%.200s': the default must be one number of dtype %s, which then "
+                           "fills the row", element, pfd_dtype_name(field->type.dtype));
 }
 
 static pfd_status read_wanted(const pfd_host *host, const char *element, wanted *out,
@@ -66,26 +64,23 @@ static pfd_status read_wanted(const pfd_host *host, const char *element, wanted 
     pfd_field_spec *field = &out->field;
     PFD_TRY(pfd_field_spec_parse(host, "features", element, field, err));
     if (!field->has_type)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'features': '%.200s' has no type; write it behind a colon, "
-                          "'%.100s:int64' for example",
-                          element, element);
+        return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%.200s' has no type; write it behind a colon, '%.100s:int64' "
+                               "for example", element, element);
     if (field->type.dtype == PFD_FLOAT16 || field->type.dtype == PFD_BOOL ||
         field->type.dtype == PFD_UINT16 || field->type.dtype == PFD_UINT32 ||
         field->type.dtype == PFD_UINT64)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'features': '%.200s': OneRec has int8, int16, int32, int64, "
-                          "float32, float64 and bytes (uint8)",
-                          element);
+        return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%.200s': OneRec has int8, int16, int32, int64, float32, float64 "
+                               "and bytes (uint8)", element);
     int64_t bytes = pfd_dtype_size(field->type.dtype);
     for (int32_t i = 0; i < field->type.ndim; i++) {
         int64_t size = field->type.shape[i];
         if (size < 0) out->varying++;
         if (size < 0) continue;
         if (size == 0 || size > INT32_MAX || out->fixed > INT32_MAX / bytes)
-            return host->fail(err, PFD_INVALID_ARGUMENT,
-                              "attr 'features': '%.200s': no feature has a row of this size",
-                              element);
+            return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT,
+                                   ": '%.200s': no feature has a row of this size", element);
         out->fixed *= size;
     }
     out->is_bytes = field->type.dtype == PFD_UINT8;
@@ -284,9 +279,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_ATTR_ROW(onerec_decoder_attrs, features, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-                 "The features, each [NAME=]KEY:TYPE[=DEFAULT]: \"label:int64\", "
-                 "\"x:float32[64]\", \"ids:int64[?]\", \"image=img:bytes\", \"w:float32=1\"."),
+    PFD_STRINGS_ATTR(onerec_decoder_attrs, features, NULL,
+                     "The features, each [NAME=]KEY:TYPE[=DEFAULT]: \"label:int64\", "
+                     "\"x:float32[64]\", \"ids:int64[?]\", \"image=img:bytes\", \"w:float32=1\"."),
 };
 
 static const pfd_port inputs[] = {

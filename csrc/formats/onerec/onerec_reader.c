@@ -3,7 +3,7 @@
 #include "core/error.h"
 #include "core/xxh64.h"
 #include "pyflowdata/op.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 
 #include <inttypes.h>
 
@@ -38,7 +38,7 @@ static pfd_status fail_magic(const pfd_frame_args *args, pfd_error *err)
     char seems[100];
     const char *other = NULL;
     if (args->offset == 0)
-        other = pfd_file_looks_like(args->host, args->file, args->scratch, "a OneRec");
+        other = pfd_file_looks_like(args->host, args->file, args->scratch, "onerec");
     return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
                         "no frame begins here: the magic '%s' is not there%s", magic,
                         pfd_looks_like_hint(other, "; is it a OneRec file, or was it overwritten?",
@@ -118,9 +118,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_ATTR_ROW(onerec_reader_attrs, check_digest, PFD_ATTR_BOOL, "true", 0, 0, NULL,
-                 "Whether the digest of each payload is checked, and not only that of each "
-                 "header."),
+    PFD_BOOL_ATTR(onerec_reader_attrs, check_digest, "true",
+                  "Whether the digest of each payload is checked, and not only that of each "
+                  "header."),
 };
 
 static const pfd_port outputs[] = {

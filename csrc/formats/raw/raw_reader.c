@@ -18,8 +18,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 {
     const raw_reader_attrs *attrs = args->attrs;
     pfd_row_type row;
-    pfd_status status = pfd_stored_row_type(attrs->dtype, attrs->shape, &row, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_stored_row_type(attrs->dtype, attrs->shape, &row, err));
     pfd_fixed_layout layout = {PFD_SIZE(pfd_fixed_layout), attrs->header_bytes,
                                pfd_stored_row_bytes(&row), attrs->footer_bytes};
     return args->host->open_fixed(args, &layout, out, err);
@@ -33,20 +32,20 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 #define MOST_BYTES 9.007199254740992e15 /* 2^53 */
-#define ROW(field, type, default_value, max, choices, doc)                                         \
-    PFD_ATTR_ROW(raw_reader_attrs, field, type, default_value, 0, max, choices, doc)
 
 static const pfd_attr attr_table[] = {
-    ROW(shape, PFD_ATTR_SHAPE, NULL, 0, NULL,
-        "Shape of one row, \"3,32,32\" for example; empty for one number a record."),
-    ROW(dtype, PFD_ATTR_DTYPE, "uint8", 0, NULL, "The dtype of the numbers, as they are stored."),
-    ROW(byte_order, PFD_ATTR_CHOICE, "little", 0, "little|big",
-        "Which byte of a number is stored first: little, the lowest, as x86 and ARM machines write "
-        "them; big, the highest."),
-    ROW(header_bytes, PFD_ATTR_INT64, "0", MOST_BYTES, NULL,
-        "Bytes at the beginning of each file that belong to no record."),
-    ROW(footer_bytes, PFD_ATTR_INT64, "0", MOST_BYTES, NULL,
-        "Bytes at the end of each file that belong to no record."),
+    PFD_SHAPE_ATTR(raw_reader_attrs, shape, NULL,
+                   "Shape of one row, \"3,32,32\" for example; empty for one number a record."),
+    PFD_DTYPE_ATTR(raw_reader_attrs, dtype, "uint8", NULL,
+                   "The dtype of the numbers, as they are stored; as a bool, every byte other than "
+                   "0 is true."),
+    PFD_CHOICE_ATTR(raw_reader_attrs, byte_order, "little", "little|big",
+                    "Which byte of a number is stored first: little, the lowest, as x86 and ARM "
+                    "machines write them; big, the highest."),
+    PFD_INT_ATTR(raw_reader_attrs, header_bytes, "0", 0, MOST_BYTES,
+                 "Bytes at the beginning of each file that belong to no record."),
+    PFD_INT_ATTR(raw_reader_attrs, footer_bytes, "0", 0, MOST_BYTES,
+                 "Bytes at the end of each file that belong to no record."),
 };
 
 static const pfd_port outputs[] = {

@@ -62,8 +62,7 @@ static int32_t is_zero(const uint8_t *block)
     return block[0] == 0 && !memcmp(block, block + 1, PFD_TAR_BLOCK - 1);
 }
 
-/* The sum of all bytes, its own as blanks; some old programs took bytes as signed. */
-static int32_t has_checksum(const uint8_t *header)
+int32_t pfd_tar_has_checksum(const uint8_t *header)
 {
     int64_t sum = 0, sum_signed = 0;
     for (int32_t i = 0; i < PFD_TAR_BLOCK; i++) {
@@ -188,7 +187,7 @@ static void take_type(const uint8_t *header, pfd_tar_member *out)
 
 static pfd_status check_header(const uint8_t *header, int64_t offset, int64_t *size, pfd_error *err)
 {
-    if (!has_checksum(header))
+    if (!pfd_tar_has_checksum(header))
         return fail(offset, err, PFD_CORRUPT_DATA,
                     "this is no header of a tar file, or a damaged one: its checksum does not fit");
     *size = parse_size(header + at_size);

@@ -1,8 +1,7 @@
 /* TarReader: samples of several files each, as WebDataset packs them into tar files. */
 #include "core/error.h"
-#include "files/input_files.h"
-#include "sources/kept_source.h"
-#include "formats/tar/tar_header.h"
+#include "sources/wrapped_source.h"
+#include "formats/tar/tar_end.h"
 #include "formats/tar/tar_index.h"
 #include "pyflowdata/op.h"
 #include "parse/field_spec.h"
@@ -16,11 +15,12 @@ typedef struct tar_reader {
 } tar_reader;
 
 static const pfd_attr attrs[] = {
-    PFD_ATTR_ROW(tar_reader, fields, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-                 "The outputs, each the extension of a sample's file: 'jpg', 'image=jpg|png', "
-                 "'note=txt:bytes=' with an empty default, 'key=__key__'."),
-    PFD_ATTR_ROW(tar_reader, index_files, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
-                 "An index file of DALI for each of the files, which is compared with it."),
+    PFD_STRINGS_ATTR(tar_reader, fields, NULL,
+                     "The outputs, each the extension of a sample's file, which begins after the "
+                     "dot that ends the key: 'jpg', 'image=jpg|png', 'note=txt:bytes=' with an "
+                     "empty default, 'key=__key__'."),
+    PFD_STRINGS_ATTR(tar_reader, index_files, "",
+                     "An index file of DALI for each of the files, which is compared with it."),
 };
 
 /* ---- Samples in the file --------------------------------------------------------------------- */
@@ -29,31 +29,6 @@ static pfd_status get_from_file(const pfd_tar_bytes *self, int64_t offset, int64
 {
     const pfd_frame_args *args = self->ctx;
     return args->host->read(args->file, args->offset + offset, size, self->scratch, data, err);
-}
-
-/* Blocks of zeros end an archive: nothing else may follow. */
-static pfd_status pass_end(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
-{
-    static const uint8_t zeros[PFD_TAR_BLOCK];
-    const int64_t most_blocks = 128;
-    out->is_record = 0;
-    out->next = args->offset + PFD_TAR_BLOCK;
-    for (int64_t i = 1; i < most_blocks; i++) {
-        const uint8_t *block;
-        int64_t at = args->offset + i * PFD_TAR_BLOCK;
-        int32_t ends;
-        pfd_status status = pfd_file_ends_at(args->file, at, args->scratch, &ends, err);
-        if (status != PFD_OK) return status;
-        out->next = ends ? at : at - PFD_TAR_BLOCK;
-        if (ends) return PFD_OK;
-        status = args->host->read(args->file, at, PFD_TAR_BLOCK, args->scratch, &block, err);
-        if (status != PFD_OK) return status;
-        if (memcmp(block, zeros, PFD_TAR_BLOCK) != 0)
-            return args->host->fail_file(err, args->file, at, PFD_CORRUPT_DATA,
-                                         "the archive ends before, and more follows here; were two "
-                                         "tar files joined by cat? tar --concatenate does it");
-    }
-    return PFD_OK;
 }
 
 static int32_t is_same_key(const pfd_tar_name *a, const pfd_tar_name *b)
@@ -67,20 +42,15 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     const pfd_tar_bytes bytes = {get_from_file, args, args->host, args->scratch};
     pfd_tar_member member;
     pfd_tar_name first, name;
-    pfd_status status = pfd_tar_member_at(&bytes, 0, &member, err);
-    if (status != PFD_OK) return status;
-    if (member.is_end) return pass_end(args, out, err);
+    PFD_TRY(pfd_tar_look(&bytes, 0, &member, err));
+    if (member.is_end) return pfd_tar_pass_end(&bytes, out, err);
     out->next = args->offset + member.next;
     out->is_record = pfd_tar_name_split(&member, &first);
     if (!out->is_record) return PFD_OK;
     out->data = args->offset;
     out->size = member.data + member.size;
     for (;;) {
-        int32_t ends;
-        status = pfd_file_ends_at(args->file, out->next, args->scratch, &ends, err);
-        if (status != PFD_OK || ends) return status;
-        status = pfd_tar_member_at(&bytes, out->next - args->offset, &member, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(pfd_tar_look(&bytes, out->next - args->offset, &member, err));
         if (member.is_end) return PFD_OK;
         int32_t counts = pfd_tar_name_split(&member, &name);
         if (counts && !is_same_key(&first, &name)) return PFD_OK;
@@ -108,22 +78,19 @@ static pfd_status parse_field(const pfd_host *host, const tar_reader *own, int64
                               pfd_field_spec *out, pfd_error *err)
 {
     const char *element = own->fields.data[i];
-    pfd_status status = pfd_field_spec_parse(host, "fields", element, out, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_field_spec_parse(host, "fields", element, out, err));
     int32_t is_bytes = !out->has_type || (out->type.dtype == PFD_UINT8 && out->type.ndim == 1 &&
                                           out->type.shape[0] == -1);
     if (!is_bytes)
-        return host->fail(err, PFD_INVALID_ARGUMENT,
-                          "attr 'fields': '%.200s' is not of the type bytes; files come out as "
-                          "they are, and decoders make arrays of them",
-                          element);
+        return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                               ": '%.200s' is not of the type bytes; files come out as they are, "
+                               "and decoders make arrays of them", element);
     for (int64_t j = 0, begin = 0; j <= out->key_size; j++) {
         if (j < out->key_size && out->key[j] != '|') continue;
-        if (j == begin || out->key[begin] == '.')
-            return host->fail(err, PFD_INVALID_ARGUMENT,
-                              "attr 'fields': '%.200s' has an extension that is empty or begins "
-                              "with a dot; write 'jpg', or 'image=jpg|png' for alternatives",
-                              element);
+        if (j == begin)
+            return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
+                                   ": '%.200s' has an extension that is empty; write 'jpg', or "
+                                   "'image=jpg|png' for alternatives", element);
         begin = j + 1;
     }
     return PFD_OK;
@@ -133,8 +100,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     for (int64_t i = 0; i < args->num_outputs; i++) {
         pfd_field_spec field;
-        pfd_status status = parse_field(args->host, args->attrs, i, &field, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(parse_field(args->host, args->attrs, i, &field, err));
         args->outputs[i] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
     }
     return PFD_OK;
@@ -164,8 +130,8 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
         free(fields);
         return status;
     }
-    const pfd_kept kept = {.data = fields, .free = free};
-    PFD_TRY(pfd_kept_source_open(&kept, out, err));
+    const pfd_source_wrap wrap = {.state = fields, .free_state = free};
+    PFD_TRY(pfd_source_wrap_open(&wrap, out, err));
     if (own->index_files.size > 0) status = pfd_tar_indexes_check(args, tars.num_files, out, err);
     if (status != PFD_OK) out->methods->close(out->self);
     return status;
@@ -289,8 +255,7 @@ static pfd_status walk(sample_parser *self, int64_t row, pfd_error *err)
         at = member.next;
         if (!pfd_tar_name_split(&member, &name)) continue;
         if (!self->first.key) self->first = name;
-        status = take_file(self, row, &member, &name, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(take_file(self, row, &member, &name, err));
     }
     return PFD_OK;
 }
@@ -311,9 +276,10 @@ static pfd_status fail_missing(const sample_parser *self, int64_t row, const pfd
     }
     return self->args->host->fail_row(
         err, row, 0, PFD_CORRUPT_DATA,
-        "sample '%.*s' has no file '%.*s', its extensions are:%s; a default says what to take "
+        "sample '%.*s' has no file '%.*s', its extensions are:%s%s; a default says what to take "
         "then, '%.*s:bytes=' nothing",
         (int)self->first.key_size, self->first.key, (int)field->key_size, field->key, found,
+        field->key[0] == '.' ? " (without the dot that ends the key)" : "",
         (int)field->key_size, field->key);
 }
 
@@ -328,8 +294,7 @@ static pfd_status parse_sample(sample_parser *self, int64_t row, pfd_error *err)
     self->seen = (extension_set){.names = names, .room = 64};
     self->first = (pfd_tar_name){0};
     memset(self->slots, 0, (size_t)self->args->num_outputs * sizeof *self->slots);
-    pfd_status status = walk(self, row, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(walk(self, row, err));
     for (int64_t i = 0; i < self->args->num_outputs; i++) {
         const pfd_field_spec *field = &self->fields[i];
         pfd_ragged_row *out = &self->args->outputs[i]->rows[row];
@@ -348,7 +313,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     slot *slots = args->host->alloc(args->scratch, args->num_outputs * (int64_t)sizeof *slots);
     if (!slots) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     sample_parser self = {
-        .args = args, .fields = pfd_kept_source_data(args->source), .slots = slots};
+        .args = args, .fields = pfd_wrapped_source_state(args->source), .slots = slots};
     for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(parse_sample(&self, i, err));
     return PFD_OK;
 }

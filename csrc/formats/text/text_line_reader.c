@@ -1,7 +1,8 @@
 /* TextLineReader: lines of text files as bytes. */
 #include "files/file_stream.h"
+#include "sources/text_check.h"
 #include "sources/text_head.h"
-#include "sources/text_source.h"
+#include "sources/wrapped_source.h"
 #include "pyflowdata/op.h"
 
 #include <string.h>
@@ -45,9 +46,8 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     const text_line_attrs *attrs = args->attrs;
     if (args->offset == 0) {
         int64_t head;
-        pfd_status status = pfd_text_head(args->host, args->file, attrs->skip_header_lines,
-                                          args->scratch, &head, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(pfd_text_head(args->host, args->file, attrs->skip_header_lines,
+                              args->scratch, &head, err));
         if (head > 0) {
             out->is_record = 0;
             out->next = head;
@@ -55,9 +55,8 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
         }
     }
     line found = {0};
-    pfd_status status = pfd_text_look(args->host, args->file, args->offset, args->scratch,
-                                      look_for_end, &found, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_text_look(args->host, args->file, args->offset, args->scratch,
+                          look_for_end, &found, err));
     out->is_record = attrs->keep_blank_lines || !found.is_blank;
     out->data = args->offset;
     out->size = found.size;
@@ -76,9 +75,8 @@ static pfd_status find_heads(const pfd_open_args *args, const int64_t **out, pfd
     int64_t *heads = args->host->alloc(args->scratch, args->num_files * (int64_t)sizeof *heads);
     if (!heads) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a table of files");
     for (int64_t i = 0; i < args->num_files; i++) {
-        pfd_status status = pfd_text_head(args->host, args->files[i], attrs->skip_header_lines,
-                                          args->scratch, &heads[i], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(pfd_text_head(args->host, args->files[i], attrs->skip_header_lines,
+                              args->scratch, &heads[i], err));
     }
     *out = heads;
     return PFD_OK;
@@ -87,19 +85,19 @@ static pfd_status find_heads(const pfd_open_args *args, const int64_t **out, pfd
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     const text_line_attrs *attrs = args->attrs;
-    pfd_text_source_args text = {.open = args};
-    pfd_source inner = {.struct_size = sizeof inner};
+    pfd_source_wrap wrap = {.text = args};
     int32_t is_stream = pfd_files_are_stream(args);
     int32_t is_framed = attrs->keep_blank_lines || (is_stream && attrs->skip_header_lines > 0);
-    pfd_status status = is_framed ? args->host->open_frames(args, &framing, &inner, err)
-                                  : args->host->open_lines(args, &inner, err);
-    if (status != PFD_OK) return status;
-    if (!is_framed && !is_stream) status = find_heads(args, &text.heads, err);
+    PFD_TRY(pfd_text_check(args, err));
+    PFD_TRY(is_framed ? args->host->open_frames(args, &framing, out, err)
+                      : args->host->open_lines(args, out, err));
+    pfd_status status =
+        is_framed || is_stream ? PFD_OK : find_heads(args, &wrap.heads, err);
     if (status != PFD_OK) {
-        inner.methods->close(inner.self);
+        out->methods->close(out->self);
         return status;
     }
-    return pfd_text_source_open(&text, &inner, out, err);
+    return pfd_source_wrap_open(&wrap, out, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
@@ -112,14 +110,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define ATTR(field, type, default_value, min, max, doc)                                            \
-    PFD_ATTR_ROW(text_line_attrs, field, type, default_value, min, max, NULL, doc)
-
 static const pfd_attr attrs_table[] = {
-    ATTR(skip_header_lines, PFD_ATTR_INT64, "0", 0, 1e9,
-         "How many lines to leave out at the beginning of each file, blank ones counted."),
-    ATTR(keep_blank_lines, PFD_ATTR_BOOL, "false", 0, 0,
-         "Whether lines of nothing but spaces and tabs are records as well."),
+    PFD_INT_ATTR(text_line_attrs, skip_header_lines, "0", 0, 1e9,
+                 "How many lines to leave out at the beginning of each file, blank ones counted."),
+    PFD_BOOL_ATTR(text_line_attrs, keep_blank_lines, "false",
+                  "Whether lines of nothing but spaces and tabs are records as well."),
 };
 
 static const pfd_port outputs[] = {

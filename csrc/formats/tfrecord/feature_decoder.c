@@ -28,8 +28,7 @@ static pfd_status find_features(const pfd_feature_call *call, pfd_feature_map *c
         pfd_feature_map *map = map_of(call, maps, tag);
         if (map) {
             if (!pfd_wire_bytes(&c, &part)) return pfd_feature_damaged(call, c.at);
-            pfd_status status = pfd_feature_map_walk(call, map, part);
-            if (status != PFD_OK) return status;
+            PFD_TRY(pfd_feature_map_walk(call, map, part));
         } else if (!tag || !pfd_wire_skip(&c, tag)) {
             return pfd_feature_damaged(call, c.at);
         }

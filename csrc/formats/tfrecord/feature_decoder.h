@@ -12,19 +12,15 @@
 pfd_status pfd_feature_compute(const pfd_compute_args *args, const pfd_feature_message *message,
                                pfd_error *err);
 
-#define PFD_FEATURE_ATTR_ROW_(field, type, default_value, choices, doc)                            \
-    PFD_ATTR_ROW(pfd_feature_attrs, field, type, default_value, 0, 0, choices, doc)
-
 /* Its attrs; the docs end what they say of all such ops. */
 #define PFD_FEATURE_ATTR_ROWS(features_doc, raw_doc, mismatch_doc)                                 \
-    PFD_FEATURE_ATTR_ROW_(features, PFD_ATTR_LIST_STRING, NULL, NULL,                              \
-                          "The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]: "              \
-                          features_doc),                                                           \
-    PFD_FEATURE_ATTR_ROW_(decode_raw, PFD_ATTR_LIST_STRING, "", NULL,                              \
-                          "The names of those fields whose " raw_doc                               \
-                          " little-endian numbers of the field's dtype."),                         \
-    PFD_FEATURE_ATTR_ROW_(on_mismatch, PFD_ATTR_CHOICE, "raise", PFD_MISMATCH_CHOICES,             \
-                          "What becomes of a feature" mismatch_doc                                 \
-                          " an error, or what is too short is padded with the default or 0, what " \
-                          "is too long is cut, or both (fit).")
+    PFD_STRINGS_ATTR(pfd_feature_attrs, features, NULL,                                            \
+                     "The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]: " features_doc),    \
+    PFD_STRINGS_ATTR(pfd_feature_attrs, decode_raw, "",                                            \
+                     "The names of those fields whose " raw_doc                                    \
+                     " little-endian numbers of the field's dtype."),                              \
+    PFD_CHOICE_ATTR(pfd_feature_attrs, on_mismatch, "raise", PFD_MISMATCH_CHOICES,                 \
+                    "What becomes of a feature" mismatch_doc                                       \
+                    " an error, or what is too short is padded with the default or 0, what is "    \
+                    "too long is cut, or both (fit).")
 #endif

@@ -65,8 +65,7 @@ pfd_status pfd_feature_gather(const pfd_feature_call *call, pfd_wire_cursor mess
                               pfd_wire_cursor *out)
 {
     int64_t size;
-    pfd_status status = measure(call, message, tag, &size);
-    if (status != PFD_OK) return status;
+    PFD_TRY(measure(call, message, tag, &size));
     uint8_t *to = call->args->host->alloc(call->args->scratch, size > 0 ? size : 1);
     if (!to) return fail_memory(call);
     out->at = to;
@@ -108,8 +107,7 @@ pfd_status pfd_feature_list_merge(const pfd_feature_call *call, pfd_wire_cursor 
                                   pfd_feature_list *out)
 {
     uint32_t tag = 0;
-    pfd_status status = merge_list(call, feature, out);
-    if (status != PFD_OK) return status;
+    PFD_TRY(merge_list(call, feature, out));
     const uint8_t *values = pfd_feature_only_content(out->values.at, out->values.end, &tag);
     out->is_plain = values && tag == PFD_FEATURE_VALUE;
     if (out->is_plain) out->values.at = values;

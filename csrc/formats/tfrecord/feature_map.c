@@ -116,8 +116,7 @@ static pfd_status walk_entry(const pfd_feature_call *call, pfd_feature_map *map,
     }
     int64_t first = find_spec(map, key.at, key.end - key.at);
     if (first >= 0 && values > 1) {
-        pfd_status status = pfd_feature_gather(call, entry, value_tag, &value);
-        if (status != PFD_OK) return status;
+        PFD_TRY(pfd_feature_gather(call, entry, value_tag, &value));
     }
     keep(map, first, value);
     return PFD_OK;
@@ -160,8 +159,7 @@ pfd_status pfd_feature_map_walk(const pfd_feature_call *call, pfd_feature_map *m
             uint32_t tag = pfd_wire_tag(&c);
             if (tag == entry_tag ? !pfd_wire_bytes(&c, &entry) : !tag || !pfd_wire_skip(&c, tag))
                 return pfd_feature_damaged(call, c.at);
-            pfd_status status = tag == entry_tag ? walk_entry(call, map, entry) : PFD_OK;
-            if (status != PFD_OK) return status;
+            PFD_TRY(tag == entry_tag ? walk_entry(call, map, entry) : PFD_OK);
             behind = c.at;
         }
         at = behind;

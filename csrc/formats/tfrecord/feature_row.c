@@ -72,8 +72,7 @@ static pfd_status find_string(const pfd_feature_call *call, const pfd_feature_sp
 {
     int64_t n;
     char key[256];
-    pfd_status status = pfd_feature_list_count(call, list, &n);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_feature_list_count(call, list, &n));
     if (n == 1) return pfd_feature_list_string(call, list, out);
     return pfd_feature_fail(call, list->values.at,
                             "feature %s has %" PRId64 " byte strings; the field '%.200s' takes one",
@@ -86,8 +85,7 @@ static pfd_status count_values(const pfd_feature_call *call, const pfd_feature_s
 {
     char key[256];
     if (!spec->is_raw) return pfd_feature_list_count(call, list, n);
-    pfd_status status = find_string(call, spec, list, raw);
-    if (status != PFD_OK) return status;
+    PFD_TRY(find_string(call, spec, list, raw));
     int64_t bytes = raw->end - raw->at;
     *n = bytes / spec->element_bytes;
     if (bytes % spec->element_bytes == 0) return PFD_OK;
@@ -127,8 +125,7 @@ static pfd_status write_fixed(const pfd_feature_call *call, const pfd_feature_sp
 {
     pfd_wire_cursor raw = list->values;
     int64_t n, bytes = spec->count * spec->element_bytes;
-    pfd_status status = count_values(call, spec, list, &n, &raw);
-    if (status != PFD_OK) return status;
+    PFD_TRY(count_values(call, spec, list, &n, &raw));
     if (!is_tolerated(on_mismatch, n, spec->count))
         return fail_count(call, spec, raw.at, n, spec->count, "values");
     if (n > spec->count) n = spec->count;
@@ -146,8 +143,7 @@ static pfd_status write_varying(const pfd_feature_call *call, const pfd_feature_
     pfd_wire_cursor raw = list->values;
     char key[256];
     int64_t n;
-    pfd_status status = count_values(call, spec, list, &n, &raw);
-    if (status != PFD_OK) return status;
+    PFD_TRY(count_values(call, spec, list, &n, &raw));
     if (n % spec->count != 0)
         return pfd_feature_fail(call, raw.at,
                                 "feature %s has %" PRId64 " values, which is no multiple of the "
@@ -223,12 +219,10 @@ static pfd_status write_each(const pfd_feature_call *call, const pfd_feature_spe
             continue;
         }
         (void)pfd_wire_bytes(&c, &feature);
-        pfd_status status = find_list(call, spec, &feature, &list);
-        if (status == PFD_OK && list.kind == PFD_FEATURE_NONE)
-            status = fail_count(call, spec, feature.at, 0, spec->count, "values in a step");
-        else if (status == PFD_OK)
-            status = write_fixed(call, spec, &list, on_mismatch, to);
-        if (status != PFD_OK) return status;
+        PFD_TRY(find_list(call, spec, &feature, &list));
+        if (list.kind == PFD_FEATURE_NONE)
+            return fail_count(call, spec, feature.at, 0, spec->count, "values in a step");
+        PFD_TRY(write_fixed(call, spec, &list, on_mismatch, to));
         to += spec->count * spec->element_bytes;
         n--;
     }
@@ -239,8 +233,7 @@ static pfd_status write_steps(const pfd_feature_call *call, const pfd_feature_sp
                               pfd_wire_cursor steps, int32_t on_mismatch, pfd_tensor *out)
 {
     int64_t n, step_bytes = spec->count * spec->element_bytes;
-    pfd_status status = count_steps(call, steps, &n);
-    if (status != PFD_OK) return status;
+    PFD_TRY(count_steps(call, steps, &n));
     if (!spec->is_ragged) {
         int64_t expected = spec->field.type.shape[0];
         uint8_t *to = out->data + call->row * out->row_bytes;
@@ -264,8 +257,7 @@ pfd_status pfd_feature_row_write(const pfd_feature_call *call, const pfd_feature
     pfd_feature_list list;
     if (!feature->at) return write_missing(call, spec, out);
     if (spec->is_steps) return write_steps(call, spec, *feature, on_mismatch, out);
-    pfd_status status = find_list(call, spec, feature, &list);
-    if (status != PFD_OK) return status;
+    PFD_TRY(find_list(call, spec, feature, &list));
     if (list.kind == PFD_FEATURE_NONE) return write_missing(call, spec, out);
     if (spec->is_bytes) return write_string(call, spec, &list, &out->rows[call->row]);
     if (spec->is_ragged) return write_varying(call, spec, &list, &out->rows[call->row]);

@@ -14,9 +14,9 @@ static pfd_status refuse(const pfd_host *host, const pfd_feature_spec *spec, con
                          pfd_error *err)
 {
     char element[256];
-    return host->fail(err, PFD_INVALID_ARGUMENT, "attr 'features': %s in the field %s", why,
-                      pfd_quote_bytes((const uint8_t *)spec->element,
-                                      (int64_t)strlen(spec->element), element, sizeof element));
+    return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT, ": %s in the field %s", why,
+        pfd_quote_bytes((const uint8_t *)spec->element, (int64_t)strlen(spec->element), element,
+                        sizeof element));
 }
 
 static int is_name(const pfd_feature_spec *spec, const char *name)
@@ -158,18 +158,16 @@ static pfd_status read_spec(const pfd_host *host, const pfd_feature_attrs *attrs
 {
     const char *element = attrs->features.data[i];
     *out = (pfd_feature_spec){.element = element};
-    pfd_status status = pfd_field_spec_parse(host, "features", element, &out->field, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_field_spec_parse(host, "features", element, &out->field, err));
     for (int64_t k = 0; k < attrs->decode_raw.size && !out->is_raw; k++)
         out->is_raw = is_name(out, attrs->decode_raw.data[k]);
     out->is_bytes = !strncmp(out->field.key + out->field.key_size, ":bytes", 6);
     if (out->is_bytes && out->is_raw)
         return refuse(host, out, "'decode_raw' takes bytes as numbers, and bytes are asked for",
                       err);
-    if (message->has_lists) status = read_steps(host, out, err);
-    if (status == PFD_OK) status = read_type(host, out, err);
-    if (status != PFD_OK || !out->field.default_text || out->is_bytes || out->is_steps)
-        return status;
+    if (message->has_lists) PFD_TRY(read_steps(host, out, err));
+    PFD_TRY(read_type(host, out, err));
+    if (!out->field.default_text || out->is_bytes || out->is_steps) return PFD_OK;
     if (out->is_ragged)
         return refuse(host, out,
                       "there is a default, and the number of values varies: a missing feature is "
@@ -189,14 +187,12 @@ static pfd_status check_decode_raw(const pfd_infer_args *args, const pfd_feature
         int32_t known = 0;
         for (int64_t i = 0; i < attrs->features.size && !known; i++) {
             pfd_feature_spec spec;
-            pfd_status status = read_spec(args->host, attrs, message, i, &spec, err);
-            if (status != PFD_OK) return status;
+            PFD_TRY(read_spec(args->host, attrs, message, i, &spec, err));
             known = is_name(&spec, name);
         }
         if (!known)
-            return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                    "attr 'decode_raw': no field in 'features' has the name '%s'",
-                                    name);
+            return args->host->fail_attr(err, "decode_raw", NULL, PFD_INVALID_ARGUMENT,
+                                         ": no field in 'features' has the name '%s'", name);
     }
     return PFD_OK;
 }
@@ -205,12 +201,10 @@ pfd_status pfd_feature_specs_infer(const pfd_infer_args *args, const pfd_feature
                                    pfd_error *err)
 {
     const pfd_feature_attrs *attrs = args->attrs;
-    pfd_status expected = pfd_expect_bytes(args, err);
-    if (expected != PFD_OK) return expected;
+    PFD_TRY(pfd_expect_bytes(args, err));
     for (int64_t i = 0; i < args->num_outputs; i++) {
         pfd_feature_spec spec;
-        pfd_status status = read_spec(args->host, attrs, message, i, &spec, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(read_spec(args->host, attrs, message, i, &spec, err));
         args->outputs[i] = spec.field.type;
     }
     return check_decode_raw(args, message, err);
@@ -236,9 +230,8 @@ pfd_status pfd_feature_specs_make(const pfd_compute_args *args, const pfd_featur
     pfd_feature_spec *specs = args->host->alloc(args->scratch, n * (int64_t)sizeof *specs);
     if (!specs) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the fields");
     for (int64_t i = 0; i < n; i++) {
-        pfd_status status = read_spec(args->host, attrs, message, i, &specs[i], err);
-        if (status == PFD_OK) status = make_fill(args, &specs[i], err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(read_spec(args->host, attrs, message, i, &specs[i], err));
+        PFD_TRY(make_fill(args, &specs[i], err));
     }
     *out = specs;
     return PFD_OK;

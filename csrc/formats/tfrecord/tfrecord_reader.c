@@ -2,7 +2,7 @@
 #include "core/bytes.h"
 #include "core/crc32c.h"
 #include "pyflowdata/op.h"
-#include "parse/looks_like.h"
+#include "files/file_hint.h"
 
 #include <inttypes.h>
 
@@ -21,7 +21,7 @@ static pfd_status fail_header(const pfd_frame_args *args, uint32_t expected, uin
 {
     const pfd_host *host = args->host;
     const char *seems = NULL;
-    if (args->offset == 0) seems = pfd_file_looks_like(host, args->file, args->scratch, "TFRecord");
+    if (args->offset == 0) seems = pfd_file_looks_like(host, args->file, args->scratch, "tfrecord");
     if (seems)
         return host->fail_file(err, args->file, 0, PFD_CORRUPT_DATA,
                                "this is no TFRecord file: it looks like %s", seems);
@@ -40,9 +40,7 @@ static pfd_status fail_header(const pfd_frame_args *args, uint32_t expected, uin
 static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
 {
     const uint8_t *header;
-    pfd_status status =
-        args->host->read(args->file, args->offset, header_bytes, args->scratch, &header, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(args->host->read(args->file, args->offset, header_bytes, args->scratch, &header, err));
     uint32_t expected = pfd_crc32c_mask(pfd_crc32c_best()(0, header, length_bytes));
     uint32_t found = pfd_load_le32(header + length_bytes);
     if (found != expected) return fail_header(args, expected, found, err);
@@ -94,9 +92,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_ATTR_ROW(tfrecord_reader, check_crc, PFD_ATTR_BOOL, "true", 0, 0, NULL,
-                 "Whether each record's bytes are compared with their checksum; its length always "
-                 "is."),
+    PFD_BOOL_ATTR(tfrecord_reader, check_crc, "true",
+                  "Whether each record's bytes are compared with their checksum; its length "
+                  "always is."),
 };
 
 static const pfd_port outputs[] = {

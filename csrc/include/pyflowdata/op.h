@@ -10,8 +10,11 @@
  *   every op    infer()   -> dtype and shape of one output row, checked before anything is opened
  *   optional    propose() -> attrs that the user left out and the files say, such as a dtype
  *
+ * A file format is data as well: a pfd_format names its reader, and says what its files begin with.
+ *
  * Out of tree, a shared library with one or more ops is a plugin: it links to nothing, and
- * PFD_PLUGIN(...) at the end of one of its files exports the entry that the host looks for.
+ * PFD_PLUGIN(...) at the end of one of its files exports the entry that the host looks for;
+ * PFD_PLUGIN_WITH_FORMATS(...) does so with formats.
  *
  * OWNERSHIP    Descriptors are static and const.  What an argument struct points to is borrowed
  *              until the call returns, except where a field says otherwise.  A record's bytes live
@@ -48,7 +51,7 @@ extern "C" {
 
 /* ---- Version: a plugin loads where major is the same, and minor not smaller ------------------ */
 #define PFD_ABI_MAJOR 1
-#define PFD_ABI_MINOR 0
+#define PFD_ABI_MINOR 1
 
 /* ---- Status: what a caller may do about it ------------------------------------------------ */
 typedef int32_t pfd_status;
@@ -63,8 +66,15 @@ typedef int32_t pfd_status;
 #define PFD_CANCELLED -6 /* the loader is closing */
 #define PFD_INTERNAL -7  /* a fault in this library or in an op */
 
+/* Why, where a program decides by it; the message is for people only.  An op sets it after
+ * host->fail(). */
+#define PFD_REASON_NONE 0
+#define PFD_REASON_NO_RECORDS 1      /* PFD_CORRUPT_DATA: the files are whole, and hold no record */
+#define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: of a stream, all that follows the damage */
+#define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs do not fit the number of ranks */
+
 /* Owned by the caller, written once where the facts are, with host->fail() or host->fail_row(); the
- * host fills in the rest. */
+ * host fills in the rest.  An op that makes one of its own sets its struct_size before any use. */
 typedef struct pfd_error {
     uint32_t struct_size;
     pfd_status status;
@@ -75,6 +85,13 @@ typedef struct pfd_error {
     char op[64];     /* name of the op */
     char file[512];  /* path, shortened in its middle if need be */
     char message[1024]; /* what was found, what was expected, what to do */
+
+    /* Since 1.1; host->fail() and the others empty them. */
+    int32_t reason; /* PFD_REASON_* */
+    int32_t reserved;
+    int64_t records; /* whole records of the file before the damage; -1: not known */
+    uint64_t cause;  /* by which the language of the program finds the exception it kept; 0: none */
+    char attr[64];   /* the attr of the op that is wrong; "": none */
 } pfd_error;
 
 /* ---- Types ---------------------------------------------------------------------------------- */
@@ -441,6 +458,17 @@ struct pfd_host {
      * on every machine.  With args->random_key and records[row].ordinal they do not change with
      * threads, batch size, rank or restart. */
     uint64_t (*random_bits)(uint64_t random_key, int64_t ordinal, int64_t draw);
+
+    /* Since 1.1.  What the first bytes of a file seem to be, for the message of a reader that
+     * cannot read them: "tar (TarReader reads it)", "Parquet".  NULL: not known, or of the format
+     * with the name `own` (NULL: no format is left out).  512 bytes are enough; the text lives as
+     * long as the process. */
+    const char *(*looks_like)(const uint8_t *data, int64_t size, const char *own);
+
+    /* Since 1.1.  As fail(), about an attr of the op: the message begins with "attr 'NAME'", and
+     * err->attr is the name.  `file` is the file that does not agree with it; NULL: none. */
+    pfd_status (*fail_attr)(pfd_error *err, const char *attr, const pfd_file *file,
+                            pfd_status status, const char *format, ...);
 };
 
 /* ---- The descriptor ------------------------------------------------------------------------- */
@@ -500,6 +528,49 @@ typedef struct pfd_op {
     pfd_status (*propose)(const pfd_propose_args *args, pfd_error *err);
 } pfd_op;
 
+/* ---- File formats (since 1.1) -----------------------------------------------------------------
+ * What commands such as `pyflowdata head` and messages know of a format.  A file's format is the
+ * one whose probe gives the highest score, of equal ones the first in the list.  A name with a
+ * suffix of the format adds PFD_PROBE_SUFFIX to a score above PFD_PROBE_NO and below
+ * PFD_PROBE_CERTAIN, and decides where no probe gives a score. */
+#define PFD_PROBE_NO 0        /* the bytes are of something else */
+#define PFD_PROBE_POSSIBLE 20 /* nothing speaks against it, as of any text */
+#define PFD_PROBE_LIKELY 50   /* lengths or offsets that fit */
+#define PFD_PROBE_CERTAIN 100 /* a magic number or a checksum */
+#define PFD_PROBE_SUFFIX 30
+#define PFD_PROBE_BYTES 65536 /* that a probe is given at most */
+
+typedef struct pfd_probe_args {
+    uint32_t struct_size;
+    int32_t reserved;
+    const uint8_t *data; /* what the file begins with, decompressed; of an empty file no bytes */
+    int64_t size;        /* of data: PFD_PROBE_BYTES where the file has them, for a message 512 */
+    int64_t file_size;   /* of all bytes of the file; -1: not known, as of a compressed file */
+    const char *path;    /* for what lies beside the file; NULL: not known */
+} pfd_probe_args;
+
+#define PFD_FORMAT_TEXT 1u            /* its files are text: the host tells UTF-16 from it */
+#define PFD_FORMAT_SHARED_SUFFIXES 2u /* other files have its suffixes too: they decide nothing */
+
+typedef struct pfd_format {
+    uint32_t struct_size; /* sizeof(pfd_format) */
+    uint32_t flags;       /* PFD_FORMAT_TEXT ... */
+    const char *name;     /* as commands spell it, in lower_snake_case: "tfrecord" */
+    const char *title;    /* as its users spell it: "TFRecord" */
+    const char *doc;      /* one sentence, ends with a period */
+    const char *suffixes; /* of file names, in lower case: ".tfrecord|.tfr"; NULL: none */
+    const char *reader;   /* name of the op with PFD_READS_FILES that reads it */
+    const char *decoders; /* names of the ops that take the reader's records apart, the usual one
+                             first: "ExampleDecoder|SequenceExampleDecoder"; NULL: none */
+    const char *checks;   /* what the reader compares to find damage: "header and size"; NULL:
+                             nothing */
+    const char *folder_file; /* name of the file that makes a folder a data set of this format:
+                                "index.json"; NULL: none */
+    /* The score of a file, 0 to 100.  A pure function of the bytes and of what lies beside the
+     * file; called by any thread.  NULL: the name alone tells. */
+    int32_t (*probe)(const pfd_probe_args *args);
+} pfd_format;
+
 /* ---- Plugins -------------------------------------------------------------------------------- */
 typedef struct pfd_plugin {
     uint32_t struct_size;
@@ -508,11 +579,58 @@ typedef struct pfd_plugin {
     const pfd_op *const *ops;
     const char *name;    /* of the plugin, for messages */
     const char *version; /* of the plugin, as its author counts */
+    uint32_t num_formats; /* since 1.1 */
+    int32_t reserved;     /* 0 */
+    const pfd_format *const *formats; /* their readers may be ops of the plugin */
 } pfd_plugin;
 
 /* cdef-end */
 
-/* One row of an attr table, name and offset taken from the struct member. */
+/* ---- Tables of attrs ------------------------------------------------------------------------- */
+
+/* One row, by the type of the struct's member, which gives name and offset.  The default is text as
+ * a user would write it, NULL where the attr is required; min and max are 0 where any will do. */
+#define PFD_BOOL_ATTR(owner, field, default_value, doc)                                            \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_BOOL, default_value, 0, 0, NULL, doc)
+
+/* int32_t or int64_t. */
+#define PFD_INT_ATTR(owner, field, default_value, min, max, doc)                                   \
+    PFD_ATTR_ROW(owner, field,                                                                     \
+                 sizeof(((owner *)0)->field) == 4 ? PFD_ATTR_INT32 : PFD_ATTR_INT64,               \
+                 default_value, min, max, NULL, doc)
+
+/* float or double. */
+#define PFD_FLOAT_ATTR(owner, field, default_value, min, max, doc)                                 \
+    PFD_ATTR_ROW(owner, field,                                                                     \
+                 sizeof(((owner *)0)->field) == 4 ? PFD_ATTR_FLOAT32 : PFD_ATTR_FLOAT64,           \
+                 default_value, min, max, NULL, doc)
+
+#define PFD_STRING_ATTR(owner, field, default_value, doc)                                          \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_STRING, default_value, 0, 0, NULL, doc)
+
+/* int32_t: the place of the value in `choices`, "short|drop|pad|wrap". */
+#define PFD_CHOICE_ATTR(owner, field, default_value, choices, doc)                                 \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_CHOICE, default_value, 0, 0, choices, doc)
+
+/* `choices` are the dtypes that it can be, "float32|float64"; NULL: any. */
+#define PFD_DTYPE_ATTR(owner, field, default_value, choices, doc)                                  \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_DTYPE, default_value, 0, 0, choices, doc)
+
+/* Dimensions from 0; with PFD_RAGGED_SHAPE_ATTR one can also be -1, which varies. */
+#define PFD_SHAPE_ATTR(owner, field, default_value, doc)                                           \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_SHAPE, default_value, 0, 0, NULL, doc)
+#define PFD_RAGGED_SHAPE_ATTR(owner, field, default_value, doc)                                    \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_SHAPE, default_value, -1, 9007199254740992.0, NULL, doc)
+
+/* Lists; min and max are those of an element. */
+#define PFD_INTS_ATTR(owner, field, default_value, min, max, doc)                                  \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_INT64, default_value, min, max, NULL, doc)
+#define PFD_FLOATS_ATTR(owner, field, default_value, min, max, doc)                                \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_FLOAT64, default_value, min, max, NULL, doc)
+#define PFD_STRINGS_ATTR(owner, field, default_value, doc)                                         \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_STRING, default_value, 0, 0, NULL, doc)
+
+/* Any row: type is PFD_ATTR_*. */
 #define PFD_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)                    \
     PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, 0)
 
@@ -532,6 +650,13 @@ typedef struct pfd_plugin {
      choices,                                                                                      \
      doc,                                                                                          \
      flags}
+
+/* Returns from the function that it is in with the status of a call that has failed. */
+#define PFD_TRY(call)                                                                              \
+    do {                                                                                           \
+        pfd_status try_status_ = (call);                                                           \
+        if (try_status_ != PFD_OK) return try_status_;                                             \
+    } while (0)
 
 /* The first members of every descriptor, and of the structs that have a struct_size. */
 #define PFD_OP_SIZES sizeof(pfd_op), sizeof(pfd_attr), sizeof(pfd_port)
@@ -554,17 +679,31 @@ typedef struct pfd_plugin {
 /* PFD_PLUGIN("name", "1.0", &pfd_op_a, &pfd_op_b) -- the entry of a plugin, once in its library,
  * outside any function.  The symbol has the ABI's major version in its name. */
 #define PFD_PLUGIN(plugin_name, plugin_version, ...)                                               \
+    static const pfd_op *const pfd_plugin_ops[] = {__VA_ARGS__};                                   \
+    PFD_PLUGIN_ENTRY(plugin_name, plugin_version, pfd_plugin_ops, 0, 0)
+
+/* The same of a plugin that exports formats too.  `ops` and `formats` are arrays of pointers:
+ *     static const pfd_op *const ops[] = {&op};
+ *     static const pfd_format *const formats[] = {&format};
+ *     PFD_PLUGIN_WITH_FORMATS("name", "1.0", ops, formats) */
+#define PFD_PLUGIN_WITH_FORMATS(plugin_name, plugin_version, ops, formats)                         \
+    PFD_PLUGIN_ENTRY(plugin_name, plugin_version, ops, PFD_COUNT(formats), formats)
+
+/* Used by the two above. */
+#define PFD_PLUGIN_ENTRY(plugin_name, plugin_version, op_list, format_count, format_list)          \
     PFD_EXPORT const pfd_plugin *pfd_plugin_v1(void);                                              \
     PFD_EXPORT const pfd_plugin *pfd_plugin_v1(void)                                               \
     {                                                                                              \
-        static const pfd_op *const ops[] = {__VA_ARGS__};                                          \
         static const pfd_plugin plugin = {(uint32_t)sizeof(pfd_plugin),                            \
                                           PFD_ABI_MAJOR,                                           \
                                           PFD_ABI_MINOR_NEEDED,                                    \
-                                          PFD_COUNT(ops),                                          \
-                                          ops,                                                     \
+                                          PFD_COUNT(op_list),                                      \
+                                          op_list,                                                 \
                                           plugin_name,                                             \
-                                          plugin_version};                                         \
+                                          plugin_version,                                          \
+                                          format_count,                                            \
+                                          0,                                                       \
+                                          format_list};                                            \
         return &plugin;                                                                            \
     }
 

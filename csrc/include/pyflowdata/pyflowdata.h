@@ -1,6 +1,7 @@
 /* pyflowdata/pyflowdata.h -- the C interface that the Python package binds.
  *
  *   pfd_op_*      walk the registry of ops
+ *   pfd_format_*  walk the registry of file formats, and find the format of a file
  *   pfd_node_*    one use of an op: attrs and inputs checked, outputs inferred, nothing opened
  *   pfd_loader_*  open the nodes behind the wanted blobs, and take batches
  *   pfd_crc32c    the checksum of TFRecord files, for who writes them
@@ -13,7 +14,8 @@
  *              closed.
  * THREADS      Every function may be called from any thread.  A loader serves one next() at a time,
  *              further callers wait.
- * ERRORS       As in op.h.  On failure *out is unchanged.
+ * ERRORS       As in op.h.  On failure *out is unchanged.  The caller sets struct_size of a
+ *              pfd_error before its first use.
  * FORK         A loader belongs to the process that opened it.  In a forked child every call on it
  *              fails with PFD_UNSUPPORTED, and close and release do nothing.
  */
@@ -49,24 +51,43 @@ const pfd_op *pfd_op_at(int64_t i);
  * NULL past the end. */
 const char *pfd_op_origin(int64_t i);
 
-/* Loads a plugin and adds its ops behind the others; all or, where one is faulty, none.  Loading it
- * again does nothing.  It is never unloaded.  `path` is a file, not searched for.  `replace`, 0 or
- * 1: ops of other plugins give way to those of the same name, nodes that were made of them stay.
- * *out, unless out is NULL: the plugin, as long as the process; fields that its author's header did
- * not have are zero.
+/* Loads a plugin and adds its ops and formats after the others; all or, where one is faulty, none.
+ * Loading it again does nothing.  It is never unloaded.  `path` is a file, not searched for.
+ * `replace`, 0 or 1: ops and formats of other plugins give way to those of the same name, nodes
+ * that were made of them stay.  *out, unless out is NULL: the plugin, as long as the process; its
+ * fields that the author's header did not have are zero.
  * PFD_IO: it cannot be loaded. PFD_UNSUPPORTED: it was made for another version of the interface or
- * another processor.  PFD_INTERNAL: a descriptor is faulty; the error names op and field.
- * PFD_INVALID_ARGUMENT: it is no plugin, or an op's name is taken. */
+ * another processor.  PFD_INTERNAL: a descriptor is faulty; the error names the op or format, and
+ * the field.  PFD_INVALID_ARGUMENT: it is not a plugin, or the name of an op or format is taken. */
 pfd_status pfd_library_load(const char *path, int32_t replace, const pfd_plugin **out,
                             pfd_error *err);
 
-/* Adds the ops of a plugin that is already in memory, under the same rules; it must stay there, as
- * it is, as long as the process.  `origin` (copied) is what pfd_op_origin() says of them. */
+/* Adds the ops and formats of a plugin that is already in memory, under the same rules; it must
+ * stay there, as it is, as long as the process.  `origin` (copied) is what pfd_op_origin() says. */
 pfd_status pfd_plugin_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
                           pfd_error *err);
 
 /* Finds an op by any accepted spelling.  The error lists near names. */
 pfd_status pfd_op_find(const char *name, const pfd_op **out, pfd_error *err);
+
+/* ---- Formats ----------------------------------------------------------------------------------
+ */
+
+/* The file formats: those of the library in the order of its list, then those of plugins; NULL past
+ * the end.  A format stays as long as the process, also when a plugin that is loaded with `replace`
+ * takes its place in the list. */
+const pfd_format *pfd_format_at(int64_t i);
+
+/* Where the format comes from, as pfd_op_origin() says it. */
+const char *pfd_format_origin(int64_t i);
+
+/* The format of a file, from what it begins with, as pfd_file_head() gives it: `size` bytes of
+ * `data`, PFD_PROBE_BYTES where the file has them.  `file_size`: of a file that is not compressed,
+ * else -1.  `path` is looked at for its suffix and what lies beside it.
+ * PFD_INVALID_ARGUMENT: it is of no format, or text in UTF-16.  PFD_CORRUPT_DATA: its name and
+ * first bytes are those of a compressed file, and the rest of that header is damaged. */
+pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,
+                             int64_t file_size, const pfd_format **out, pfd_error *err);
 
 /* "float32" for PFD_FLOAT32, NULL for what is no dtype; bytes of one element. */
 const char *pfd_dtype_name(int32_t dtype);
@@ -236,9 +257,9 @@ pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_
 pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_error *err);
 
 /* The next batch, in order.  PFD_END at the end of an epoch (the next call begins the following
- * one); PFD_PENDING when timeout_ns passed first.  After PFD_CORRUPT_DATA the failed batch is
- * passed over, and the next call goes on behind it; after other errors the next call tries it
- * again. */
+ * one); PFD_PENDING when timeout_ns passed first.  After PFD_CORRUPT_DATA without a
+ * reason the failed batch is passed over, and the next call goes on after it; after other errors
+ * the next call tries it again. */
 pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *out, pfd_error *err);
 
 /* Gives a batch back.  Any thread. */
@@ -260,7 +281,8 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
  *
  *     int64 0, and for each field: where its type has a dimension of -1, all dimensions as int64;
  *     its elements; bytes up to a multiple of 8
- *     int64 1 and a text, in place of a sample that is damaged: what is wrong with it
+ *     int64 1, a uint64 and a text, in place of a sample that is damaged: err->cause and what is
+ *     wrong with it
  *
  * at an address that is a multiple of 8.  `session` is what open() made of the object.  The other
  * functions are those of pfd_source_methods; at() is called by several threads at once. */

@@ -192,13 +192,15 @@ def tar_bytes():
     ("content", "seems"),
     [
         (b"BZh91AY&SY" + bytes(40), "bzip2"),
-        (tar_bytes(), "a tar archive"),
-        (b"1.5,2.5\n3.5,4.5\n", "text"),
-        (b"\x93NUMPY\x01\x00" + bytes(60), "a NumPy .npy file"),
-        (struct.pack("<Q", 12) + b"\x0a\x0a\x0a\x01x\x12\x05" + bytes(5), "OFRecord"),
+        (tar_bytes(), "tar .TarReader reads it"),
+        (b"1.5,2.5\n3.5,4.5\n", "CSV .CSVReader reads it"),
+        (b"some words\nmore\n", "text lines .TextLineReader reads it"),
+        (b"\x93NUMPY\x01\x00" + bytes(60), "NumPy .npy .NpyReader reads it"),
+        (struct.pack("<Q", 11) + b"\x0a\x09\x0a\x01x\x12\x04\x2a\x02\x0a\x00",
+         "OFRecord .OFRecordReader reads it"),
         (b"PAR1" + bytes(30), "Parquet"),
     ],
-)
+)  # fmt: skip
 def test_other_formats_are_named(tmp_path, content, seems):
     file = tmp_path / "other"
     file.write_bytes(content)

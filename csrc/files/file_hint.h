@@ -1,0 +1,15 @@
+/* files/file_hint.h -- what a file seems to be, for the message of a reader that cannot read it. */
+#ifndef PFD_FILES_FILE_HINT_H
+#define PFD_FILES_FILE_HINT_H
+#include "pyflowdata/op.h"
+
+enum { PFD_HINT_BYTES = 512 }; /* of a file's beginning, enough for host->looks_like() */
+
+/* host->looks_like() of an open file; NULL also where its first bytes cannot be read. */
+const char *pfd_file_looks_like(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
+                                const char *own);
+
+/* What that says as the end of a message, "; it looks like gzip"; `otherwise` where it is NULL. */
+const char *pfd_looks_like_hint(const char *seems, const char *otherwise, char *out,
+                                size_t capacity);
+#endif

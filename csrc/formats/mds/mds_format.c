@@ -1,0 +1,64 @@
+/* The format of MosaicML's MDS data sets: an index.json, and shards. */
+#include "core/bytes.h"
+#include "pyflowdata/op.h"
+
+#include <string.h>
+
+enum { word = 4, most_samples = 1 << 28 };
+
+static int32_t has(const pfd_probe_args *args, const char *text)
+{
+    return memmem(args->data, (size_t)args->size, text, strlen(text)) != NULL;
+}
+
+static int32_t is_index(const pfd_probe_args *args)
+{
+    return args->size > 0 && args->data[0] == '{' && has(args, "\"shards\"") &&
+           has(args, "\"format\"") && has(args, "mds");
+}
+
+/* Whether the offsets that are in the data, `n` of them, never fall; *last is the last one. */
+static int32_t grow(const uint8_t *offsets, int64_t n, uint32_t *last)
+{
+    *last = pfd_load_le32(offsets);
+    for (int64_t i = 1; i < n; i++) {
+        uint32_t next = pfd_load_le32(offsets + word * i);
+        if (next < *last) return 0;
+        *last = next;
+    }
+    return 1;
+}
+
+/* The number of samples, and offsets from after the JSON that follows them to the end of the file.
+ * Where the data ends among the offsets, the file must be known to go on. */
+static int32_t is_shard(const pfd_probe_args *args)
+{
+    int64_t size = args->size, file_size = args->file_size;
+    if (size < 3 * word) return 0;
+    int64_t samples = pfd_load_le32(args->data), end = word * (samples + 2);
+    if (samples == 0 || samples >= most_samples || (file_size >= 0 && end >= file_size)) return 0;
+    const uint8_t *offsets = args->data + word;
+    uint32_t last;
+    if (!grow(offsets, ((end < size ? end : size) - word) / word, &last)) return 0;
+    if (pfd_load_le32(offsets) < end + 2) return 0;
+    if (end >= size) return file_size >= 0 ? last <= file_size : size == PFD_PROBE_BYTES;
+    return args->data[end] == '{' && (file_size < 0 || last == file_size);
+}
+
+static int32_t probe(const pfd_probe_args *args)
+{
+    if (is_index(args)) return PFD_PROBE_CERTAIN;
+    return is_shard(args) ? PFD_PROBE_LIKELY : PFD_PROBE_NO;
+}
+
+const pfd_format pfd_format_mds = {
+    .struct_size = sizeof(pfd_format),
+    .name = "mds",
+    .title = "Mosaic MDS",
+    .doc = "Shards of MosaicML's streaming library, and the index of them.",
+    .suffixes = ".mds",
+    .reader = "MDSReader",
+    .checks = "offsets and sizes",
+    .folder_file = "index.json",
+    .probe = probe,
+};

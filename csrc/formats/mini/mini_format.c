@@ -1,0 +1,34 @@
+/* How a file of the format is recognised, and which ops are for it. */
+#include "formats/mini/mini_parser.h"
+#include "parse/text_probe.h"
+
+enum { most_lines = 20 };
+
+/* Such lines are columns of a CSV as well, which is then the better guess: the suffix decides. */
+static int32_t probe(const pfd_probe_args *args)
+{
+    if (!pfd_is_text(args->data, args->size)) return PFD_PROBE_NO;
+    pfd_text_lines lines = pfd_text_lines_of(args, most_lines);
+    const uint8_t *line;
+    int64_t size, pairs = 0;
+    for (; pfd_text_lines_next(&lines, &line, &size); pairs++) {
+        double numbers[2];
+        pfd_mini_fault fault;
+        if (line[size - 1] == '\r') size--; /* no line is empty */
+        if (!pfd_mini_parse(line, size, numbers, &fault)) return PFD_PROBE_NO;
+    }
+    return pairs > 0 ? PFD_PROBE_POSSIBLE : PFD_PROBE_NO;
+}
+
+const pfd_format pfd_format_mini = {
+    .struct_size = sizeof(pfd_format),
+    .flags = PFD_FORMAT_TEXT,
+    .name = "mini",
+    .title = "lines of two numbers",
+    .doc = "The format of the example: text lines of two numbers with a comma between them.",
+    .suffixes = ".mini",
+    .reader = "MiniReader",
+    .decoders = "MiniDecoder",
+    .checks = "numbers",
+    .probe = probe,
+};

@@ -1,0 +1,25 @@
+/* parse/text_probe.h -- the first bytes of a file as text, for the probes of text formats.
+ *
+ * THREADS  Pure functions.
+ */
+#ifndef PFD_PARSE_TEXT_PROBE_H
+#define PFD_PARSE_TEXT_PROBE_H
+#include "pyflowdata/op.h"
+
+/* Whether bytes may be text in UTF-8 or another extension of ASCII: one byte at least, no NUL, and
+ * near the beginning no control byte below the tab. */
+int32_t pfd_is_text(const uint8_t *data, int64_t size);
+
+/* The lines of a file's first bytes, without those that are blank. */
+typedef struct pfd_text_lines {
+    const uint8_t *at, *end;
+    int64_t left; /* lines to look at, the blank ones too */
+} pfd_text_lines;
+
+/* The first `most` lines.  The last one may be cut, where the file goes on or may do so: then it does
+ * not count after two others. */
+pfd_text_lines pfd_text_lines_of(const pfd_probe_args *args, int64_t most);
+
+/* The next line, without its newline; 0: there is none. */
+int32_t pfd_text_lines_next(pfd_text_lines *lines, const uint8_t **line, int64_t *size);
+#endif

@@ -1,0 +1,220 @@
+/* The format of a file: the probes' scores, the suffix, and what files of nobody here look like. */
+#include "registry/format_detect.h"
+
+#include "core/error.h"
+#include "files/compression.h"
+#include "registry/attr_text.h"
+#include "registry/attr_value.h"
+#include "registry/formats.h"
+#include "registry/registry.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* ---- Files that no format here is of: for messages only --------------------------------------- */
+static const struct {
+    const char *name;
+    int32_t size;
+    const char *bytes;
+} foreign_signatures[] = {
+    {"bzip2", 3, "BZh"},
+    {"xz", 6, "\xfd\x37zXZ\0"},
+    {"a zip archive", 4, "PK\x03\x04"},
+    {"an empty zip archive", 4, "PK\x05\x06"},
+    {"Parquet", 4, "PAR1"},
+    {"Arrow IPC", 6, "ARROW1"},
+    {"HDF5", 8, "\x89HDF\r\n\x1a\n"},
+    {"SQLite", 16, "SQLite format 3\0"},
+    {"PNG", 8, "\x89PNG\r\n\x1a\n"},
+    {"JPEG", 3, "\xff\xd8\xff"},
+    {"snappy", 10, "\xff\x06\0\0sNaPpY"},
+};
+
+/* RFC 1950: a method, a window, and a check of the two; not the length of a record. */
+static int32_t is_zlib(const uint8_t *data, int64_t size)
+{
+    return size >= 8 && memcmp(data + 4, "\0\0\0", 4) != 0 && (data[0] & 15) == 8 &&
+           data[0] >> 4 <= 7 && (data[0] * 256 + data[1]) % 31 == 0;
+}
+
+static const char *foreign_name(const uint8_t *data, int64_t size)
+{
+    int32_t compression = size >= 3 ? pfd_compression_of_bytes(data, size) : PFD_COMPRESSION_NONE;
+    if (compression != PFD_COMPRESSION_NONE) return pfd_compression_name(compression);
+    for (size_t i = 0; i < PFD_COUNT(foreign_signatures); i++)
+        if (size >= foreign_signatures[i].size &&
+            !memcmp(data, foreign_signatures[i].bytes, (size_t)foreign_signatures[i].size))
+            return foreign_signatures[i].name;
+    return NULL;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* Of compressed files: a second suffix, and what such a file begins with. */
+static const struct {
+    const char *suffix, *magic;
+} packed[] = {{".gz", "\x1f\x8b"}, {".zlib", NULL}, {".zst", "\x28\xb5\x2f\xfd"},
+              {".zstd", "\x28\xb5\x2f\xfd"}};
+
+static int32_t ends_with(const char *text, size_t length, const char *end)
+{
+    size_t size = strlen(end);
+    return length >= size && !strncasecmp(text + length - size, end, size);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The length of a file's name without the suffixes of compression. */
+static size_t plain_length(const char *name)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < PFD_COUNT(packed); i++)
+        if (ends_with(name, length, packed[i].suffix)) length -= strlen(packed[i].suffix);
+    return length;
+}
+
+static int32_t has_suffix(const pfd_format *format, const char *name, size_t length)
+{
+    char buffer[PFD_CHOICES_BYTES];
+    const char *suffixes[PFD_MAX_CHOICES];
+    if (!format->suffixes || format->flags & PFD_FORMAT_SHARED_SUFFIXES) return 0;
+    int64_t n = pfd_split_choices(format->suffixes, buffer, suffixes);
+    for (int64_t i = 0; i < n; i++)
+        if (ends_with(name, length, suffixes[i])) return 1;
+    return 0;
+}
+
+static int32_t is_broken_compression(const pfd_probe_args *args, const char *name)
+{
+    if (args->file_size < 0) return 0; /* it is compressed */
+    for (size_t i = 0; i < PFD_COUNT(packed); i++) {
+        const char *magic = packed[i].magic;
+        if (magic && ends_with(name, strlen(name), packed[i].suffix) &&
+            args->size >= (int64_t)strlen(magic) && !memcmp(args->data, magic, strlen(magic)))
+            return 1;
+    }
+    return 0;
+}
+
+/* ---- Scores ---------------------------------------------------------------------------------- */
+
+/* What was found of a file: its format by content and suffix, and the first one by suffix alone. */
+typedef struct candidates {
+    const pfd_registered_format *best, *named;
+    int32_t score;
+} candidates;
+
+static int32_t score_of(const pfd_format *format, const pfd_probe_args *args, int32_t is_named)
+{
+    int32_t score = format->probe ? format->probe(args) : PFD_PROBE_NO;
+    if (score <= PFD_PROBE_NO) return PFD_PROBE_NO;
+    if (score >= PFD_PROBE_CERTAIN) return PFD_PROBE_CERTAIN;
+    if (is_named) score += PFD_PROBE_SUFFIX;
+    return score < PFD_PROBE_CERTAIN ? score : PFD_PROBE_CERTAIN - 1;
+}
+
+static candidates look(const pfd_probe_args *args)
+{
+    candidates found = {0};
+    const pfd_format_list *list = pfd_formats_list();
+    const char *name = args->path ? last_part(args->path) : "";
+    size_t length = plain_length(name);
+    for (int64_t i = 0; list && i < list->size; i++) {
+        const pfd_registered_format *one = list->formats[i];
+        int32_t is_named = has_suffix(&one->format, name, length);
+        int32_t score = score_of(&one->format, args, is_named);
+        if (is_named && !found.named) found.named = one;
+        if (score > found.score) {
+            found.best = one;
+            found.score = score;
+        }
+    }
+    return found;
+}
+
+/* ---- The two questions ----------------------------------------------------------------------- */
+const char *pfd_looks_like(const uint8_t *data, int64_t size, const char *own)
+{
+    pfd_error ignored = {.struct_size = sizeof ignored};
+    if (size <= 0 || pfd_registry_check(&ignored) != PFD_OK) return NULL;
+    pfd_probe_args args = {PFD_SIZE(pfd_probe_args), data, size, -1, NULL};
+    candidates found = look(&args);
+    const char *foreign = found.score < PFD_PROBE_CERTAIN ? foreign_name(data, size) : NULL;
+    if (foreign) return foreign;
+    if (!found.best) return is_zlib(data, size) ? pfd_compression_name(PFD_COMPRESSION_ZLIB) : NULL;
+    return own && !strcmp(found.best->format.name, own) ? NULL : found.best->words;
+}
+
+static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err)
+{
+    char names[600];
+    pfd_text text = pfd_text_in(names, sizeof names);
+    const pfd_format_list *list = pfd_formats_list();
+    for (int64_t i = 0; i < list->size; i++)
+        pfd_text_add(&text, i > 0 ? ", %s" : "%s", list->formats[i]->format.name);
+    const char *foreign = foreign_name(data, size);
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "its content is of no format that is known here%s%s; known are %s",
+                    foreign ? ": it looks like " : "", foreign ? foreign : "", names);
+}
+
+static int32_t is_utf16(const uint8_t *data, int64_t size)
+{
+    return size >= 2 && (!memcmp(data, "\xff\xfe", 2) || !memcmp(data, "\xfe\xff", 2));
+}
+
+static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format **out,
+                         pfd_error *err)
+{
+    candidates found = look(args);
+    const pfd_registered_format *named = found.named;
+    int32_t may_be_text = !named || named->format.flags & PFD_FORMAT_TEXT;
+    *out = found.best;
+    if (found.score == PFD_PROBE_CERTAIN) return PFD_OK;
+    if (may_be_text && is_utf16(args->data, args->size))
+        return pfd_fail(err, PFD_INVALID_ARGUMENT, "it looks like UTF-16; convert it to UTF-8");
+    if (is_broken_compression(args, last_part(args->path)))
+        return pfd_fail(err, PFD_CORRUPT_DATA,
+                        "it begins as compressed data does, and the rest of that header is "
+                        "damaged");
+    if (!found.best || (args->size == 0 && named)) *out = named;
+    return *out ? PFD_OK : fail_unknown(args->data, args->size, err);
+}
+
+pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,
+                             int64_t file_size, const pfd_format **out, pfd_error *err)
+{
+    PFD_TRY(pfd_registry_check(err));
+    pfd_error_clear(err);
+    pfd_probe_args args = {PFD_SIZE(pfd_probe_args), data, size, file_size, path};
+    const pfd_registered_format *found;
+    pfd_status status = detect(&args, &found, err);
+    if (status == PFD_OK) *out = &found->format;
+    if (status != PFD_OK) pfd_error_set_file(err, path);
+    return status;
+}
+
+/* ---- The list as a user sees it --------------------------------------------------------------- */
+static const pfd_registered_format *format_at(int64_t i)
+{
+    pfd_error ignored = {.struct_size = sizeof ignored};
+    if (pfd_registry_check(&ignored) != PFD_OK) return NULL;
+    const pfd_format_list *list = pfd_formats_list();
+    return list && i >= 0 && i < list->size ? list->formats[i] : NULL;
+}
+
+const pfd_format *pfd_format_at(int64_t i)
+{
+    const pfd_registered_format *found = format_at(i);
+    return found ? &found->format : NULL;
+}
+
+const char *pfd_format_origin(int64_t i)
+{
+    const pfd_registered_format *found = format_at(i);
+    return found ? found->origin : NULL;
+}

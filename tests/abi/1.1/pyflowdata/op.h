@@ -1,0 +1,714 @@
+/* pyflowdata/op.h -- all that the author of an op includes, in tree or out of it.
+ *
+ * An op is one C file that ends in one `const pfd_op`.  The op says what a record is and what its
+ * bytes mean; the host decides which record stands where and moves it: files, index, threads,
+ * shuffling, batching, sharding, resuming, error places and statistics are not the op's business.
+ *
+ *   reader op   open()    -> a pfd_source: where the records are
+ *               compute() -> the reader's parser: records to rows of the output tensors
+ *   any other   compute() -> rows of the inputs to rows of the outputs
+ *   every op    infer()   -> dtype and shape of one output row, checked before anything is opened
+ *   optional    propose() -> attrs that the user left out and the files say, such as a dtype
+ *
+ * A file format is data as well: a pfd_format names its reader, and says what its files begin with.
+ *
+ * Out of tree, a shared library with one or more ops is a plugin: it links to nothing, and
+ * PFD_PLUGIN(...) at the end of one of its files exports the entry that the host looks for;
+ * PFD_PLUGIN_WITH_FORMATS(...) does so with formats.
+ *
+ * OWNERSHIP    Descriptors are static and const.  What an argument struct points to is borrowed
+ *              until the call returns, except where a field says otherwise.  A record's bytes live
+ *              as long as the scratch given to the call that made it, or as long as the source.
+ * THREADS      infer(), propose() and open() run on the caller's thread.  compute(), frame() and a
+ *              source's at() run on many threads at once, compute() never twice on the same row:
+ *              keep no state between calls.  A source's next(), seek() and close() run on one at a
+ *              time.
+ * ERRORS       A function returns PFD_OK or the status that host->fail() returned; next() also
+ *              PFD_END.  The message says what was found and what was expected; the host adds op,
+ *              file, line and byte.
+ * DETERMINISM  Outputs depend on the record, the attrs and the random key given, on nothing else.
+ * GROWTH       Within a major version nothing changes but that structs which begin with struct_size
+ *              grow at their end; whoever fills one in sets its size, and what lies behind it is
+ *              zero to the reader.  So do pfd_attr and pfd_port, whose sizes stand in their pfd_op.
+ *              A NULL function means "cannot"; what a function shall be given more becomes a new
+ *              function.  Structs without a size (pfd_row_type, pfd_record, pfd_place,
+ *              pfd_ragged_row, the lists) never change.  Machines have 64-bit pointers and longs.
+ *
+ * Everything between the cdef marks is also what Python reads: no macros or inline functions there,
+ * except integer constants.
+ */
+#ifndef PYFLOWDATA_OP_H
+#define PYFLOWDATA_OP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cdef-begin */
+
+/* ---- Version: a plugin loads where major is the same, and minor not smaller ------------------ */
+#define PFD_ABI_MAJOR 1
+#define PFD_ABI_MINOR 1
+
+/* ---- Status: what a caller may do about it ------------------------------------------------ */
+typedef int32_t pfd_status;
+#define PFD_OK 0
+#define PFD_END 1               /* no more: the end of an epoch, not a failure */
+#define PFD_PENDING 2           /* of a loader: nothing yet, ask again; no op returns it */
+#define PFD_INVALID_ARGUMENT -1 /* an attr, shape or call is wrong: change the program */
+#define PFD_CORRUPT_DATA -2     /* a record is damaged: on_error may skip it */
+#define PFD_IO -3               /* the file system failed, or a file changed while open */
+#define PFD_UNSUPPORTED -4      /* known and not possible here */
+#define PFD_OUT_OF_MEMORY -5
+#define PFD_CANCELLED -6 /* the loader is closing */
+#define PFD_INTERNAL -7  /* a fault in this library or in an op */
+
+/* Why, where a program decides by it; the message is for people only.  An op sets it after
+ * host->fail(). */
+#define PFD_REASON_NONE 0
+#define PFD_REASON_NO_RECORDS 1      /* PFD_CORRUPT_DATA: the files are whole, and hold no record */
+#define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: of a stream, all that follows the damage */
+#define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs do not fit the number of ranks */
+
+/* Owned by the caller, written once where the facts are, with host->fail() or host->fail_row(); the
+ * host fills in the rest.  An op that makes one of its own sets struct_size before any use:
+ * pfd_error err = {PFD_SIZE(pfd_error)}. */
+typedef struct pfd_error {
+    uint32_t struct_size;
+    pfd_status status;
+    int64_t row;     /* row of the call's range (0 is its first) that failed; -1: not one row */
+    int64_t byte;    /* from a kernel: offset in the record; to the user: offset in the file; -1 */
+    int64_t line;    /* 1-based line of a text file; -1 */
+    int64_t ordinal; /* 0-based number of the record in the dataset; -1 */
+    char op[64];     /* name of the op */
+    char file[512];  /* path, shortened in its middle if need be */
+    char message[1024]; /* what was found, what was expected, what to do */
+
+    /* Since 1.1; host->fail() and the others empty them. */
+    int32_t reason; /* PFD_REASON_* */
+    int32_t reserved;
+    int64_t records; /* whole records of the file before the damage; -1: not known */
+    uint64_t cause;  /* by which the language of the program finds the exception it kept; 0: none */
+    char attr[64];   /* the attr of the op that is wrong; "": none */
+} pfd_error;
+
+/* ---- Types ---------------------------------------------------------------------------------- */
+#define PFD_BOOL 1
+#define PFD_INT8 2
+#define PFD_UINT8 3
+#define PFD_INT16 4
+#define PFD_UINT16 5
+#define PFD_INT32 6
+#define PFD_UINT32 7
+#define PFD_INT64 8
+#define PFD_UINT64 9
+#define PFD_FLOAT16 10
+#define PFD_FLOAT32 11
+#define PFD_FLOAT64 12
+
+#define PFD_MAX_DIMS 8
+
+/* One row of a blob: the batch dimension is not in `shape`.  A dimension of -1 varies from row to
+ * row, and makes the blob ragged. */
+typedef struct pfd_row_type {
+    int32_t dtype; /* PFD_BOOL ... PFD_FLOAT64 */
+    int32_t ndim;  /* dimensions of one row; 0: a scalar */
+    int64_t shape[PFD_MAX_DIMS];
+} pfd_row_type;
+
+/* One row of a ragged blob. */
+typedef struct pfd_ragged_row {
+    const void *data; /* elements, C-contiguous, dtype-aligned */
+    int64_t num_elements;
+    const int64_t *shape; /* all ndim dimensions; NULL: where only one varies, num_elements tells,
+                             and in an empty row */
+} pfd_ragged_row;
+
+/* Rows of one blob. */
+typedef struct pfd_tensor {
+    uint32_t struct_size;
+    int32_t is_ragged;
+    pfd_row_type type;
+
+    /* Dense: C-contiguous, row i starts at data + i * row_bytes, with nothing between. */
+    uint8_t *data; /* 64-byte aligned at the start of a batch, dtype-aligned at a range */
+    int64_t row_bytes;
+
+    /* Ragged: one per row, and `data` above is NULL: an op whose infer() accepts a dimension of -1
+     * looks at is_ragged.  As outputs they are zeroed, to be filled in: an empty row may stay.
+     * They may point into the scratch, into the record's bytes and into the inputs: no copy is
+     * needed, the host makes one where a batch is delivered.  It checks the rows; sizes that do not
+     * fit the type, or data that is not aligned, are PFD_INTERNAL. */
+    pfd_ragged_row *rows;
+} pfd_tensor;
+
+/* ---- Attrs: declared once, here, and nowhere else -------------------------------------------- */
+#define PFD_ATTR_BOOL 1         /* stored as int32_t, 0 or 1 */
+#define PFD_ATTR_INT32 2        /* int32_t */
+#define PFD_ATTR_INT64 3        /* int64_t */
+#define PFD_ATTR_FLOAT32 4      /* float */
+#define PFD_ATTR_FLOAT64 5      /* double */
+#define PFD_ATTR_STRING 6       /* const char *, UTF-8, never NULL */
+#define PFD_ATTR_DTYPE 7        /* int32_t, PFD_BOOL ... */
+#define PFD_ATTR_SHAPE 8        /* pfd_list_int64, dimensions >= 0; -1, one that varies,
+                                   where min < 0 */
+#define PFD_ATTR_LIST_INT64 9   /* pfd_list_int64 */
+#define PFD_ATTR_LIST_FLOAT64 10 /* pfd_list_float64 */
+#define PFD_ATTR_LIST_STRING 11 /* pfd_list_string */
+#define PFD_ATTR_CHOICE 12      /* int32_t: which one of `choices` it is, from 0 */
+                                /* 13: for the language of the program alone, see pyflowdata.h */
+
+/* pfd_attr.flags: the op's propose() finds the value in the files where the user leaves it out.
+ * default_value is then what it is where propose() says nothing; NULL: that is an error. */
+#define PFD_ATTR_FOUND 1u
+
+typedef struct pfd_list_int64 {
+    const int64_t *data;
+    int64_t size;
+} pfd_list_int64;
+
+typedef struct pfd_list_float64 {
+    const double *data;
+    int64_t size;
+} pfd_list_float64;
+
+typedef struct pfd_list_string {
+    const char *const *data;
+    int64_t size;
+} pfd_list_string;
+
+typedef struct pfd_attr {
+    const char *name;
+    int32_t type;              /* PFD_ATTR_* */
+    uint32_t offset, size;     /* of the value in the op's attr struct */
+    const char *default_value; /* as a user would write it ("1024", "part-", "true", "float32",
+                                  "1,2"; "" is an empty list or string); NULL: required */
+    double min, max;           /* inclusive, of numbers and list elements; min == max: no limit.
+                                  As doubles they hold integers up to 2^53 exactly. */
+    const char *choices;       /* of strings, dtypes, choices: "short|drop|pad|wrap"; NULL: any */
+    const char *doc;           /* one sentence, ends with a period */
+    uint64_t flags;            /* PFD_ATTR_FOUND */
+} pfd_attr;
+
+/* ---- Records -------------------------------------------------------------------------------- */
+typedef struct pfd_host pfd_host;
+typedef struct pfd_scratch pfd_scratch; /* memory of one call or row range, freed as a whole */
+
+/* One file of a reader, opened by the host; host->read() gives its bytes.  The host makes these. */
+typedef struct pfd_file {
+    uint32_t struct_size;
+    int32_t index; /* in open_args.files, and for pfd_record.file */
+    const char *path;
+    int64_t size; /* bytes */
+} pfd_file;
+
+/* A borrowed view of the bytes of one sample. */
+typedef struct pfd_record {
+    const uint8_t *data;
+    int64_t size;
+    int64_t offset;  /* of data in its file */
+    int64_t ordinal; /* 0-based number in the source, in file order */
+    int32_t file;    /* index into the reader's files */
+    int32_t filler;  /* 1: repeated only to fill a batch (last_batch="pad" or "wrap") */
+} pfd_record;
+
+/* A place in the files of a reader. */
+typedef struct pfd_place {
+    int64_t offset; /* bytes */
+    int32_t file;   /* index into the reader's files */
+    int32_t reserved;
+} pfd_place;
+
+/* ---- Sources: where a reader's records are -----------------------------------------------------
+ *
+ * A source is random-access (size and at) or a stream (next and seek).  The host turns the first
+ * into the second by itself.  Most formats need neither: host->open_lines(), open_frames() and
+ * open_fixed() make sources. */
+typedef struct pfd_source_methods {
+    uint32_t struct_size;
+    int32_t reserved; /* 0 */
+
+    /* Frees self; the last call. */
+    void (*close)(void *self);
+
+    /* Random access.  at() describes the records with n ordinals, in any order and with repeats;
+     * out[i] is ordinals[i].  It is a pure function of them, and any number of threads may be in
+     * it.  err->row is the index into ordinals that failed. */
+    int64_t (*size)(void *self);
+    pfd_status (*at)(void *self, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err);
+
+    /* Stream.  next() yields 1 to `max` following records and sets *n; PFD_END with *n == 0 at the
+     * end of the epoch, and again on every call until a seek().  seek() goes to the record with
+     * number `position` of an epoch, also backwards; a position past the end is the end.  After
+     * PFD_CORRUPT_DATA the host seeks behind the damaged record, after any other failure it seeks
+     * what it asked for again. */
+    pfd_status (*next)(void *self, int64_t max, pfd_scratch *scratch, pfd_record *out, int64_t *n,
+                       pfd_error *err);
+    pfd_status (*seek)(void *self, int64_t epoch, int64_t position, pfd_scratch *scratch,
+                       pfd_error *err);
+
+    /* Optional: fills err->line from file, offset and err->byte of a record that failed. */
+    void (*describe)(void *self, const pfd_record *record, pfd_error *err);
+
+    /* Optional, random access: about where the records with n ordinals begin, without reading the
+     * files.  With it the host asks the disk for what comes next. */
+    void (*places)(void *self, const int64_t *ordinals, int64_t n, pfd_place *out);
+} pfd_source_methods;
+
+/* What open() hands over: self belongs to the host from there on, until close().  The host makes
+ * the struct, and the op fills in the two fields. */
+typedef struct pfd_source {
+    uint32_t struct_size;
+    int32_t reserved;                  /* 0 */
+    const pfd_source_methods *methods; /* static */
+    void *self;
+} pfd_source;
+
+/* Where a record lies that was found in a file of framed records. */
+typedef struct pfd_frame {
+    uint32_t struct_size;
+    int32_t is_record; /* 0: no record, but a file header or padding; data and size are unused */
+    int64_t data;      /* offset in the file of the record's first byte */
+    int64_t size;      /* bytes of the record */
+    int64_t next;      /* offset behind the frame, where the next one begins; the file's size ends
+                          the file, and beyond it the file is truncated: PFD_CORRUPT_DATA */
+} pfd_frame;
+
+typedef struct pfd_frame_args {
+    uint32_t struct_size;
+    int32_t reserved;
+    const pfd_host *host;
+    const void *attrs; /* of the op */
+    const pfd_file *file;
+    int64_t offset; /* of the frame; below the file's size.  0, or a former frame's `next` */
+    pfd_scratch *scratch;
+} pfd_frame_args;
+
+/* How the records of a file follow each other. */
+typedef struct pfd_framing {
+    uint32_t struct_size;
+    int32_t reserved;
+    /* Reads the frame's header and says where its record is.  The first frame of a file is asked
+     * for at 0.  A pure function.  A damaged header is PFD_CORRUPT_DATA, err->byte counted from
+     * args->offset (from the file's beginning where host->fail_file() or host->read() failed): it
+     * ends the open, since what follows cannot be found.  Damage inside the record is for compute()
+     * to find, and costs one record. */
+    pfd_status (*frame)(const pfd_frame_args *args, pfd_frame *out, pfd_error *err);
+} pfd_framing;
+
+/* Records of one size: header, records, footer in each file. */
+typedef struct pfd_fixed_layout {
+    uint32_t struct_size;
+    int32_t reserved;
+    int64_t header_bytes, record_bytes, footer_bytes; /* record_bytes > 0 */
+} pfd_fixed_layout;
+
+/* ---- What an op's functions are given -------------------------------------------------------- */
+typedef struct pfd_infer_args {
+    uint32_t struct_size;
+    int32_t reserved;
+    const pfd_host *host;
+    const void *attrs;          /* the op's attr struct, checked and defaulted */
+    const pfd_row_type *inputs; /* one per input */
+    pfd_row_type *outputs;      /* to be filled in, one per output */
+    int64_t num_inputs, num_outputs; /* as declared, or as the node has them */
+} pfd_infer_args;
+
+/* Which files belong to those that the user named. */
+typedef struct pfd_companion_args {
+    uint32_t struct_size;
+    int32_t reserved;
+    const pfd_host *host;
+    const void *attrs;
+    const char *const *paths; /* as the user named them, patterns resolved; a file may be missing */
+    int64_t num_paths;
+    void *list; /* for add() and replace(), which copy the path */
+    pfd_status (*add)(void *list, const char *path, pfd_error *err);
+    /* Reads another file in place of paths[i], such as the one whose name it abbreviates. */
+    pfd_status (*replace)(void *list, int64_t i, const char *path, pfd_error *err);
+} pfd_companion_args;
+
+/* What the files say of attrs that the user left out. */
+typedef struct pfd_propose_args {
+    uint32_t struct_size;
+    int32_t reserved;
+    const pfd_host *host;
+    const void *attrs; /* one that was left out has its default, or is 0 or empty without one */
+    const char *const *paths; /* of all files, companions behind the others */
+    int64_t num_paths;
+    pfd_scratch *scratch; /* until propose() returns */
+
+    void *found; /* for the functions below */
+    /* Opens paths[i] for host->read(), until propose() returns.  A compressed file has its
+     * decompressed bytes, and a size of INT64_MAX where these are more than 64 KB. */
+    pfd_status (*open)(void *found, int64_t i, const pfd_file **file, pfd_error *err);
+
+    /* Give an attr of the op with PFD_ATTR_FOUND its value, which is copied, and checked as a
+     * user's is.  A value that the user gave is kept.  An int is also a bool, a dtype
+     * (PFD_INT8 ...) and which one of the choices it is; ints are a shape as well. */
+    pfd_status (*set_int)(void *found, const char *attr, int64_t value, pfd_error *err);
+    pfd_status (*set_string)(void *found, const char *attr, const char *value, pfd_error *err);
+    pfd_status (*set_ints)(void *found, const char *attr, const int64_t *values, int64_t n,
+                           pfd_error *err);
+    pfd_status (*set_strings)(void *found, const char *attr, const char *const *values, int64_t n,
+                              pfd_error *err);
+} pfd_propose_args;
+
+/* In which order records will be asked for, mostly. */
+#define PFD_ACCESS_RANDOM 0
+#define PFD_ACCESS_SEQUENTIAL 1 /* in file order, perhaps with gaps */
+
+typedef struct pfd_index_request pfd_index_request;
+
+typedef struct pfd_open_args {
+    uint32_t struct_size;
+    int32_t access; /* PFD_ACCESS_*: a hint, both must work */
+    const pfd_host *host;
+    const void *attrs;            /* valid until the source is closed */
+    const pfd_file *const *files; /* of ops with PFD_READS_FILES, in order, companions behind the
+                                     others; valid until close */
+    int64_t num_files;
+    pfd_scratch *scratch;     /* until open() returns */
+    pfd_index_request *index; /* the host's: where host->open_lines() and the others keep indexes */
+} pfd_open_args;
+
+typedef struct pfd_compute_args {
+    uint32_t struct_size;
+    int32_t reserved;
+    const pfd_host *host;
+    const void *attrs;
+    int64_t num_rows;          /* of this range, at least 1: every output row must be written */
+    const pfd_record *records; /* the record behind each row (of the first reader upstream) */
+    const pfd_tensor *const *inputs; /* one per input; row 0 is the range's first */
+    pfd_tensor *const *outputs;      /* one per output */
+    pfd_scratch *scratch;            /* valid until the ops behind this one have run as well */
+    uint64_t random_key; /* of seed, epoch and name of the node: for random_bits() */
+    int64_t num_inputs, num_outputs; /* as in pfd_infer_args */
+    const void *source; /* of a reader: `self` of the source that its open() made, to be read only;
+                           of any other op NULL */
+} pfd_compute_args;
+
+typedef struct pfd_group_args {
+    uint32_t struct_size;
+    int32_t reserved;
+    const pfd_host *host;
+    const void *attrs;
+    const pfd_record *record;
+    pfd_scratch *scratch; /* until group() returns */
+} pfd_group_args;
+
+/* ---- Host: what an op may call ----------------------------------------------------------------
+ * Everything may be called from any thread; a scratch by the thread that was given it. */
+struct pfd_host {
+    uint32_t struct_size;
+    int32_t abi_major, abi_minor, reserved;
+
+    /* Writes status and a printf-formatted message into *err, row and byte as -1; returns status.
+     */
+    pfd_status (*fail)(pfd_error *err, pfd_status status, const char *format, ...);
+
+    /* The same for a row of the call's range, and an offset in its record (-1: no place in it).
+     * With them the error tells file, line and byte, and on_error can leave out just this record.
+     */
+    pfd_status (*fail_row)(pfd_error *err, int64_t row, int64_t byte, pfd_status status,
+                           const char *format, ...);
+
+    /* The same for a place in a file. */
+    pfd_status (*fail_file)(pfd_error *err, const pfd_file *file, int64_t byte, pfd_status status,
+                            const char *format, ...);
+
+    /* `bytes` of memory, 64-byte aligned, uninitialised, valid as long as the scratch.  NULL: out
+     * of memory (fail with PFD_OUT_OF_MEMORY). */
+    void *(*alloc)(pfd_scratch *scratch, int64_t bytes);
+
+    /* 1 once the loader is closing: what takes long looks now and then, and fails with
+     * PFD_CANCELLED. */
+    int32_t (*is_cancelled)(const pfd_scratch *scratch);
+
+    /* The bytes [offset, offset + size) of a file, valid as long as the scratch.  PFD_CORRUPT_DATA
+     * where the file ends before (the bytes that are missing are named), PFD_IO where the file
+     * system failed. */
+    pfd_status (*read)(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
+                       const uint8_t **data, pfd_error *err);
+
+    /* Random access to text files in which a record is a line: LF or CRLF, a last line with or
+     * without newline, blank lines (spaces and tabs only) are no records.  record.data is the line
+     * without its newline. */
+    pfd_status (*open_lines)(const pfd_open_args *args, pfd_source *out, pfd_error *err);
+
+    /* Random access to files of framed records: the host indexes the frames.  `framing` is static.
+     */
+    pfd_status (*open_frames)(const pfd_open_args *args, const pfd_framing *framing,
+                              pfd_source *out, pfd_error *err);
+
+    /* Random access to files of records of one size.  A file whose records do not fill it is
+     * PFD_CORRUPT_DATA.  `layout` is copied. */
+    pfd_status (*open_fixed)(const pfd_open_args *args, const pfd_fixed_layout *layout,
+                             pfd_source *out, pfd_error *err);
+
+    /* Parses the longest decimal literal at `text` exactly as Python's float() would: the nearest
+     * double, "inf", "infinity" and "nan" in any case, one sign; no blanks or underscores.
+     * Returns the number of bytes used, 0 when there is no number. */
+    int64_t (*parse_double)(const char *text, int64_t size, double *value);
+
+    /* Random number `draw` (0, 1, ...) of a record: 64 bits, a pure function of the three, the same
+     * on every machine.  With args->random_key and records[row].ordinal they do not change with
+     * threads, batch size, rank or restart. */
+    uint64_t (*random_bits)(uint64_t random_key, int64_t ordinal, int64_t draw);
+
+    /* Since 1.1.  What the first bytes of a file seem to be, for the message of a reader that
+     * cannot read them: "tar (TarReader reads it)", "Parquet".  NULL: not known, or of the format
+     * with the name `own` (NULL: no format is left out).  512 bytes are enough; the text lives as
+     * long as the process. */
+    const char *(*looks_like)(const uint8_t *data, int64_t size, const char *own);
+
+    /* Since 1.1.  As fail(), about an attr of the op: the message begins with "attr 'NAME'", and
+     * err->attr is the name.  `file` is the file that does not agree with it; NULL: none. */
+    pfd_status (*fail_attr)(pfd_error *err, const char *attr, const pfd_file *file,
+                            pfd_status status, const char *format, ...);
+};
+
+/* ---- The descriptor ------------------------------------------------------------------------- */
+typedef struct pfd_port {
+    const char *name;
+    const char *doc; /* one sentence, ends with a period */
+} pfd_port;
+
+#define PFD_READS_FILES 1u  /* a reader of files: gets the file attrs and open_args.files */
+#define PFD_WHOLE_BATCH 2u  /* no reader: compute() is called with all rows of a batch at once */
+#define PFD_TAKES_RAGGED 4u /* no reader: inputs may be ragged; else the host refuses such ones */
+#define PFD_MANY_INPUTS 8u  /* no reader: takes one or more blobs for its only declared input */
+
+typedef struct pfd_op {
+    uint32_t struct_size; /* sizeof(pfd_op) */
+    uint32_t attr_size;   /* sizeof(pfd_attr) */
+    uint32_t port_size;   /* sizeof(pfd_port) */
+    uint32_t flags;       /* PFD_READS_FILES ... */
+    const char *name;     /* "MiniReader"; "mini_reader" is accepted as well */
+    const char *aliases;  /* other accepted names, "ofrecord_reader|OFRecordFiles"; NULL: none */
+    const char *doc;      /* a paragraph; its first sentence is the summary */
+
+    const pfd_attr *attrs;
+    uint32_t num_attrs;
+    uint32_t attrs_struct_size; /* of the struct that pfd_attr.offset points into */
+    const pfd_port *inputs;
+    uint32_t num_inputs;
+    const pfd_port *outputs;
+    uint32_t num_outputs;
+
+    pfd_status (*infer)(const pfd_infer_args *args, pfd_error *err);
+    pfd_status (*open)(const pfd_open_args *args, pfd_source *out, pfd_error *err); /* readers */
+
+    /* Of an op with PFD_WHOLE_BATCH: the rows are those that this rank has of the batch and that no
+     * op before has failed on; with none left it is not called.  After PFD_CORRUPT_DATA for a row
+     * that on_error leaves out, it is called again without that row. */
+    pfd_status (*compute)(const pfd_compute_args *args, pfd_error *err);
+
+    /* Readers, optional: the group of a record.  Batches are then made of one group each. */
+    pfd_status (*group)(const pfd_group_args *args, int64_t *group, pfd_error *err);
+
+    /* Optional: the name of an own attr that is a list of strings.  A node then has one output for
+     * each element, in place of the only declared one, whose doc describes them all; an output's
+     * name is the element up to its first '=', and of that what stands before the last ':' if it
+     * has one ("a" of "a", "a=b:int64" and "a:int64=1"; "a:b" of "a:b:int64").  It does not decide
+     * where records are: nodes that differ in it share an index. */
+    const char *outputs_attr;
+
+    /* With PFD_READS_FILES, optional: adds files that belong to those the user named, such as an
+     * index beside its data; all are then opened, and watched.  Of the paths that are not there it
+     * need not speak: those that it has not replaced the host reports. */
+    pfd_status (*companions)(const pfd_companion_args *args, pfd_error *err);
+
+    /* With PFD_READS_FILES, needed where an attr has PFD_ATTR_FOUND: sets such attrs.  Called when
+     * a node is made and one of them was left out, behind companions() and before infer().  A
+     * header of one file is enough: that the others agree with it is for open() to see. */
+    pfd_status (*propose)(const pfd_propose_args *args, pfd_error *err);
+} pfd_op;
+
+/* ---- File formats (since 1.1) -----------------------------------------------------------------
+ * What commands such as `pyflowdata head` and messages know of a format.  A file's format is the
+ * one whose probe gives the highest score, of equal ones the first in the list.  A name with a
+ * suffix of the format adds PFD_PROBE_SUFFIX to a score above PFD_PROBE_NO and below
+ * PFD_PROBE_CERTAIN, and decides where no probe gives a score. */
+#define PFD_PROBE_NO 0        /* the bytes are of something else */
+#define PFD_PROBE_POSSIBLE 20 /* nothing speaks against it, as of any text */
+#define PFD_PROBE_LIKELY 50   /* lengths or offsets that fit */
+#define PFD_PROBE_CERTAIN 100 /* a magic number or a checksum */
+#define PFD_PROBE_SUFFIX 30
+#define PFD_PROBE_BYTES 65536 /* that a probe is given at most */
+
+typedef struct pfd_probe_args {
+    uint32_t struct_size;
+    int32_t reserved;
+    const uint8_t *data; /* what the file begins with, decompressed; of an empty file no bytes */
+    int64_t size;        /* of data: PFD_PROBE_BYTES where the file has them, for a message 512 */
+    int64_t file_size;   /* of all bytes of the file; -1: not known, as of a compressed file */
+    const char *path;    /* for what lies beside the file; NULL: not known */
+} pfd_probe_args;
+
+#define PFD_FORMAT_TEXT 1u            /* its files are text: the host tells UTF-16 from it */
+#define PFD_FORMAT_SHARED_SUFFIXES 2u /* other files have its suffixes too: they decide nothing */
+
+typedef struct pfd_format {
+    uint32_t struct_size; /* sizeof(pfd_format) */
+    uint32_t flags;       /* PFD_FORMAT_TEXT ... */
+    const char *name;     /* as commands spell it, in lower_snake_case: "tfrecord" */
+    const char *title;    /* as its users spell it: "TFRecord" */
+    const char *doc;      /* one sentence, ends with a period */
+    const char *suffixes; /* of file names, in lower case: ".tfrecord|.tfr"; NULL: none */
+    const char *reader;   /* name of the op with PFD_READS_FILES that reads it */
+    const char *decoders; /* names of the ops that take the reader's records apart, the usual one
+                             first: "ExampleDecoder|SequenceExampleDecoder"; NULL: none */
+    const char *checks;   /* what the reader compares to find damage: "header and size"; NULL:
+                             nothing */
+    const char *folder_file; /* name of the file that makes a folder a data set of this format:
+                                "index.json"; NULL: none */
+    /* The score of a file, 0 to 100.  A pure function of the bytes and of what lies beside the
+     * file; called by any thread.  NULL: the name alone tells. */
+    int32_t (*probe)(const pfd_probe_args *args);
+} pfd_format;
+
+/* ---- Plugins -------------------------------------------------------------------------------- */
+typedef struct pfd_plugin {
+    uint32_t struct_size;
+    int32_t abi_major, abi_minor; /* needed: those of the header it was made with, or less */
+    uint32_t num_ops;
+    const pfd_op *const *ops;
+    const char *name;    /* of the plugin, for messages */
+    const char *version; /* of the plugin, as its author counts */
+    uint32_t num_formats; /* since 1.1 */
+    int32_t reserved;     /* 0 */
+    const pfd_format *const *formats; /* their readers may be ops of the plugin */
+} pfd_plugin;
+
+/* cdef-end */
+
+/* ---- Tables of attrs ------------------------------------------------------------------------- */
+
+/* One row, by the type of the struct's member, which gives name and offset.  The default is text as
+ * a user would write it, NULL where the attr is required; min and max are 0 where any will do. */
+#define PFD_BOOL_ATTR(owner, field, default_value, doc)                                            \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_BOOL, default_value, 0, 0, NULL, doc)
+
+/* int32_t or int64_t. */
+#define PFD_INT_ATTR(owner, field, default_value, min, max, doc)                                   \
+    PFD_ATTR_ROW(owner, field,                                                                     \
+                 sizeof(((owner *)0)->field) == 4 ? PFD_ATTR_INT32 : PFD_ATTR_INT64,               \
+                 default_value, min, max, NULL, doc)
+
+/* float or double. */
+#define PFD_FLOAT_ATTR(owner, field, default_value, min, max, doc)                                 \
+    PFD_ATTR_ROW(owner, field,                                                                     \
+                 sizeof(((owner *)0)->field) == 4 ? PFD_ATTR_FLOAT32 : PFD_ATTR_FLOAT64,           \
+                 default_value, min, max, NULL, doc)
+
+#define PFD_STRING_ATTR(owner, field, default_value, doc)                                          \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_STRING, default_value, 0, 0, NULL, doc)
+
+/* int32_t: the place of the value in `choices`, "short|drop|pad|wrap". */
+#define PFD_CHOICE_ATTR(owner, field, default_value, choices, doc)                                 \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_CHOICE, default_value, 0, 0, choices, doc)
+
+/* `choices` are the dtypes that it can be, "float32|float64"; NULL: any. */
+#define PFD_DTYPE_ATTR(owner, field, default_value, choices, doc)                                  \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_DTYPE, default_value, 0, 0, choices, doc)
+
+/* Dimensions from 0; with PFD_RAGGED_SHAPE_ATTR one can also be -1, which varies. */
+#define PFD_SHAPE_ATTR(owner, field, default_value, doc)                                           \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_SHAPE, default_value, 0, 0, NULL, doc)
+#define PFD_RAGGED_SHAPE_ATTR(owner, field, default_value, doc)                                    \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_SHAPE, default_value, -1, 9007199254740992.0, NULL, doc)
+
+/* Lists; min and max are those of an element. */
+#define PFD_INTS_ATTR(owner, field, default_value, min, max, doc)                                  \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_INT64, default_value, min, max, NULL, doc)
+#define PFD_FLOATS_ATTR(owner, field, default_value, min, max, doc)                                \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_FLOAT64, default_value, min, max, NULL, doc)
+#define PFD_STRINGS_ATTR(owner, field, default_value, doc)                                         \
+    PFD_ATTR_ROW(owner, field, PFD_ATTR_LIST_STRING, default_value, 0, 0, NULL, doc)
+
+/* Any row: type is PFD_ATTR_*. */
+#define PFD_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)                    \
+    PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, 0)
+
+/* The same of an attr that propose() finds where it is left out. */
+#define PFD_FOUND_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)              \
+    PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, PFD_ATTR_FOUND)
+
+/* Used by the two above. */
+#define PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, flags)        \
+    {#field,                                                                                       \
+     type,                                                                                         \
+     (uint32_t)offsetof(owner, field),                                                             \
+     (uint32_t)sizeof(((owner *)0)->field),                                                        \
+     default_value,                                                                                \
+     min,                                                                                          \
+     max,                                                                                          \
+     choices,                                                                                      \
+     doc,                                                                                          \
+     flags}
+
+/* Returns from the function that it is in with the status of a call that has failed. */
+#define PFD_TRY(call)                                                                              \
+    do {                                                                                           \
+        pfd_status try_status_ = (call);                                                           \
+        if (try_status_ != PFD_OK) return try_status_;                                             \
+    } while (0)
+
+/* The first members of every descriptor, and of the structs that have a struct_size. */
+#define PFD_OP_SIZES sizeof(pfd_op), sizeof(pfd_attr), sizeof(pfd_port)
+#define PFD_SIZE(type) (uint32_t)sizeof(type), 0
+
+#define PFD_COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
+
+/* The oldest minor version that a plugin can do with: define it before the include to load also
+ * into hosts that are older than this header, if no younger function or field is used. */
+#ifndef PFD_ABI_MINOR_NEEDED
+#define PFD_ABI_MINOR_NEEDED PFD_ABI_MINOR
+#endif
+
+#ifdef __cplusplus
+#define PFD_EXPORT extern "C" __attribute__((visibility("default")))
+#else
+#define PFD_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* PFD_PLUGIN("name", "1.0", &pfd_op_a, &pfd_op_b) -- the entry of a plugin, once in its library,
+ * outside any function.  The symbol has the ABI's major version in its name. */
+#define PFD_PLUGIN(plugin_name, plugin_version, ...)                                               \
+    static const pfd_op *const pfd_plugin_ops[] = {__VA_ARGS__};                                   \
+    PFD_PLUGIN_ENTRY(plugin_name, plugin_version, pfd_plugin_ops, 0, 0)
+
+/* The same of a plugin that exports formats too.  `ops` and `formats` are arrays of pointers:
+ *     static const pfd_op *const ops[] = {&op};
+ *     static const pfd_format *const formats[] = {&format};
+ *     PFD_PLUGIN_WITH_FORMATS("name", "1.0", ops, formats) */
+#define PFD_PLUGIN_WITH_FORMATS(plugin_name, plugin_version, ops, formats)                         \
+    PFD_PLUGIN_ENTRY(plugin_name, plugin_version, ops, PFD_COUNT(formats), formats)
+
+/* Used by the two above. */
+#define PFD_PLUGIN_ENTRY(plugin_name, plugin_version, op_list, format_count, format_list)          \
+    PFD_EXPORT const pfd_plugin *pfd_plugin_v1(void);                                              \
+    PFD_EXPORT const pfd_plugin *pfd_plugin_v1(void)                                               \
+    {                                                                                              \
+        static const pfd_plugin plugin = {(uint32_t)sizeof(pfd_plugin),                            \
+                                          PFD_ABI_MAJOR,                                           \
+                                          PFD_ABI_MINOR_NEEDED,                                    \
+                                          PFD_COUNT(op_list),                                      \
+                                          op_list,                                                 \
+                                          plugin_name,                                             \
+                                          plugin_version,                                          \
+                                          format_count,                                            \
+                                          0,                                                       \
+                                          format_list};                                            \
+        return &plugin;                                                                            \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+#endif
