@@ -1,4 +1,4 @@
-"""Protobuf messages of features: tf.train.Example, SequenceExample, and OFRecord.
+"""Protobuf messages of features as writers make them: Examples and OFRecords.
 
 What becomes of a value is the same in all of them:
 
@@ -19,53 +19,44 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidArgumentError, shown
-from ..ragged import Ragged
+from ...errors import InvalidArgumentError, shown
+from ...ragged import Ragged
 from .columns import BYTES, as_bytes, columns, little, row_stride, slices
 from .lossless import Array, as_array, integers, refuse_masked, to_float
 from .varint import row_sums, varint, varints
 
-_BYTES = 1  # the field of bytes lists, in both kinds of feature
+_BYTES = 1  # the list of bytes, in every kind of feature
 
 
-class _Kinds(NamedTuple):
-    """Which list of a feature holds what."""
+class Kinds(NamedTuple):
+    """What a feature of a format's messages can hold.
+
+    Attributes:
+        name: Of the message, with its article.
+        numbers: dtype -> number of the list in a feature; that of bytes is 1.
+        stored_as: dtype -> the one as which it is stored.
+        is_wrapped: Whether the features are a message of their own inside the record.
+    """
 
     name: str
-    fields: dict[str, int]  # dtype -> number of the field
-    widened: dict[str, str]  # dtype -> that as which it is stored
-    wrapped: bool  # whether features are a message of their own inside the record
+    numbers: dict[str, int]
+    stored_as: dict[str, str]
+    is_wrapped: bool
 
-
-_EXAMPLE = _Kinds(
-    "an Example",
-    {"float32": 2, "int64": 3},
-    {
-        "float16": "float32",
-        **dict.fromkeys(("bool", "int8", "int16", "int32", "uint16", "uint32", "uint64"), "int64"),
-    },
-    wrapped=True,
-)
-_OFRECORD = _Kinds(
-    "an OFRecord",
-    {"float32": 2, "float64": 3, "int32": 4, "int64": 5},
-    {
-        "float16": "float32",
-        **dict.fromkeys(("bool", "int8", "int16", "uint16"), "int32"),
-        **dict.fromkeys(("uint32", "uint64"), "int64"),
-    },
-    wrapped=False,
-)
+    @property
+    def dtypes(self) -> dict[int, str]:
+        """Number of a list -> its dtype, or "bytes"."""
+        return {_BYTES: "bytes", **{number: dtype for dtype, number in self.numbers.items()}}
 
 
 # ---- Values -------------------------------------------------------------------------------------
 
 
-def _fitted(kinds: _Kinds, name: str, values: Array) -> Array:
+def _fitted(kinds: Kinds, name: str, values: Array) -> Array:
     """The array as it is stored: widened, little-endian and contiguous."""
     dtype = values.dtype.name
-    wanted = kinds.widened.get(dtype, dtype)
-    if wanted not in kinds.fields:
+    wanted = kinds.stored_as.get(dtype, dtype)
+    if wanted not in kinds.numbers:
         hint = "; .astype('float32') makes it one that is" if dtype == "float64" else ""
         raise InvalidArgumentError(f"{name} is of {dtype}, which {kinds.name} cannot hold{hint}")
     if dtype == "uint64" and values.size and int(values.max()) > 2**63 - 1:
@@ -115,7 +106,7 @@ def _sized(tag: int, data: bytes) -> bytes:
     return bytes([tag << 3 | 2]) + varint(len(data)) + data
 
 
-def _feature(kinds: _Kinds, name: str, value: Any) -> bytes:
+def _feature(kinds: Kinds, name: str, value: Any) -> bytes:
     """One feature: a list of one kind."""
     if isinstance(value, np.ndarray):
         refuse_masked(name, value)
@@ -130,7 +121,7 @@ def _feature(kinds: _Kinds, name: str, value: Any) -> bytes:
         return _sized(_BYTES, _sized(1, as_bytes(value, name)))
     found = _fitted(kinds, name, _from_python(name, value))
     packed = _numbers(found)
-    return _sized(kinds.fields[found.dtype.name], _sized(1, packed) if packed else b"")
+    return _sized(kinds.numbers[found.dtype.name], _sized(1, packed) if packed else b"")
 
 
 def _key(name: Any) -> bytes:
@@ -142,7 +133,7 @@ def _key(name: Any) -> bytes:
         raise InvalidArgumentError(f"{shown(name)} is no valid Unicode text") from None
 
 
-def _features(kinds: _Kinds, features: Mapping[str, Any]) -> bytes:
+def _features(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
     """The entries of the map; a feature that is None is left out."""
     if not isinstance(features, Mapping):
         raise InvalidArgumentError(
@@ -155,58 +146,36 @@ def _features(kinds: _Kinds, features: Mapping[str, Any]) -> bytes:
     )
 
 
-def encode_example(features: Mapping[str, Any]) -> bytes:
-    """A tf.train.Example.
-
-    Args:
-        features: Name -> bytes, text, numbers, a list of them or an array; None is left out.
+def encode_message(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
+    """The message of some features; one that is None is left out.
 
     Raises:
-        InvalidArgumentError: A value is of a type that an Example has not.
+        InvalidArgumentError: A value is of a type that the message has not.
     """
-    return _sized(1, _features(_EXAMPLE, features))
+    entries = _features(kinds, features)
+    return _sized(1, entries) if kinds.is_wrapped else entries
 
 
-def encode_sequence_example(
-    context: Mapping[str, Any], feature_lists: Mapping[str, Any]
-) -> bytes:
-    """A tf.train.SequenceExample.
-
-    Args:
-        context: As the features of an Example.
-        feature_lists: Name -> steps: a list of such values, an array with a row for each step, or
-            a Ragged.
+def encode_lists(kinds: Kinds, feature_lists: Mapping[str, Any]) -> bytes:
+    """The entries of a map of lists of features: name -> steps.
 
     Raises:
-        InvalidArgumentError: A value is of a type that an Example has not.
+        InvalidArgumentError: A value is of a type that a feature has not.
     """
     lists = []
     for name, steps in feature_lists.items():
         if isinstance(steps, BYTES) or not isinstance(steps, (Sequence, np.ndarray, Ragged)):
             raise InvalidArgumentError(f"{name} = {shown(steps)}; it must be a sequence of steps")
         refuse_masked(name, steps)
-        body = b"".join(_sized(1, _feature(_EXAMPLE, name, step)) for step in steps)
+        body = b"".join(_sized(1, _feature(kinds, name, step)) for step in steps)
         lists.append(_sized(1, _key(name) + _sized(2, body)))
-    parts = [_sized(1, _features(_EXAMPLE, context))] if context else []
-    return b"".join([*parts, _sized(2, b"".join(lists))])
-
-
-def encode_ofrecord(features: Mapping[str, Any]) -> bytes:
-    """An OFRecord.
-
-    Args:
-        features: As for `encode_example`; int32 and float64 are kept as they are.
-
-    Raises:
-        InvalidArgumentError: A value is of a type that an OFRecord has not.
-    """
-    return _features(_OFRECORD, features)
+    return _sized(2, b"".join(lists))
 
 
 # ---- Batches ------------------------------------------------------------------------------------
 
 
-def _payloads(kinds: _Kinds, name: str, rows: Array | Ragged) -> tuple[int, list[bytes]]:
+def _payloads(kinds: Kinds, name: str, rows: Array | Ragged) -> tuple[int, list[bytes]]:
     """The field of the list, and what of each row stands in it."""
     values = rows.values if isinstance(rows, Ragged) else rows
     if isinstance(rows, Ragged):
@@ -216,7 +185,7 @@ def _payloads(kinds: _Kinds, name: str, rows: Array | Ragged) -> tuple[int, list
     if values.dtype == np.uint8:
         return _BYTES, slices(values.tobytes(), np.diff(splits))
     values = _fitted(kinds, name, values)
-    field = kinds.fields[values.dtype.name]
+    field = kinds.numbers[values.dtype.name]
     if values.dtype.kind == "f":
         return field, slices(values.tobytes(), np.diff(splits) * values.itemsize)
     data, sizes = varints(values.ravel().astype(np.int64, copy=False))
@@ -242,7 +211,7 @@ def _heads(name: str, field: int) -> Callable[[int], bytes]:
     return head
 
 
-def _entries(kinds: _Kinds, name: str, rows: Array | Ragged | list[Any]) -> list[list[bytes]]:
+def _entries(kinds: Kinds, name: str, rows: Array | Ragged | list[Any]) -> list[list[bytes]]:
     """The pieces of the map's entries of a column: lists of equal length, a row each."""
     if isinstance(rows, list):
         made = []
@@ -256,27 +225,19 @@ def _entries(kinds: _Kinds, name: str, rows: Array | Ragged | list[Any]) -> list
     return [list(map(_heads(name, field), map(len, payloads))), payloads]
 
 
-def _encode_batch(kinds: _Kinds, batch: Mapping[str, Any]) -> list[bytes]:
+def encode_messages(kinds: Kinds, batch: Mapping[str, Any]) -> list[bytes]:
+    """A message for each row of a batch.
+
+    Args:
+        kinds: Of the features.
+        batch: Name -> column: an array, a Ragged or a list, with a row for each message.
+
+    Raises:
+        InvalidArgumentError: Columns differ in length, or are of a type that the message has not.
+    """
     found, _ = columns(batch)
     pieces = list(chain.from_iterable(_entries(kinds, name, one) for name, one in found.items()))
     records = list(map(b"".join, zip(*pieces, strict=True)))
-    if not kinds.wrapped:
+    if not kinds.is_wrapped:
         return records
     return [b"\x0a" + varint(len(record)) + record for record in records]
-
-
-def encode_examples(batch: Mapping[str, Any]) -> list[bytes]:
-    """A tf.train.Example for each row of a batch.
-
-    Args:
-        batch: Name -> column: an array, a Ragged or a list, with a row for each Example.
-
-    Raises:
-        InvalidArgumentError: Columns differ in length, or are of a type that an Example has not.
-    """
-    return _encode_batch(_EXAMPLE, batch)
-
-
-def encode_ofrecords(batch: Mapping[str, Any]) -> list[bytes]:
-    """An OFRecord for each row of a batch; as `encode_examples`."""
-    return _encode_batch(_OFRECORD, batch)

@@ -1,12 +1,9 @@
-"""The types of CSV columns: the narrowest that hold all of their cells."""
+"""The types of columns: the narrowest that hold all of their cells."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from functools import cache
-
-from ..graph import find_op
+from collections.abc import Sequence
 
 _INTEGERS = re.compile(rb"(?:(?:0|-?[1-9][0-9]{0,14})\n)*")  # exact in a float64, too
 _INTEGER = re.compile(rb"0|-?[1-9][0-9]*")
@@ -17,30 +14,24 @@ _FLOAT = re.compile(
 _MOST_DIGITS = 4000  # Python takes no longer integers
 
 
-@cache
-def _missing() -> frozenset[bytes]:
-    """The cells that CSVReader takes for no value, unless told otherwise."""
-    attr = find_op("CSVReader").attr("missing")
-    default = attr.default if attr else None
-    assert isinstance(default, tuple)
-    return frozenset((b"", *(str(text).encode() for text in default)))
-
-
 class Column:
     """What the cells of a column are, so far.
 
     A cell like 01234 or +5 is text: as a number it would be written otherwise.
-
-    Attributes:
-        inexact: A number that float64 does not hold, where there is one; None: there is none.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, missing: frozenset[bytes]) -> None:
+        """Begins without cells.
+
+        Args:
+            missing: The cells that stand for no value.
+        """
+        self._missing = missing
         self._is_text = self._has_floats = self._has_missing = False
         self._low: int | None = None
         self._high: int | None = None
         self._inexact: int | None = None  # an integer
-        self.overflow: bytes | None = None  # a float
+        self._overflow: bytes | None = None  # a float
 
     def add(self, cells: Sequence[bytes]) -> None:
         """Looks at further cells."""
@@ -54,7 +45,7 @@ class Column:
             self._add(cell.strip(b" \t"))
 
     def _add(self, cell: bytes) -> None:
-        if cell in _missing():
+        if cell in self._missing:
             self._has_missing = True
         elif _INTEGER.fullmatch(cell) and len(cell) <= _MOST_DIGITS:
             value = int(cell)
@@ -64,7 +55,7 @@ class Column:
         elif _FLOAT.fullmatch(cell):
             self._has_floats = True
             if b"n" not in cell.lower() and abs(float(cell)) == float("inf"):
-                self.overflow = cell
+                self._overflow = cell
         else:
             self._is_text = True
 
@@ -91,11 +82,4 @@ class Column:
         """A number that the float64 of the column would not hold; None: there is none."""
         if self.dtype != "float64":
             return None
-        return self.overflow or (None if self._inexact is None else b"%d" % self._inexact)
-
-
-def dtype_of(cells: Iterable[str]) -> str:
-    """The type of a column with these cells."""
-    column = Column()
-    column.add([cell.encode("utf-8", "replace") for cell in cells])
-    return column.dtype
+        return self._overflow or (None if self._inexact is None else b"%d" % self._inexact)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, ClassVar, Literal
 
-from ..errors import InvalidArgumentError
+from ...errors import InvalidArgumentError
 from .arrays import RowShape, buffer_of, sizes_of
 from .lossless import Array
 from .writer import Writer

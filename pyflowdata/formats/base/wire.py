@@ -1,13 +1,10 @@
-"""What the first records of a file hold: features of Examples and OFRecords, decoded in Python."""
+"""Protobuf messages of features as Python reads them: which features a record has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# number of the list -> dtype, in the features of an Example and of an OFRecord
-_EXAMPLE = {1: "bytes", 2: "float32", 3: "int64"}
-_OFRECORD = {1: "bytes", 2: "float32", 3: "float64", 4: "int32", 5: "int64"}
 _WIDTHS = {"float32": 4, "float64": 8}
 
 
@@ -72,7 +69,16 @@ def _feature(data: bytes, kinds: dict[int, str]) -> Feature | None:
     return found
 
 
-def _features(data: bytes, kinds: dict[int, str]) -> dict[str, Feature | None]:
+def decode_features(data: bytes, kinds: dict[int, str]) -> dict[str, Feature | None]:
+    """The features of a map's entries, which are the fields 1 of a message.
+
+    Args:
+        data: The message.
+        kinds: Number of a list in a feature -> dtype, or "bytes".
+
+    Raises:
+        ValueError: It is not a message, or another one.
+    """
     found: dict[str, Feature | None] = {}
     for number, kind, entry in fields(data):
         if number != 1 or kind != 2:
@@ -84,29 +90,4 @@ def _features(data: bytes, kinds: dict[int, str]) -> dict[str, Feature | None]:
             elif part == 2 and wire == 2:
                 feature = _feature(body, kinds)
         found[name] = feature
-    return found
-
-
-def decode_ofrecord(data: bytes) -> dict[str, Feature | None] | None:
-    """The features of an OFRecord; None where there are none.
-
-    Raises:
-        ValueError: It is none.
-    """
-    if any(number != 1 for number, _, _ in fields(data)):
-        raise ValueError("an OFRecord has no such field")
-    return _features(data, _OFRECORD) or None
-
-
-def decode_example(data: bytes) -> dict[str, Feature | None]:
-    """The features of a tf.train.Example.
-
-    Raises:
-        ValueError: It is none.
-    """
-    found: dict[str, Feature | None] = {}
-    for number, kind, body in fields(data):
-        if number != 1 or kind != 2:
-            raise ValueError("an Example has no such field")
-        found |= _features(body, _EXAMPLE)
     return found

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .row_writer import RowWriter
-from .writer import Shard
+from .base.row_format import RowFormat
+from .base.row_writer import RowWriter
+from .base.writer import Shard
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _MOST = 10**20  # more rows than any file has: what room is kept for
@@ -38,3 +39,12 @@ class NpyWriter(RowWriter):
 
     def _finish(self, shard: Shard) -> None:
         shard.main.patch(0, self._head(shard.records, len(self._head(_MOST))))
+
+
+class Npy(RowFormat):
+    """One array of numbers."""
+
+    writer = NpyWriter
+
+
+FORMAT = Npy

@@ -1,4 +1,4 @@
-"""CSV files."""
+"""The writer of CSV files."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidArgumentError, shown
-from ..ragged import Ragged
-from .columns import BYTES, as_bytes, bytes_rows, check_name, columns
-from .lossless import Array, as_array
-from .writer import Shard, Sizes, Writer
+from ...errors import InvalidArgumentError, shown
+from ...ragged import Ragged
+from ..base.columns import BYTES, as_bytes, bytes_rows, check_name, columns
+from ..base.lossless import Array, as_array
+from ..base.writer import Shard, Sizes, Writer
 
 
 class CSVWriter(Writer):

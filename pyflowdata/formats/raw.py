@@ -6,8 +6,9 @@ import os
 from typing import Any, ClassVar
 
 from ..errors import InvalidArgumentError, shown
-from .row_writer import RowWriter
-from .writer import Shard
+from .base.row_format import RowFormat
+from .base.row_writer import RowWriter
+from .base.writer import Shard
 
 
 class RawWriter(RowWriter):
@@ -50,3 +51,12 @@ class RawWriter(RowWriter):
 
     def _begin(self, shard: Shard) -> None:
         shard.main.write(self._header)
+
+
+class Raw(RowFormat):
+    """Numbers without a header; attrs of the reader say what they are."""
+
+    writer = RawWriter
+
+
+FORMAT = Raw

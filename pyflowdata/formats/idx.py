@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ..errors import InvalidArgumentError
-from .arrays import RowShape
-from .lossless import Array
-from .row_writer import RowWriter
-from .writer import Shard
+from .base.arrays import RowShape
+from .base.fields import Field
+from .base.lossless import Array
+from .base.row_format import RowFormat
+from .base.row_writer import RowWriter
+from .base.writer import Shard
 
 _CODES = {"uint8": 8, "int8": 9, "int16": 11, "int32": 12, "float32": 13, "float64": 14}
 _MOST = 2**32 - 1  # of a dimension
@@ -64,3 +67,19 @@ class IDXWriter(RowWriter):
             raise InvalidArgumentError(f"rows of {rows.shape[1:]} are too large for IDX")
         if self._shards[-1].records + len(rows) > _MOST and self._shard_records is None:
             raise InvalidArgumentError(f"an IDX file has at most {_MOST} rows: use shards")
+
+
+class IDX(RowFormat):
+    """One array of numbers."""
+
+    writer = IDXWriter
+
+    def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
+        """Of dtypes that IDX has not the nearest one; values that do not fit are an error."""
+        options = super().writer_options(fields)
+        if options and options["dtype"] not in _CODES:
+            options["dtype"] = "uint8" if options["dtype"] == "bool" else "int32"
+        return options
+
+
+FORMAT = IDX

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from .arrays import only_field
-from .columns import as_bytes, bytes_rows, is_bytes_like
-from .writer import Sizes, Writer
+from .base.arrays import only_field
+from .base.columns import as_bytes, bytes_rows, is_bytes_like
+from .base.fields import BYTES, Field
+from .base.format import Format
+from .base.writer import Sizes, Writer
 
 
 class TextLineWriter(Writer):
@@ -55,3 +57,19 @@ class TextLineWriter(Writer):
     def _put_lines(self, lines: list[bytes]) -> None:
         sizes: Sizes = np.fromiter(map(len, lines), np.int64, len(lines)) + 1
         self._emit(b"".join(line + b"\n" for line in lines), sizes)
+
+
+class Text(Format):
+    """A line is the only field of a record."""
+
+    writer = TextLineWriter
+    holds_one_field = True
+
+    def refusal(self, field: Field) -> str | None:
+        """Why a line cannot hold the field."""
+        if field.dtype == BYTES:
+            return None
+        return f"{field.name} is {field.type}, which {self.name} cannot hold"
+
+
+FORMAT = Text

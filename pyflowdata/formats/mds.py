@@ -1,4 +1,4 @@
-"""The hashes that the index.json of an MDS dataset has of its shards."""
+"""MDS datasets: the hashes that their index.json has of the shards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from typing import Any
 
 from ..errors import FileError, InvalidArgumentError
 from ..native import ffi, lib
-from .scan import Damage, Scan
+from .base.damage import Damage, Scan
+from .base.format import Format, Source
 
 _PIECE = 1 << 20
 
@@ -66,7 +67,7 @@ def _read_index(path: str) -> dict[str, Any]:
     try:
         found = json.loads(Path(path).read_bytes())
     except ValueError as failure:
-        raise InvalidArgumentError(f"it is no JSON: {failure}", file=path) from None
+        raise InvalidArgumentError(f"it is not JSON: {failure}", file=path) from None
     return found if isinstance(found, dict) else {}
 
 
@@ -82,7 +83,7 @@ def _file_of(index: str, shard: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return "", {}
 
 
-def check_mds_hashes(index: str, scan: Scan) -> Iterator[Damage]:
+def _check_hashes(index: str, scan: Scan) -> Iterator[Damage]:
     """The shards of an index.json whose hashes are others than it says.
 
     Each file is compared with the hashes of its own entry: a compressed shard with those of
@@ -114,3 +115,16 @@ def check_mds_hashes(index: str, scan: Scan) -> Iterator[Damage]:
         f"{kind} of {count} shards not checked: it cannot be computed here"
         for kind, count in sorted(unknown.items())
     ]
+
+
+class MDS(Format):
+    """Its shards are compared with their hashes, where the index.json is named."""
+
+    def damage(self, source: Source, scan: Scan) -> list[Damage]:
+        """What the reader finds, and the shards whose hashes are others than the index says."""
+        found = super().damage(source, scan)
+        (path,) = source.files
+        return [*found, *_check_hashes(path, scan)] if path.endswith(".json") else found
+
+
+FORMAT = MDS

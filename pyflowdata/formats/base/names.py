@@ -7,7 +7,7 @@ import re
 import string
 from pathlib import Path
 
-from ..errors import InvalidArgumentError, shown
+from ...errors import InvalidArgumentError, shown
 
 _OWN_SHARD = r"-[0-9]{5,}-of-[0-9]{5,}"
 # Suffixes that say how the file is compressed; the number goes before the format's own suffix.

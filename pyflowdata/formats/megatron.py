@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -11,9 +13,12 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
-from .arrays import RowShape, buffer_of
-from .lossless import Array, as_array, refuse_masked
-from .writer import Shard, Sizes, Writer
+from .base.arrays import RowShape, buffer_of
+from .base.detection import Detected
+from .base.fields import Field
+from .base.format import Format, Source
+from .base.lossless import Array, as_array, refuse_masked
+from .base.writer import Shard, Sizes, Writer
 
 _MAGIC = b"MMIDIDX\0\0"
 _CODES = {
@@ -138,3 +143,29 @@ def _only_rows(batch: Any) -> Any:
     if not isinstance(batch, (Ragged, list, tuple, np.ndarray)):
         raise InvalidArgumentError(f"a batch is a list of documents; this is {shown(batch)}")
     return batch
+
+
+class Megatron(Format):
+    """Documents of tokens, in two files."""
+
+    writer = MegatronWriter
+    holds_one_field = True
+
+    def files_of(self, found: Sequence[Detected]) -> tuple[str, ...]:
+        """The `.bin` of each pair."""
+        return tuple(str(Path(one.path).with_suffix(".bin")) for one in found)
+
+    def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
+        """The tokens of a document."""
+        source = super().infer(source, one, as_stored=as_stored)
+        (out,) = source.fields
+        tokens = dataclasses.replace(out, name="tokens", key=out.name)
+        return dataclasses.replace(source, fields=(tokens,))
+
+    def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
+        """The dtype of the tokens; int32 for those that no vocabulary needs."""
+        dtype = fields[0].dtype
+        return {"dtype": dtype if dtype in ("uint8", "uint16", "int64") else "int32"}
+
+
+FORMAT = Megatron
