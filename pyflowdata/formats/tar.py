@@ -173,7 +173,7 @@ def _array_head(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
         shape, _, dtype = parse(file)
     except (ValueError, TypeError, LookupError, SyntaxError, RecursionError, tokenize.TokenError):
         return None
-    return shape, dtype
+    return None if any(size < 0 for size in shape) else (shape, dtype)
 
 
 def _array_type(contents: Iterable[bytes]) -> tuple[str, tuple[int | None, ...]] | None:

@@ -80,8 +80,8 @@ def read_all(path: str, opener: Opener, is_stream: bool, scan: Scan) -> list[Dam
         scan.good = 0
         try:
             return list(_read(path, opener, is_stream, scan, batch_size))
-        except OutOfMemoryError:
-            if batch_size == 1:
+        except OutOfMemoryError as failure:
+            if batch_size == 1 or failure.file is not None:  # one record is too large
                 raise
             batch_size = batch_size // 8  # perhaps a few records fit
 

@@ -145,8 +145,8 @@ class Source:
                         yield batch
                         done += 1
                 return
-            except OutOfMemoryError:
-                if batch_size == 1:
+            except OutOfMemoryError as failure:
+                if batch_size == 1 or failure.file is not None:  # one record is too large
                     raise
                 smaller = max(batch_size // 8, 1)
                 done, batch_size = done * batch_size // smaller, smaller

@@ -49,7 +49,9 @@ def compressor(name: str, level: int | None) -> Any:
 def failed(failure: OSError, path: Path, doing: str) -> Error:
     """What the system said, as an error of this package that names the file."""
     said = failure.strerror or str(failure)
-    return FileError(f"{doing}: {said}; nothing is left under this name", file=os.fspath(path))
+    is_there = os.path.lexists(path)
+    left = "the file that was there is as it was" if is_there else "nothing is left under this name"
+    return FileError(f"{doing}: {said}; {left}", file=os.fspath(path))
 
 
 def sync_folder(folder: Path) -> None:
