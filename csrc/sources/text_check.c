@@ -52,7 +52,9 @@ static pfd_status check_file(const pfd_host *host, const pfd_file *file, pfd_str
     PFD_TRY(pfd_text_file(file, window, &file, err));
     pfd_status status =
         pfd_text_look(host, file, 0, scratch, look, (void *)(uintptr_t)file, err);
-    return status == PFD_CORRUPT_DATA ? PFD_OK : status; /* who reads on to the damage is told */
+    if (status != PFD_CORRUPT_DATA) return status;
+    pfd_error_clear(err); /* whoever reads on to the damage is told */
+    return PFD_OK;
 }
 
 pfd_status pfd_text_check(const pfd_open_args *args, pfd_error *err)
