@@ -59,13 +59,14 @@ def head_of(path: str | os.PathLike[str]) -> Head:
         UnsupportedError: It is compressed by what this build has no library for.
     """
     room = ffi.new("uint8_t[]", HEAD)
-    numbers, name, err = ffi.new("int64_t[2]"), ffi.new("const char **"), new_error()
+    sizes, name = ffi.new("int64_t[2]"), ffi.new("const char **")
+    damage, err = new_error(), new_error()
     where = encode(os.fspath(path), "path")
-    check(lib.pfd_file_head(where, room, HEAD, numbers, numbers + 1, name, err), err)
-    damage = exception(lib.PFD_CORRUPT_DATA, err) if text(err.message) else None
+    check(lib.pfd_file_head(where, room, HEAD, sizes, sizes + 1, name, damage, err), err)
+    found = None if damage.status == lib.PFD_OK else exception(damage.status, damage)
     compression = text(name[0])
-    data: bytes = ffi.buffer(room, max(numbers[0], 0))[:]
-    return Head(data, int(numbers[1]), None if compression == "none" else compression, damage)
+    data: bytes = ffi.buffer(room, sizes[0])[:]
+    return Head(data, int(sizes[1]), None if compression == "none" else compression, found)
 
 
 def data_file(path: str | os.PathLike[str]) -> str | None:
