@@ -153,11 +153,8 @@ const pfd_op pfd_op_cifar_reader = {
     .doc = "Reads the binary version of CIFAR-10 and CIFAR-100. "
            "Files may have any number of records. Labels that are no class are damage; changed "
            "pixels are not found, as the format has no checksums.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(cifar_reader_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(cifar_reader_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

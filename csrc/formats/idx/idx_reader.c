@@ -197,17 +197,16 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define DTYPES "uint8|int8|int16|int32|float32|float64"
 
 static const pfd_attr attr_table[] = {
     PFD_STRINGS_ATTR(idx_reader_attrs, labels, "",
                      "Files of labels, paths or patterns: one for each file of images, in the "
                      "same order."),
-    PFD_FOUND_ATTR_ROW(idx_reader_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, DTYPES,
+    PFD_FOUND_ATTR_ROW(idx_reader_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, PFD_IDX_DTYPES,
                        "The dtype of the images; every file must have it."),
     PFD_FOUND_ATTR_ROW(idx_reader_attrs, shape, PFD_ATTR_SHAPE, NULL, 0, 0, NULL,
                        "Shape of one image; every file must have it."),
-    PFD_FOUND_ATTR_ROW(idx_reader_attrs, label_dtype, PFD_ATTR_DTYPE, "uint8", 0, 0, DTYPES,
+    PFD_FOUND_ATTR_ROW(idx_reader_attrs, label_dtype, PFD_ATTR_DTYPE, "uint8", 0, 0, PFD_IDX_DTYPES,
                        "The dtype of the labels."),
     PFD_FOUND_ATTR_ROW(idx_reader_attrs, label_shape, PFD_ATTR_SHAPE, "", 0, 0, NULL,
                        "Shape of one label: empty for a number; QMNIST's are int32 of shape 8."),
@@ -230,11 +229,8 @@ const pfd_op pfd_op_idx_reader = {
            "labels against each other, when the loader opens. Compressed files are "
            "decompressed into memory as a whole. EMNIST's images are stored transposed, and come "
            "as they are.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(idx_reader_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(idx_reader_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

@@ -425,11 +425,8 @@ const pfd_op pfd_op_mds_reader = {
            "the field; bytes, str, json, jpeg, png and all others are ragged uint8, as they lie in "
            "the shard. Pickles are not loaded. A plain shard is read at random; where one is "
            "compressed (zstd, gz), the dataset is a stream that decompresses shard after shard.",
-    .attrs = attrs,
-    .num_attrs = PFD_COUNT(attrs),
-    .attrs_struct_size = sizeof(mds_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(mds_attrs, attrs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

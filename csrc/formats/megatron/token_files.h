@@ -58,4 +58,11 @@ const pfd_token_file *pfd_file_of_document(const pfd_token_files *files, int64_t
 /* Where a token of the file (by its number in all files) is, and how many follow it there. */
 pfd_status pfd_token_place(const pfd_token_file *file, int64_t token, pfd_scratch *scratch,
                            pfd_token_range *out, pfd_error *err);
+
+/* The attr `gaps` of both readers. */
+#define PFD_TOKEN_GAPS_ATTR(owner)                                                                 \
+    PFD_BOOL_ATTR(owner, gaps, "false",                                                            \
+                  "Whether the .idx may leave bytes of the .bin out, or name them in another "     \
+                  "order or twice; otherwise its sequences must be all of the .bin, one behind "   \
+                  "the other.")
 #endif

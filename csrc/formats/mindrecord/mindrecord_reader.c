@@ -417,11 +417,8 @@ const pfd_op pfd_op_mindrecord_reader = {
            "exact, whatever was indexed; bytes come whole. Numbers and arrays need their type in "
            "the field ('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are "
            "refused.",
-    .attrs = attrs,
-    .num_attrs = PFD_COUNT(attrs),
-    .attrs_struct_size = sizeof(mindrecord_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(mindrecord_attrs, attrs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

@@ -165,11 +165,8 @@ const pfd_op pfd_op_npy_reader = {
            "file; each header is checked against them when the loader opens. Access is by "
            "arithmetic: there is no index. Compressed files are decompressed into memory as a "
            "whole.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(npy_reader_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(npy_reader_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

@@ -167,13 +167,9 @@ const pfd_op pfd_op_ofrecord_raw_decoder = {
            "whose bytes are numbers from 0 to 255. Floats that become integers lose what is behind "
            "the point; doubles too large for float32 are infinite. Of a list each value is looked "
            "at, also those that are cut off.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(ofrecord_raw_decoder_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(ofrecord_raw_decoder_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

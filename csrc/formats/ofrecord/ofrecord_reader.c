@@ -87,8 +87,7 @@ const pfd_op pfd_op_ofrecord_reader = {
            "The format has no checksums: a wrong length is found when the file is indexed, a "
            "damaged message when a decoder reads it, and other values where numbers stand are not "
            "found at all.",
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

@@ -301,13 +301,9 @@ const pfd_op pfd_op_onerec_decoder = {
            "numbers, or one string or binary. A feature that a record does not have is damage, "
            "unless it has a default: one number, which fills the row, or nothing for an empty row "
            "of varying size.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(onerec_decoder_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(onerec_decoder_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .outputs_attr = "features",
     .infer = infer,
     .compute = compute,

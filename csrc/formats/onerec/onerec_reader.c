@@ -135,11 +135,8 @@ const pfd_op pfd_op_onerec_reader = {
            "Each frame has an XXH64 digest of its header, checked whenever it is looked up, and "
            "one of its payload, checked when it is read; a damaged payload costs one record, a "
            "damaged header the file.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(onerec_reader_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(onerec_reader_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

@@ -332,11 +332,8 @@ const pfd_op pfd_op_tar_reader = {
            "name, the extension what comes behind it, in lower case. Other entries than files, "
            "names that begin with a dot or have none, and names like __this__ are passed over. "
            "ustar, GNU and pax headers are read.",
-    .attrs = attrs,
-    .num_attrs = PFD_COUNT(attrs),
-    .attrs_struct_size = sizeof(tar_reader),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(tar_reader, attrs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,
