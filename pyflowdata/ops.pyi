@@ -1,10 +1,16 @@
-"""One function per op of the registry.  Written by `make stubs`, not by hand."""
+"""One function per op of the registry.  Written by `make stubs`, not by hand.
+
+Raises, each of them:
+    InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
+        the text says what is allowed.
+"""
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Literal, overload
+from typing import Literal, TypedDict, overload, type_check_only
 
 from numpy.typing import DTypeLike
+from typing_extensions import Unpack
 
 from .graph import Blob
 
@@ -43,35 +49,125 @@ __all__ = [
     "GeneratorReader",
 ]
 
+@type_check_only
+class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
+    """The blobs of the outputs that a list names; of a list of one, the blob itself."""
+
+@type_check_only
+class ReaderAttrs(TypedDict, total=False):
+    """What all readers share."""
+
+    batch_size: int
+    """batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
+    be divisible by world_size."""
+
+    last_batch: Literal["short", "drop", "pad", "wrap"]
+    """last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+    epoch's last batch when records are too few: short delivers it smaller (a rank may get 0 rows),
+    drop leaves it out, pad repeats the last record, wrap takes the next epoch's first records."""
+
+    random_shuffle: bool
+    """random_shuffle (bool, default False): Whether the order is random, with every record once in
+    an epoch; which random order, is said by the attr shuffle."""
+
+    shuffle: Literal["auto", "none", "global", "window", "buffer"]
+    """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+    records can come next: global shuffles all of them, window those of some blocks of the files,
+    buffer the shuffle_buffer_size next ones of the files; none is the files' own order; auto is
+    none without random_shuffle, and with it global, or buffer where the source can only be read in
+    sequence."""
+
+    shuffle_after_epoch: bool
+    """shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+    epoch, instead of the same one; without a shuffle it does nothing."""
+
+    shuffle_buffer_size: int
+    """shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+    from, where the shuffle is a buffer."""
+
+    shuffle_block_size: int
+    """shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+    block: what is read together from a file."""
+
+    shuffle_window: int
+    """shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+    mixed at a time; more mix better and touch more memory."""
+
+    seed: int
+    """seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+    loader opens, or uses 0 where world_size is above 1, since all ranks need the same one."""
+
+    order_key: str | PathLike[str]
+    """order_key (str, default ''): Text that the random order depends on besides the seed, the same
+    for readers that shall stay paired; empty takes the reader's name."""
+
+    group_buffer_size: int
+    """group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+    their group, in readers that make batches of one group each."""
+
+    rank: int
+    """rank (int, default -1, at least -1): Which part of every batch this process gets, counted
+    from 0; -1, given or left out with world_size, finds both out from the framework or launcher in
+    use."""
+
+    world_size: int
+    """world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+    it out, together with rank."""
+
+    on_error: Literal["raise", "skip", "pad"]
+    """on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+    raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad delivers a
+    row of zeros whose mask is False."""
+
+    max_errors: int
+    """max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+    have before on_error=skip and pad fail as well; -1 is no limit."""
+
+    name: str | None
+    """name (str, default None): Name of this node, unique in a loader; None for none."""
+
+@type_check_only
+class FileReaderAttrs(ReaderAttrs, total=False):
+    """What all readers of files share."""
+
+    files: str | PathLike[str] | Sequence[str | PathLike[str]]
+    """files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
+    [...], whose files are sorted by name."""
+
+    data_part_num: int
+    """data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1 for
+    all parts found, in numeric order."""
+
+    part_name_prefix: str | PathLike[str]
+    """part_name_prefix (str, default 'part-'): What stands before the number in a part's name."""
+
+    part_name_suffix_length: int
+    """part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number is
+    filled up with zeros; -1 for no filling."""
+
+    file_access: Literal["auto", "map", "read"]
+    """file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map maps
+    them into memory, read reads them piece by piece; auto maps them if they fit into memory and
+    address space together."""
+
+    compression: Literal["auto", "none", "gzip", "zlib", "zstd"]
+    """compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
+    files are compressed; auto looks at the content of each. Lines and frames of compressed files
+    can only be read in sequence, so that only a buffer shuffles them."""
+
+    index_dir: str | PathLike[str]
+    """index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
+    time and for the other processes of the machine; none keeps them in memory. Left empty, files of
+    16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in XDG_CACHE_HOME/pyflowdata,
+    else in ~/.cache/pyflowdata."""
+
 @overload
 def MiniReader(
     data_dir: str | PathLike[str] = "",
     *,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
-    name: str | None = None,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
     """Reads text files in which each line holds two comma-separated numbers.
 
@@ -82,65 +178,15 @@ def MiniReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -149,165 +195,38 @@ def MiniReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def MiniReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, with_mask: Literal[False] = False,
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def MiniReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, with_mask: Literal[True],
+    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def MiniReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, with_mask: Literal[True], with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def MiniReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, with_mask: bool = False, with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
-@overload
 def MindRecordReader(
     data_dir: str | PathLike[str] = "",
     *,
     columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     whole_set: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[False] = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]:
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> Blobs:
     """Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0.
 
     Name one shard of a set, or those to be read; the .db files beside them are not needed. Scalars
@@ -321,65 +240,15 @@ def MindRecordReader(
             fields of the header.
         whole_set (bool, default True): Whether a shard that is named alone stands for all shards of
             its set, in the order of the set.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -389,172 +258,17 @@ def MindRecordReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
-@overload
-def MindRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    whole_set: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def MindRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    whole_set: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def MindRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    whole_set: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def MindRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    whole_set: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
 
-@overload
 def MDSReader(
     data_dir: str | PathLike[str] = "",
     *,
     columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[False] = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]:
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> Blobs:
     """Reads the shards of Mosaic's streaming datasets (MDS).
 
     Give the dataset's folder, its index.json, or single shards. Numbers (int, int8 ... float64,
@@ -568,65 +282,15 @@ def MDSReader(
         columns (list of str, found in the files if left out): Columns to read, each
             [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), 'x:float32[?,3]'; left out, all
             columns of the first shard.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -636,136 +300,8 @@ def MDSReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
-@overload
-def MDSReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def MDSReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def MDSReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def MDSReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
 
 @overload
 def TextLineReader(
@@ -773,31 +309,9 @@ def TextLineReader(
     *,
     skip_header_lines: int = 0,
     keep_blank_lines: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
-    name: str | None = None,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
     """Reads the lines of text files as bytes.
 
@@ -812,65 +326,15 @@ def TextLineReader(
             beginning of each file, blank ones counted.
         keep_blank_lines (bool, default False): Whether lines of nothing but spaces and tabs are
             records as well.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -879,142 +343,33 @@ def TextLineReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def TextLineReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    skip_header_lines: int = 0,
-    keep_blank_lines: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, skip_header_lines: int = 0,
+    keep_blank_lines: bool = False, with_mask: Literal[False] = False, with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def TextLineReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    skip_header_lines: int = 0,
-    keep_blank_lines: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, skip_header_lines: int = 0,
+    keep_blank_lines: bool = False, with_mask: Literal[True], with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def TextLineReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    skip_header_lines: int = 0,
-    keep_blank_lines: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, skip_header_lines: int = 0,
+    keep_blank_lines: bool = False, with_mask: Literal[True], with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def TextLineReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    skip_header_lines: int = 0,
-    keep_blank_lines: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, skip_header_lines: int = 0,
+    keep_blank_lines: bool = False, with_mask: bool = False, with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
-@overload
 def CSVReader(
     data_dir: str | PathLike[str] = "",
     *,
@@ -1027,32 +382,10 @@ def CSVReader(
     missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
     uneven_rows: Literal["raise", "allow"] = "raise",
     multiline: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[False] = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]:
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> Blobs:
     """Reads columns of CSV files and of other delimited text.
 
     Each element of columns becomes an output: float64 unless its type says otherwise, bool, an
@@ -1081,65 +414,15 @@ def CSVReader(
         uneven_rows (str, default 'raise', one of 'raise', 'allow'): Whether rows may have fewer
             fields than the header, which are then missing, or more, which are passed over.
         multiline (bool, default False): Whether quoted fields may hold line ends.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -1149,168 +432,8 @@ def CSVReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
-@overload
-def CSVReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
-    delimiter: str | PathLike[str] = ",",
-    quote: str | PathLike[str] = "\"",
-    comment: str | PathLike[str] = "",
-    header: Literal["auto", "yes", "no"] = "auto",
-    skip_header_lines: int = 0,
-    missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["raise", "allow"] = "raise",
-    multiline: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def CSVReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
-    delimiter: str | PathLike[str] = ",",
-    quote: str | PathLike[str] = "\"",
-    comment: str | PathLike[str] = "",
-    header: Literal["auto", "yes", "no"] = "auto",
-    skip_header_lines: int = 0,
-    missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["raise", "allow"] = "raise",
-    multiline: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def CSVReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
-    delimiter: str | PathLike[str] = ",",
-    quote: str | PathLike[str] = "\"",
-    comment: str | PathLike[str] = "",
-    header: Literal["auto", "yes", "no"] = "auto",
-    skip_header_lines: int = 0,
-    missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["raise", "allow"] = "raise",
-    multiline: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def CSVReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    columns: str | PathLike[str] | Sequence[str | PathLike[str]],
-    delimiter: str | PathLike[str] = ",",
-    quote: str | PathLike[str] = "\"",
-    comment: str | PathLike[str] = "",
-    header: Literal["auto", "yes", "no"] = "auto",
-    skip_header_lines: int = 0,
-    missing: str | PathLike[str] | Sequence[str | PathLike[str]] = ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL'),
-    uneven_rows: Literal["raise", "allow"] = "raise",
-    multiline: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
 
 def MiniDecoder(
     in_: Blob,
@@ -1329,10 +452,6 @@ def MiniDecoder(
         The blobs of the outputs:
         x: The first number of each row, shape (batch, 1), dtype as the input.
         y: The second number of each row, shape (batch, 1), dtype as the input.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -1365,10 +484,6 @@ def Affine(
     Returns:
         The blob of the output:
         out: The scaled numbers, shape as the input.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -1377,31 +492,9 @@ def TFRecordReader(
     data_dir: str | PathLike[str] = "",
     *,
     check_crc: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
-    name: str | None = None,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
     """Reads the records of TensorFlow's TFRecord files as bytes.
 
@@ -1413,65 +506,15 @@ def TFRecordReader(
         data_dir (str, default ''): The folder of the part files; or else files is given.
         check_crc (bool, default True): Whether each record's bytes are compared with their
             checksum; its length always is.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -1480,135 +523,27 @@ def TFRecordReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def TFRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    check_crc: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, check_crc: bool = True,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def TFRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    check_crc: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, check_crc: bool = True, with_mask: Literal[True],
+    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def TFRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    check_crc: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, check_crc: bool = True, with_mask: Literal[True],
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def TFRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    check_crc: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, check_crc: bool = True, with_mask: bool = False,
+    with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
 def ExampleDecoder(
@@ -1618,7 +553,7 @@ def ExampleDecoder(
     decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
-) -> Blob | tuple[Blob, ...]:
+) -> Blobs:
     """Takes tf.train.Examples apart, a column for each feature asked for.
 
     A float dtype reads a float_list, bool and integers an int64_list, and a number that the dtype
@@ -1643,10 +578,6 @@ def ExampleDecoder(
     Returns:
         The blob of the output:
         one for each of features: One output for each field, in the order of features.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -1657,7 +588,7 @@ def SequenceExampleDecoder(
     decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
-) -> Blob | tuple[Blob, ...]:
+) -> Blobs:
     """Takes tf.train.SequenceExamples apart, a column for each feature asked for.
 
     Features of the context are read as ExampleDecoder does. A key that begins with feature_lists/
@@ -1681,10 +612,6 @@ def SequenceExampleDecoder(
     Returns:
         The blob of the output:
         one for each of features: One output for each field, in the order of features.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -1712,10 +639,6 @@ def Cast(
     Returns:
         The blob of the output:
         out: The same numbers, shape as the input.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -1738,10 +661,6 @@ def Concat(
     Returns:
         The blob of the output:
         out: The rows joined, in the order of the inputs.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -1761,10 +680,6 @@ def DecodeClass(
     Returns:
         The blob of the output:
         out: Numbers of int64, one a row.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -1790,10 +705,6 @@ def DecodeNpy(
     Returns:
         The blob of the output:
         out: The arrays; ragged where a dimension varies.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -1822,10 +733,6 @@ def DecodeRaw(
     Returns:
         The blob of the output:
         out: The numbers; ragged where the first dimension varies.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -1853,10 +760,6 @@ def OneHot(
     Returns:
         The blob of the output:
         out: Shape of the input, and behind it a dimension of depth.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -1893,55 +796,31 @@ def Pad(
             up to the last one that is padded.
         length (only with with_length=True): Numbers of int64: what the row has of each dimension of
             the mask; one number where that has one dimension.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def Pad(
-    in_: Blob,
-    *,
-    shape: Sequence[int],
-    value: float = 0.0,
-    on_longer: Literal["raise", "truncate"] = "raise",
-    with_mask: Literal[False] = False,
-    with_length: Literal[True],
-    name: str | None = None,
+    in_: Blob, *, shape: Sequence[int], value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise", with_mask: Literal[False] = False,
+    with_length: Literal[True], name: str | None = None,
 ) -> tuple[Blob, Blob]: ...
 @overload
 def Pad(
-    in_: Blob,
-    *,
-    shape: Sequence[int],
-    value: float = 0.0,
-    on_longer: Literal["raise", "truncate"] = "raise",
-    with_mask: Literal[True],
-    with_length: Literal[False] = False,
-    name: str | None = None,
+    in_: Blob, *, shape: Sequence[int], value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise", with_mask: Literal[True],
+    with_length: Literal[False] = False, name: str | None = None,
 ) -> tuple[Blob, Blob]: ...
 @overload
 def Pad(
-    in_: Blob,
-    *,
-    shape: Sequence[int],
-    value: float = 0.0,
-    on_longer: Literal["raise", "truncate"] = "raise",
-    with_mask: Literal[True],
-    with_length: Literal[True],
-    name: str | None = None,
+    in_: Blob, *, shape: Sequence[int], value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise", with_mask: Literal[True],
+    with_length: Literal[True], name: str | None = None,
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def Pad(
-    in_: Blob,
-    *,
-    shape: Sequence[int],
-    value: float = 0.0,
-    on_longer: Literal["raise", "truncate"] = "raise",
-    with_mask: bool = False,
-    with_length: bool = False,
-    name: str | None = None,
+    in_: Blob, *, shape: Sequence[int], value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise", with_mask: bool = False,
+    with_length: bool = False, name: str | None = None,
 ) -> Blob | tuple[Blob, ...]: ...
 
 @overload
@@ -1976,51 +855,27 @@ def PadBatch(
             up to the last one that varies.
         length (only with with_length=True): Numbers of int64: what the row has of each dimension of
             the mask; one number where that has one dimension.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def PadBatch(
-    in_: Blob,
-    *,
-    value: float = 0.0,
-    multiple_of: int = 1,
-    with_mask: Literal[False] = False,
-    with_length: Literal[True],
-    name: str | None = None,
+    in_: Blob, *, value: float = 0.0, multiple_of: int = 1, with_mask: Literal[False] = False,
+    with_length: Literal[True], name: str | None = None,
 ) -> tuple[Blob, Blob]: ...
 @overload
 def PadBatch(
-    in_: Blob,
-    *,
-    value: float = 0.0,
-    multiple_of: int = 1,
-    with_mask: Literal[True],
-    with_length: Literal[False] = False,
-    name: str | None = None,
+    in_: Blob, *, value: float = 0.0, multiple_of: int = 1, with_mask: Literal[True],
+    with_length: Literal[False] = False, name: str | None = None,
 ) -> tuple[Blob, Blob]: ...
 @overload
 def PadBatch(
-    in_: Blob,
-    *,
-    value: float = 0.0,
-    multiple_of: int = 1,
-    with_mask: Literal[True],
-    with_length: Literal[True],
-    name: str | None = None,
+    in_: Blob, *, value: float = 0.0, multiple_of: int = 1, with_mask: Literal[True],
+    with_length: Literal[True], name: str | None = None,
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def PadBatch(
-    in_: Blob,
-    *,
-    value: float = 0.0,
-    multiple_of: int = 1,
-    with_mask: bool = False,
-    with_length: bool = False,
-    name: str | None = None,
+    in_: Blob, *, value: float = 0.0, multiple_of: int = 1, with_mask: bool = False,
+    with_length: bool = False, name: str | None = None,
 ) -> Blob | tuple[Blob, ...]: ...
 
 def Slice(
@@ -2053,10 +908,6 @@ def Slice(
     Returns:
         The blob of the output:
         out: The parts; a dimension that varies still does.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -2069,31 +920,9 @@ def RawReader(
     byte_order: Literal["little", "big"] = "little",
     header_bytes: int = 0,
     footer_bytes: int = 0,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
-    name: str | None = None,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
     """Reads flat binary files of rows of one dtype and shape, back to back.
 
@@ -2113,65 +942,15 @@ def RawReader(
             to no record.
         footer_bytes (int, default 0, at least 0): Bytes at the end of each file that belong to no
             record.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -2180,151 +959,31 @@ def RawReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def RawReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    shape: Sequence[int],
-    dtype: DTypeLike = "uint8",
-    byte_order: Literal["little", "big"] = "little",
-    header_bytes: int = 0,
-    footer_bytes: int = 0,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, shape: Sequence[int], dtype: DTypeLike = "uint8",
+    byte_order: Literal["little", "big"] = "little", header_bytes: int = 0, footer_bytes: int = 0,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def RawReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    shape: Sequence[int],
-    dtype: DTypeLike = "uint8",
-    byte_order: Literal["little", "big"] = "little",
-    header_bytes: int = 0,
-    footer_bytes: int = 0,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, shape: Sequence[int], dtype: DTypeLike = "uint8",
+    byte_order: Literal["little", "big"] = "little", header_bytes: int = 0, footer_bytes: int = 0,
+    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def RawReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    shape: Sequence[int],
-    dtype: DTypeLike = "uint8",
-    byte_order: Literal["little", "big"] = "little",
-    header_bytes: int = 0,
-    footer_bytes: int = 0,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, shape: Sequence[int], dtype: DTypeLike = "uint8",
+    byte_order: Literal["little", "big"] = "little", header_bytes: int = 0, footer_bytes: int = 0,
+    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def RawReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    shape: Sequence[int],
-    dtype: DTypeLike = "uint8",
-    byte_order: Literal["little", "big"] = "little",
-    header_bytes: int = 0,
-    footer_bytes: int = 0,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, shape: Sequence[int], dtype: DTypeLike = "uint8",
+    byte_order: Literal["little", "big"] = "little", header_bytes: int = 0, footer_bytes: int = 0,
+    with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
 @overload
@@ -2334,31 +993,9 @@ def NpyReader(
     dtype: DTypeLike | None = None,
     shape: Sequence[int] | None = None,
     byte_order: Literal["little", "big"] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
-    name: str | None = None,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
     """Reads .npy files of NumPy along their first axis: a record is array[i].
 
@@ -2375,65 +1012,15 @@ def NpyReader(
             without their first axis; every file must have it.
         byte_order (str, found in the files if left out, one of 'little', 'big'): Which byte of a
             number is stored first; every file must have it so.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -2442,174 +1029,40 @@ def NpyReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def NpyReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    byte_order: Literal["little", "big"] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, byte_order: Literal["little", "big"] | None = None,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def NpyReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    byte_order: Literal["little", "big"] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, byte_order: Literal["little", "big"] | None = None,
+    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def NpyReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    byte_order: Literal["little", "big"] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, byte_order: Literal["little", "big"] | None = None,
+    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def NpyReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    byte_order: Literal["little", "big"] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, byte_order: Literal["little", "big"] | None = None,
+    with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
 @overload
 def OFRecordReader(
     data_dir: str | PathLike[str] = "",
     *,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
-    name: str | None = None,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
     """Reads OneFlow's OFRecord files: messages of named lists, each behind its length.
 
@@ -2618,65 +1071,15 @@ def OFRecordReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -2685,131 +1088,27 @@ def OFRecordReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def OFRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, with_mask: Literal[False] = False,
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def OFRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, with_mask: Literal[True],
+    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def OFRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, with_mask: Literal[True], with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def OFRecordReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, with_mask: bool = False, with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
 def OFRecordRawDecoder(
@@ -2850,10 +1149,6 @@ def OFRecordRawDecoder(
     Returns:
         The blob of the output:
         out: The numbers of each record's feature, of the dtype and shape that the attrs say.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -2877,10 +1172,6 @@ def OFRecordBytesDecoder(
     Returns:
         The blob of the output:
         out: The bytes of each record's feature, uint8 of shape (batch, None).
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
@@ -2892,31 +1183,9 @@ def IDXReader(
     shape: Sequence[int] | None = None,
     label_dtype: DTypeLike | None = None,
     label_shape: Sequence[int] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
-    name: str | None = None,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
     """Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape.
 
@@ -2937,65 +1206,15 @@ def IDXReader(
             'int32', 'float32', 'float64'): The dtype of the labels.
         label_shape (shape, found in the files if left out): Shape of one label: empty for a number;
             QMNIST's are int32 of shape 8.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -3005,288 +1224,68 @@ def IDXReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def IDXReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None, with_mask: Literal[False] = False,
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def IDXReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None, with_mask: Literal[True],
+    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def IDXReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    label_dtype: DTypeLike | None = None,
-    label_shape: Sequence[int] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
+    label_shape: Sequence[int] | None = None, with_mask: Literal[True], with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def IDXReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    label_dtype: DTypeLike | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
     label_shape: Sequence[int] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    labels: str | PathLike[str] | Sequence[str | PathLike[str]],
-    with_mask: Literal[False] = False,
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    labels: str | PathLike[str] | Sequence[str | PathLike[str]], with_mask: Literal[False] = False,
+    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def IDXReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    label_dtype: DTypeLike | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
     label_shape: Sequence[int] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    labels: str | PathLike[str] | Sequence[str | PathLike[str]],
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    labels: str | PathLike[str] | Sequence[str | PathLike[str]], with_mask: Literal[False] = False,
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def IDXReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    label_dtype: DTypeLike | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
     label_shape: Sequence[int] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    labels: str | PathLike[str] | Sequence[str | PathLike[str]],
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    labels: str | PathLike[str] | Sequence[str | PathLike[str]], with_mask: Literal[True],
+    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def IDXReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    label_dtype: DTypeLike | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
     label_shape: Sequence[int] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    labels: str | PathLike[str] | Sequence[str | PathLike[str]],
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    labels: str | PathLike[str] | Sequence[str | PathLike[str]], with_mask: Literal[True],
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob, Blob]: ...
 @overload
 def IDXReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    shape: Sequence[int] | None = None,
-    label_dtype: DTypeLike | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    shape: Sequence[int] | None = None, label_dtype: DTypeLike | None = None,
     label_shape: Sequence[int] | None = None,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    labels: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
+    labels: str | PathLike[str] | Sequence[str | PathLike[str]] = (), with_mask: bool = False,
+    with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
 @overload
@@ -3295,32 +1294,10 @@ def CIFARReader(
     *,
     version: int | None = None,
     layout: Literal["CHW", "HWC"] = "CHW",
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
     with_coarse_label: Literal[False] = False,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
-    name: str | None = None,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]:
     """Reads the binary version of CIFAR-10 and CIFAR-100.
 
@@ -3335,65 +1312,15 @@ def CIFARReader(
             they are stored; HWC is (32, 32, 3).
         with_coarse_label (bool, default False): Whether the output coarse_label is returned too,
             which CIFAR-100 has.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -3405,275 +1332,56 @@ def CIFARReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def CIFARReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    version: int | None = None,
-    layout: Literal["CHW", "HWC"] = "CHW",
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_coarse_label: Literal[False] = False,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, version: int | None = None,
+    layout: Literal["CHW", "HWC"] = "CHW", with_coarse_label: Literal[False] = False,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def CIFARReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    version: int | None = None,
-    layout: Literal["CHW", "HWC"] = "CHW",
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_coarse_label: Literal[False] = False,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, version: int | None = None,
+    layout: Literal["CHW", "HWC"] = "CHW", with_coarse_label: Literal[False] = False,
+    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def CIFARReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    version: int | None = None,
-    layout: Literal["CHW", "HWC"] = "CHW",
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_coarse_label: Literal[False] = False,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, version: int | None = None,
+    layout: Literal["CHW", "HWC"] = "CHW", with_coarse_label: Literal[False] = False,
+    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob, Blob]: ...
 @overload
 def CIFARReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    version: int | None = None,
-    layout: Literal["CHW", "HWC"] = "CHW",
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_coarse_label: Literal[True],
-    with_mask: Literal[False] = False,
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, version: int | None = None,
+    layout: Literal["CHW", "HWC"] = "CHW", with_coarse_label: Literal[True],
+    with_mask: Literal[False] = False, with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def CIFARReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    version: int | None = None,
-    layout: Literal["CHW", "HWC"] = "CHW",
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_coarse_label: Literal[True],
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, version: int | None = None,
+    layout: Literal["CHW", "HWC"] = "CHW", with_coarse_label: Literal[True],
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob, Blob]: ...
 @overload
 def CIFARReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    version: int | None = None,
-    layout: Literal["CHW", "HWC"] = "CHW",
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_coarse_label: Literal[True],
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, version: int | None = None,
+    layout: Literal["CHW", "HWC"] = "CHW", with_coarse_label: Literal[True],
+    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob, Blob]: ...
 @overload
 def CIFARReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    version: int | None = None,
-    layout: Literal["CHW", "HWC"] = "CHW",
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_coarse_label: Literal[True],
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, version: int | None = None,
+    layout: Literal["CHW", "HWC"] = "CHW", with_coarse_label: Literal[True],
+    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob, Blob, Blob]: ...
 @overload
 def CIFARReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    version: int | None = None,
-    layout: Literal["CHW", "HWC"] = "CHW",
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_coarse_label: bool = False,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, version: int | None = None,
+    layout: Literal["CHW", "HWC"] = "CHW", with_coarse_label: bool = False, with_mask: bool = False,
+    with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
 @overload
@@ -3681,31 +1389,9 @@ def OneRecReader(
     data_dir: str | PathLike[str] = "",
     *,
     check_digest: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
-    name: str | None = None,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
     """Reads OneRec files, a former format of OneFlow: messages in frames with digests.
 
@@ -3716,65 +1402,15 @@ def OneRecReader(
         data_dir (str, default ''): The folder of the part files; or else files is given.
         check_digest (bool, default True): Whether the digest of each payload is checked, and not
             only that of each header.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -3783,135 +1419,27 @@ def OneRecReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def OneRecReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    check_digest: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, check_digest: bool = True,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def OneRecReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    check_digest: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, check_digest: bool = True, with_mask: Literal[True],
+    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def OneRecReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    check_digest: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, check_digest: bool = True, with_mask: Literal[True],
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def OneRecReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    check_digest: bool = True,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, check_digest: bool = True, with_mask: bool = False,
+    with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
 def OneRecDecoder(
@@ -3919,7 +1447,7 @@ def OneRecDecoder(
     *,
     features: str | PathLike[str] | Sequence[str | PathLike[str]],
     name: str | None = None,
-) -> Blob | tuple[Blob, ...]:
+) -> Blobs:
     """Takes features out of OneRec messages, an output for each.
 
     Numbers have the dtype that they are stored with and are not cast; bytes are int8 numbers, or
@@ -3936,45 +1464,18 @@ def OneRecDecoder(
     Returns:
         The blob of the output:
         one for each of features: The features in the order of the attr features, each of its type.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 
-@overload
 def TarReader(
     data_dir: str | PathLike[str] = "",
     *,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]],
     index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[False] = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]:
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> Blobs:
     """Reads tar files of samples as WebDataset packs them.
 
     Files that follow each other and have the same key are a sample: the key is the path up to the
@@ -3989,65 +1490,15 @@ def TarReader(
             an empty default, 'key=__key__'.
         index_files (list of str, default ()): An index file of DALI for each of the files, which is
             compared with it.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -4056,140 +1507,8 @@ def TarReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
-@overload
-def TarReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
-    index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def TarReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
-    index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def TarReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
-    index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def TarReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
-    index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
 
 @overload
 def MegatronReader(
@@ -4198,31 +1517,9 @@ def MegatronReader(
     dtype: DTypeLike | None = None,
     unit: Literal["document", "sequence"] = "document",
     gaps: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
-    name: str | None = None,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
     """Reads documents of tokens from .bin and .idx files of Megatron-LM.
 
@@ -4240,65 +1537,15 @@ def MegatronReader(
         gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
             in another order or twice; otherwise its sequences must be all of the .bin, one behind
             the other.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -4307,143 +1554,31 @@ def MegatronReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def MegatronReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    unit: Literal["document", "sequence"] = "document",
-    gaps: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    unit: Literal["document", "sequence"] = "document", gaps: bool = False,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def MegatronReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    unit: Literal["document", "sequence"] = "document",
-    gaps: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    unit: Literal["document", "sequence"] = "document", gaps: bool = False,
+    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def MegatronReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    unit: Literal["document", "sequence"] = "document",
-    gaps: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    unit: Literal["document", "sequence"] = "document", gaps: bool = False,
+    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def MegatronReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    dtype: DTypeLike | None = None,
-    unit: Literal["document", "sequence"] = "document",
-    gaps: bool = False,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
+    data_dir: str | PathLike[str] = "", *, dtype: DTypeLike | None = None,
+    unit: Literal["document", "sequence"] = "document", gaps: bool = False, with_mask: bool = False,
+    with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
 @overload
@@ -4461,31 +1596,9 @@ def GPTReader(
     megatron_seed: int = 1234,
     split: float | Sequence[float] = (),
     split_index: int = 0,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
     with_mask: Literal[False] = False,
     with_id: Literal[False] = False,
-    name: str | None = None,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
     """Reads windows of seq_length + 1 tokens over the documents of all files, one behind the other.
 
@@ -4521,65 +1634,15 @@ def GPTReader(
             validation and test documents, as in 969,30,1; empty takes all documents.
         split_index (int, default 0, in [0, 2]): Where order is megatron, which part of the split is
             read: 0, 1 or 2.
-        files (list of str, default ()): In place of data_dir: paths, and patterns with *, ? or
-            [...], whose files are sorted by name.
-        data_part_num (int, default -1, at least -1): How many parts to read, numbered from 0; -1
-            for all parts found, in numeric order.
-        part_name_prefix (str, default 'part-'): What stands before the number in a part's name.
-        part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number
-            is filled up with zeros; -1 for no filling.
-        file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map
-            maps them into memory, read reads them piece by piece; auto maps them if they fit into
-            memory and address space together.
-        compression (str, default 'auto', one of 'auto', 'none', 'gzip', 'zlib', 'zstd'): How the
-            files are compressed; auto looks at the content of each. Lines and frames of compressed
-            files can only be read in sequence, so that only a buffer shuffles them.
-        index_dir (str, default ''): The folder in which indexes of the files are kept, for the next
-            time and for the other processes of the machine; none keeps them in memory. Left empty,
-            files of 16 MB or more together have theirs in PYFLOWDATA_INDEX_DIR, else in
-            XDG_CACHE_HOME/pyflowdata, else in ~/.cache/pyflowdata.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -4588,202 +1651,58 @@ def GPTReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
 @overload
 def GPTReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    seq_length: int,
-    dtype: DTypeLike = "int64",
+    data_dir: str | PathLike[str] = "", *, seq_length: int, dtype: DTypeLike = "int64",
     format: Literal["auto", "megatron", "flat"] = "auto",
     file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
-    header_bytes: int = 0,
-    gaps: bool = False,
-    order: Literal["own", "megatron"] = "own",
-    num_samples: int = 0,
-    megatron_seed: int = 1234,
-    split: float | Sequence[float] = (),
-    split_index: int = 0,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
+    header_bytes: int = 0, gaps: bool = False, order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0, megatron_seed: int = 1234, split: float | Sequence[float] = (),
+    split_index: int = 0, with_mask: Literal[False] = False, with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def GPTReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    seq_length: int,
-    dtype: DTypeLike = "int64",
+    data_dir: str | PathLike[str] = "", *, seq_length: int, dtype: DTypeLike = "int64",
     format: Literal["auto", "megatron", "flat"] = "auto",
     file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
-    header_bytes: int = 0,
-    gaps: bool = False,
-    order: Literal["own", "megatron"] = "own",
-    num_samples: int = 0,
-    megatron_seed: int = 1234,
-    split: float | Sequence[float] = (),
-    split_index: int = 0,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
+    header_bytes: int = 0, gaps: bool = False, order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0, megatron_seed: int = 1234, split: float | Sequence[float] = (),
+    split_index: int = 0, with_mask: Literal[True], with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]: ...
 @overload
 def GPTReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    seq_length: int,
-    dtype: DTypeLike = "int64",
+    data_dir: str | PathLike[str] = "", *, seq_length: int, dtype: DTypeLike = "int64",
     format: Literal["auto", "megatron", "flat"] = "auto",
     file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
-    header_bytes: int = 0,
-    gaps: bool = False,
-    order: Literal["own", "megatron"] = "own",
-    num_samples: int = 0,
-    megatron_seed: int = 1234,
-    split: float | Sequence[float] = (),
-    split_index: int = 0,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
+    header_bytes: int = 0, gaps: bool = False, order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0, megatron_seed: int = 1234, split: float | Sequence[float] = (),
+    split_index: int = 0, with_mask: Literal[True], with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob, Blob]: ...
 @overload
 def GPTReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    seq_length: int,
-    dtype: DTypeLike = "int64",
+    data_dir: str | PathLike[str] = "", *, seq_length: int, dtype: DTypeLike = "int64",
     format: Literal["auto", "megatron", "flat"] = "auto",
     file_dtype: Literal["auto", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64"] = "auto",
-    header_bytes: int = 0,
-    gaps: bool = False,
-    order: Literal["own", "megatron"] = "own",
-    num_samples: int = 0,
-    megatron_seed: int = 1234,
-    split: float | Sequence[float] = (),
-    split_index: int = 0,
-    files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    data_part_num: int = -1,
-    part_name_prefix: str | PathLike[str] = "part-",
-    part_name_suffix_length: int = -1,
-    file_access: Literal["auto", "map", "read"] = "auto",
-    compression: Literal["auto", "none", "gzip", "zlib", "zstd"] = "auto",
-    index_dir: str | PathLike[str] = "",
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
+    header_bytes: int = 0, gaps: bool = False, order: Literal["own", "megatron"] = "own",
+    num_samples: int = 0, megatron_seed: int = 1234, split: float | Sequence[float] = (),
+    split_index: int = 0, with_mask: bool = False, with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
-@overload
 def GeneratorReader(
     source: object,
     *,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]],
     thread_safe: bool = False,
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[False] = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]:
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[ReaderAttrs],
+) -> Blobs:
     """Reads the samples of a Python object: arrays, numbers, bytes and texts.
 
     An object with __len__ and __getitem__ is read in any order, as files with an index are;
@@ -4799,48 +1718,13 @@ def GeneratorReader(
             tuple has the fields in this order, and a single field may be the sample itself.
         thread_safe (bool, default False): Whether __getitem__ may be called by several threads at
             once; else by one at a time.
-        batch_size (int, default 1, at least 1): Records in a batch, of all ranks together; it must
-            be divisible by world_size.
-        last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-            epoch's last batch when records are too few: short delivers it smaller (a rank may get 0
-            rows), drop leaves it out, pad repeats the last record, wrap takes the next epoch's
-            first records.
-        random_shuffle (bool, default False): Whether the order is random, with every record once in
-            an epoch; which random order, is said by the attr shuffle.
-        shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-            records can come next: global shuffles all of them, window those of some blocks of the
-            files, buffer the shuffle_buffer_size next ones of the files; none is the files' own
-            order; auto is none without random_shuffle, and with it global, or buffer where the
-            source can only be read in sequence.
-        shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-            epoch, instead of the same one; without a shuffle it does nothing.
-        shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-            from, where the shuffle is a buffer.
-        shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-            block: what is read together from a file.
-        shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-            mixed at a time; more mix better and touch more memory.
-        seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-            loader opens, or uses 0 where world_size is above 1, since all ranks need the same one.
-        order_key (str, default ''): Text that the random order depends on besides the seed, the
-            same for readers that shall stay paired; empty takes the reader's name.
-        group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-            their group, in readers that make batches of one group each.
-        rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-            from 0; -1, given or left out with world_size, finds both out from the framework or
-            launcher in use.
-        world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-            it out, together with rank.
-        on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-            raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad
-            delivers a row of zeros whose mask is False.
-        max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-            have before on_error=skip and pad fail as well; -1 is no limit.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
-        name (str, default None): Name of this node, unique in a loader; None for none.
+        **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
+            shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
+            seed, order_key, group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -4850,109 +1734,5 @@ def GeneratorReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
-
-    Raises:
-        InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range;
-            the text says what is allowed.
     """
     ...
-@overload
-def GeneratorReader(
-    source: object,
-    *,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
-    thread_safe: bool = False,
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[False] = False,
-    with_id: Literal[True],
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def GeneratorReader(
-    source: object,
-    *,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
-    thread_safe: bool = False,
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[False] = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def GeneratorReader(
-    source: object,
-    *,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
-    thread_safe: bool = False,
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: Literal[True],
-    with_id: Literal[True],
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...
-@overload
-def GeneratorReader(
-    source: object,
-    *,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
-    thread_safe: bool = False,
-    batch_size: int = 1,
-    last_batch: Literal["short", "drop", "pad", "wrap"] = "short",
-    random_shuffle: bool = False,
-    shuffle: Literal["auto", "none", "global", "window", "buffer"] = "auto",
-    shuffle_after_epoch: bool = False,
-    shuffle_buffer_size: int = 1024,
-    shuffle_block_size: int = 256,
-    shuffle_window: int = 1024,
-    seed: int = -1,
-    order_key: str | PathLike[str] = "",
-    group_buffer_size: int = 65536,
-    rank: int = -1,
-    world_size: int = -1,
-    on_error: Literal["raise", "skip", "pad"] = "raise",
-    max_errors: int = -1,
-    with_mask: bool = False,
-    with_id: bool = False,
-    name: str | None = None,
-) -> Blob | tuple[Blob, ...]: ...

@@ -1,5 +1,8 @@
 """Writes ops.pyi, the types of the op functions: `python -m tools.write_stubs`.
 
+What readers share is written once, as a TypedDict that they unpack: a type checker takes its keys
+for keyword arguments, and editors complete them and show the text below each.
+
 With --check it writes nothing, and exits with 1 if the file is not what it would write.
 """
 
@@ -9,24 +12,46 @@ import itertools
 import json
 import sys
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 from pyflowdata.graph import Attr, Op, registered_ops
-from pyflowdata.graph.op_functions import docstring, ordered_attrs, positional_names, python_name
+from pyflowdata.graph.op_functions import (
+    BAD_ARGUMENT_DOC,
+    NAME_DOC,
+    attr_doc,
+    description,
+    ordered_attrs,
+    positional_names,
+    python_name,
+)
 
 PATH = Path(__file__).resolve().parent.parent / "pyflowdata" / "ops.pyi"
 
-_HEAD = '''\
-"""One function per op of the registry.  Written by `make stubs`, not by hand."""
+_RAISES = textwrap.fill(BAD_ARGUMENT_DOC, 96, initial_indent=" " * 4, subsequent_indent=" " * 8)
+_HEAD = f'''\
+"""One function per op of the registry.  Written by `make stubs`, not by hand.
+
+Raises, each of them:
+{_RAISES}
+"""
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Literal, overload
+from typing import Literal, TypedDict, overload, type_check_only
 
 from numpy.typing import DTypeLike
+from typing_extensions import Unpack
 
 from .graph import Blob
 
+'''
+
+# What list attrs name can be taken for one blob and for several: only its writer knows.
+_BLOBS = '''\
+@type_check_only
+class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
+    """The blobs of the outputs that a list names; of a list of one, the blob itself."""
 '''
 
 
@@ -46,22 +71,108 @@ def _parameter(attr: Attr) -> str:
     return f"{python_name(attr.name)}: {_hint(attr)}{default}"
 
 
-def _function(op: Op, last: list[str], result: str, *, doc: bool) -> str:
+@dataclass(frozen=True)
+class _Group:
+    """The attrs that readers of one kind share."""
+
+    name: str
+    base: str
+    doc: str
+    attrs: tuple[Attr, ...]
+    inherited: tuple[Attr, ...] = ()
+
+    @property
+    def members(self) -> tuple[Attr, ...]:
+        return self.attrs + self.inherited
+
+    def argument_doc(self) -> str:
+        """What the docstring of a reader says in their place."""
+        names = ", ".join([*(python_name(attr.name) for attr in self.members), "name"])
+        return f"**attrs ({self.name}): {self.doc}: {names}."
+
+    def declaration(self) -> str:
+        keys = [(f"{python_name(one.name)}: {_hint(one)}", attr_doc(one)) for one in self.attrs]
+        if not self.inherited:
+            keys.append(("name: str | None", NAME_DOC))
+        body = f'"""{self.doc}."""\n\n' + "\n".join(f"{key}\n{_quoted(doc)}" for key, doc in keys)
+        head = f"@type_check_only\nclass {self.name}({self.base}, total=False):\n"
+        return head + textwrap.indent(body, "    ")
+
+
+def _quoted(doc: str) -> str:
+    return "\n".join(textwrap.wrap(f'"""{doc}"""', 96)) + "\n"
+
+
+def _shared(readers: list[Op]) -> tuple[Attr, ...]:
+    """The attrs that are the same in all these readers and can be left out, and neither come by
+    position nor decide what is returned: those stand in the signature."""
+    first, *others = readers
+    return tuple(
+        attr
+        for attr in first.attrs
+        if not attr.required
+        and attr.name not in positional_names(first)
+        and attr not in _switches(first)
+        and all(attr in other.attrs for other in others)
+    )
+
+
+def _reads_files(op: Op) -> bool:
+    return op.is_reader and op.attr("data_dir") is not None
+
+
+def _groups(ops: list[Op]) -> tuple[_Group, _Group]:
+    """What all readers share, and what those of files share besides."""
+    every = _shared([op for op in ops if op.is_reader])
+    files = _shared([op for op in ops if _reads_files(op)])
+    own = tuple(attr for attr in files if attr not in every)
+    return (
+        _Group("ReaderAttrs", "TypedDict", "What all readers share", every),
+        _Group(
+            "FileReaderAttrs",
+            "ReaderAttrs",
+            "What all readers of files share",
+            own,
+            inherited=every,
+        ),
+    )
+
+
+def _group(op: Op, groups: tuple[_Group, _Group]) -> _Group | None:
+    return groups[_reads_files(op)] if op.is_reader else None
+
+
+def _function(op: Op, group: _Group | None, last: list[str], result: str, *, doc: bool) -> str:
     """One declaration; `last` are the parameters that can only be given by name."""
     switches = _switches(op)
     positional = positional_names(op)
-    attrs = [attr for attr in ordered_attrs(op) if attr not in switches]
+    members = group.members if group else ()
+    own = [attr for attr in ordered_attrs(op) if attr not in members]
+    attrs = [attr for attr in own if attr not in switches]
     star = "*" if op.has_many_inputs else ""
     parameters = [f"{star}{python_name(port.name)}: Blob" for port in op.inputs]
     parameters += [_parameter(attr) for attr in attrs if attr.name in positional]
-    parameters += [] if star else ["*"]
-    parameters += [_parameter(attr) for attr in attrs if attr.name not in positional]
-    parameters += [*last, "name: str | None = None"]
+    named = [_parameter(attr) for attr in attrs if attr.name not in positional] + last
+    named += [] if group else ["name: str | None = None"]
+    parameters += ["*"] if named and not star else []
+    parameters += named
+    parameters += [f"**attrs: Unpack[{group.name}]"] if group else []
+    if not doc:
+        return f"def {op.name}(\n{_filled(parameters)}) -> {result}: ...\n"
     lines = "".join(f"    {parameter},\n" for parameter in parameters)
-    body = " ..."
-    if doc:
-        body = "\n" + textwrap.indent(f'"""{docstring(op)}\n"""\n...', "    ")
-    return f"def {op.name}(\n{lines}) -> {result}:{body}\n"
+    text = description(op, own, group.argument_doc() if group else NAME_DOC)
+    body = textwrap.indent(f'"""{text}\n"""\n...', "    ")
+    return f"def {op.name}(\n{lines}) -> {result}:\n{body}\n"
+
+
+def _filled(parameters: list[str]) -> str:
+    """As many in a line as fit: these are for type checkers, people see the first overload."""
+    lines = [""]
+    for parameter in parameters:
+        if len(f"   {lines[-1]} {parameter},") > 100:
+            lines.append("")
+        lines[-1] += f" {parameter},"
+    return "".join(f"   {line}\n" for line in lines)
 
 
 def _switches(op: Op) -> list[Attr]:
@@ -71,7 +182,7 @@ def _switches(op: Op) -> list[Attr]:
 def _result(op: Op, given: set[str]) -> str:
     """The return type when these switches are given and no others."""
     if op.outputs_attr:
-        return "Blob | tuple[Blob, ...]"
+        return "Blobs"
     blobs = [
         "Blob"
         for port in op.outputs
@@ -87,7 +198,7 @@ def _switch(one: Attr, value: bool) -> str:
     return f"{one.name}: {one.hint}" if value else ""
 
 
-def _overloads(op: Op, switches: list[Attr]) -> str:
+def _overloads(op: Op, group: _Group | None, switches: list[Attr]) -> str:
     """One for every choice of optional outputs, and one for a choice made at run time."""
     text = ""
     for values in itertools.product((False, True), repeat=len(switches)):
@@ -97,21 +208,27 @@ def _overloads(op: Op, switches: list[Attr]) -> str:
             for one, value in zip(switches, values, strict=True)
             if (parameter := _switch(one, value))
         ]
-        text += "@overload\n" + _function(op, last, _result(op, given), doc=not given)
-    last = [f"{one.name}: {one.hint} = {one.default!r}" for one in switches]
-    return text + "@overload\n" + _function(op, last, "Blob | tuple[Blob, ...]", doc=False)
+        text += "@overload\n" + _function(op, group, last, _result(op, given), doc=not given)
+    last = [_parameter(one) for one in switches]
+    return text + "@overload\n" + _function(op, group, last, "Blob | tuple[Blob, ...]", doc=False)
 
 
-def _stub(op: Op) -> str:
+def _stub(op: Op, group: _Group | None) -> str:
     switches = _switches(op)
-    return _overloads(op, switches) if switches else _function(op, [], _result(op, set()), doc=True)
+    if switches and not op.outputs_attr:
+        return _overloads(op, group, switches)
+    last = [_parameter(one) for one in switches]
+    return _function(op, group, last, _result(op, set()), doc=True)
 
 
 def make_stubs() -> str:
     """The text of ops.pyi for the loaded library."""
     ops = [op for op in registered_ops() if op.origin == "built in"]
     names = "".join(f"    {_literal(op.name)},\n" for op in ops)
-    return f"{_HEAD}__all__ = [\n{names}]\n\n" + "\n".join(_stub(op) for op in ops)
+    groups = _groups(ops)
+    parts = [_BLOBS, *(group.declaration() for group in groups)]
+    parts += [_stub(op, _group(op, groups)) for op in ops]
+    return f"{_HEAD}__all__ = [\n{names}]\n\n" + "\n".join(parts)
 
 
 def main(arguments: list[str]) -> int:

@@ -139,7 +139,7 @@ static candidates look(const pfd_probe_args *args)
 /* ---- The two questions ----------------------------------------------------------------------- */
 const char *pfd_looks_like(const uint8_t *data, int64_t size, const char *own)
 {
-    pfd_error ignored;
+    pfd_error ignored = {.struct_size = sizeof ignored};
     if (size <= 0 || pfd_registry_check(&ignored) != PFD_OK) return NULL;
     pfd_probe_args args = {PFD_SIZE(pfd_probe_args), data, size, -1, NULL};
     candidates found = look(&args);
@@ -189,7 +189,7 @@ pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size
                              int64_t file_size, const pfd_format **out, pfd_error *err)
 {
     PFD_TRY(pfd_registry_check(err));
-    pfd_error_init(err);
+    pfd_error_clear(err);
     pfd_probe_args args = {PFD_SIZE(pfd_probe_args), data, size, file_size, path};
     const pfd_registered_format *found;
     pfd_status status = detect(&args, &found, err);
@@ -201,7 +201,7 @@ pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size
 /* ---- The list as a user sees it --------------------------------------------------------------- */
 static const pfd_registered_format *format_at(int64_t i)
 {
-    pfd_error ignored;
+    pfd_error ignored = {.struct_size = sizeof ignored};
     if (pfd_registry_check(&ignored) != PFD_OK) return NULL;
     const pfd_format_list *list = pfd_formats_list();
     return list && i >= 0 && i < list->size ? list->formats[i] : NULL;

@@ -30,7 +30,11 @@ _LISTS: dict[type, object] = {
 }
 _FOLDER = "data_dir"  # what every reader of files has
 _COLUMNS = 100
-_NAME_DOC = "Name of this node, unique in a loader; None for none."
+BAD_ARGUMENT_DOC = (
+    "InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range; "
+    "the text says what is allowed."
+)
+NAME_DOC = "name (str, default None): Name of this node, unique in a loader; None for none."
 
 
 def python_name(name: str) -> str:
@@ -116,7 +120,8 @@ def _default(attr: Attr) -> str:
     return "required" if attr.required else f"default {attr.default!r}"
 
 
-def _attr_doc(attr: Attr) -> str:
+def attr_doc(attr: Attr) -> str:
+    """Its name, type, default and limits, and its sentence."""
     about = [attr.type.word, _default(attr)]
     about += [limits(attr)] if limits(attr) else []
     return f"{python_name(attr.name)} ({', '.join(about)}): {attr.doc}"
@@ -135,10 +140,17 @@ def _given(switch: Attr) -> str:
 
 
 def docstring(op: Op) -> str:
-    """The op's doc, its inputs, attrs with defaults and limits, and outputs."""
+    """The op's doc, its inputs, attrs with defaults and limits, outputs, and what is raised."""
+    raises = _section("Raises", [BAD_ARGUMENT_DOC])
+    return "\n".join([description(op, ordered_attrs(op), NAME_DOC), *raises])
+
+
+def description(op: Op, attrs: Sequence[Attr], last: str) -> str:
+    """The op's doc, its inputs, these attrs with defaults and limits, `last` for the arguments
+    that follow them, and outputs."""
     arguments = [_input_doc(op, port) for port in op.inputs]
-    arguments += [_attr_doc(attr) for attr in ordered_attrs(op)]
-    arguments.append(f"name (str, default None): {_NAME_DOC}")
+    arguments += [attr_doc(attr) for attr in attrs]
+    arguments.append(last)
     outputs = []
     for port in op.outputs:
         switch = op.switch(port.name)
@@ -147,16 +159,11 @@ def docstring(op: Op) -> str:
     if op.outputs_attr:
         outputs[0] = f"one for each of {op.outputs_attr}: {op.outputs[0].doc}"
     returns = "The blob of the output" if len(op.outputs) == 1 else "The blobs of the outputs"
-    failures = [
-        "InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range; "
-        "the text says what is allowed."
-    ]
     return "\n".join(
         [
             *_paragraphs(op.doc),
             *_section("Args", arguments),
             *_section("Returns", [f"{returns}:", *outputs]),
-            *_section("Raises", failures),
         ]
     )
 

@@ -89,7 +89,7 @@ static const pfd_format *find_format(const char *name)
 
 static const char *detected(const char *path, const void *data, int64_t size)
 {
-    static pfd_error err;
+    static pfd_error err = {.struct_size = sizeof err};
     const pfd_format *found = NULL;
     pfd_status status = pfd_format_detect(path, data, size, size, &found, &err);
     return status == PFD_OK ? found->name : err.message;
@@ -165,7 +165,7 @@ static void test_faulty_formats(void)
 
 static void test_faulty_lists(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     pfd_op op = make_reader("FormatBoxReader");
     const pfd_op *ops[] = {&op};
     pfd_plugin plugin = make_plugin(ops, 1, NULL, 1);
@@ -178,7 +178,7 @@ static void test_faulty_lists(void)
 
 static void test_a_plugin_of_1_0_has_no_formats(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     static pfd_op op;
     op = make_reader("FormatOldReader");
     static const pfd_op *const ops[] = {&op};
@@ -192,7 +192,7 @@ static void test_a_plugin_of_1_0_has_no_formats(void)
 
 static void test_added_and_replaced(void)
 {
-    pfd_error err;
+    pfd_error err = {.struct_size = sizeof err};
     static pfd_op first_op, second_op;
     static pfd_format first, second, third;
     first_op = second_op = make_reader("FormatBoxReader");

@@ -1,5 +1,6 @@
 """The types of the op functions: true to the registry, and fit for a type checker."""
 
+import re
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata.graph import registered_ops
+from pyflowdata.graph.op_functions import python_name
 from tools import write_stubs
 
 
@@ -34,7 +36,30 @@ if isinstance(column, flow.Ragged):  # a checker sees arrays, and narrows
     texts: list[bytes] = column.to_bytes_list()
     last: npt.NDArray[Any] = flow.Ragged(np.zeros(3), np.array([0, 1, 3]))[1:][-1]
 by_name: dict[str, npt.NDArray[Any]] = next(iter(flow.DataLoader({"x": x})))
+key, values = flow.CSVReader("data", columns=["key", "v*"])
+scaled = flow.Affine(flow.CSVReader("data", columns="x"), scale=2)
+rank: int = 0
+some = flow.MiniReader("data", with_mask=rank > 0)  # known at run time
+assert isinstance(some, flow.Blob)
+tokens, where = flow.GPTReader(["a.bin"][0], seq_length=8, rank=0, world_size=2, with_id=True)
+images: flow.Blob = flow.IDXReader(files=["a"], dtype="float32", last_batch="drop", name="images")
+made, made_id = flow.GeneratorReader([1], fields=["x:int64"], batch_size=2, seed=3, with_id=True)
 flow.MiniReader("data", batch_sise=4)  # an error
+flow.MiniReader("data", batch_size="4")  # an error
+flow.MiniReader("data", last_batch="shrt")  # an error
+flow.MiniReader("data", name=4)  # an error
+flow.MiniReader(4)  # an error
+flow.CSVReader("data", columns=["x"], batch_sise=4)  # an error
+flow.CSVReader("data", columns=["x"], seed=1.5)  # an error
+flow.CSVReader("data", columns=["x"], uneven_rows="loud")  # an error
+flow.MDSReader("data", delimiter=",")  # an error
+flow.GPTReader("data", batch_size=4)  # an error
+flow.GeneratorReader([1], fields=["x:int64"], files=["a"])  # an error
+flow.GeneratorReader(fields=["x:int64"])  # an error
+neither: int = flow.CSVReader("data", columns="x")  # an error
+only: flow.Blob = flow.MiniReader("data", batch_size=4, with_id=True)  # an error
+one, two = flow.TextLineReader("data", batch_size=4)  # an error
+flow.MiniReader("data", with_id=1)  # an error
 flow.MiniDecoder("data")  # an error
 flow.MiniReader("data", 4)  # an error
 flow.Affine(x, 2.0)  # an error
@@ -46,6 +71,15 @@ wrong: int = flow.Affine(x)  # an error
 def test_stubs_are_current():
     current = write_stubs.PATH.read_text(encoding="utf-8")
     assert current == write_stubs.make_stubs(), "run `make stubs`"
+
+
+def test_what_readers_share_is_written_once():
+    """Once in each declaration would be thousands of lines."""
+    declarations = re.sub('""".*?"""', "", write_stubs.PATH.read_text(encoding="utf-8"), flags=re.S)
+    files = [op for op in registered_ops() if op.name in BUILT_IN and op.attr("data_dir")]
+    for name in ("batch_size", "seed", "rank", "on_error", "files", "compression"):
+        assert all(op.attr(name) for op in files)
+        assert len(re.findall(rf"\b{name}: ", declarations)) == 1, name
 
 
 def test_stubs_name_what_the_module_has():
@@ -61,6 +95,15 @@ def run_mypy(*arguments):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
+def check_use(text, folder):
+    """mypy finds errors in the lines that say so, and in no others."""
+    (folder / "use.py").write_text(text)
+    run = run_mypy("--config-file", "pyproject.toml", str(folder / "use.py"))
+    found = {int(line.split(":")[1]) for line in run.stdout.splitlines() if ": error:" in line}
+    expected = {n for n, line in enumerate(text.splitlines(), 1) if line.endswith("# an error")}
+    assert found == expected, run.stdout
+
+
 @pytest.mark.slow
 def test_package_is_strictly_typed():
     run = run_mypy("pyflowdata", "tools/write_stubs.py")
@@ -69,11 +112,39 @@ def test_package_is_strictly_typed():
 
 @pytest.mark.slow
 def test_use_is_typed(tmp_path):
-    (tmp_path / "use.py").write_text(USE)
-    run = run_mypy("--config-file", "pyproject.toml", str(tmp_path / "use.py"))
-    found = {int(line.split(":")[1]) for line in run.stdout.splitlines() if ": error:" in line}
-    expected = {n for n, line in enumerate(USE.splitlines(), 1) if line.endswith("# an error")}
-    assert found == expected, run.stdout
+    check_use(USE, tmp_path)
+
+
+EXAMPLES = {"int": "1", "bool": "True", "float": "0.5", "object": "[1]", "dtype": "np.uint8"}
+
+
+def example(attr):
+    """A value that a type checker accepts for the attr."""
+    if attr.choices and attr.type.word == "str":
+        return repr(attr.choices[-1])
+    if attr.type.element is not None:
+        return f"[{attr.type.element(1)!r}]"
+    return EXAMPLES.get(attr.type.word, "'text'")
+
+
+@pytest.mark.slow
+def test_every_attr_of_the_registry_is_typed(tmp_path):
+    """Each is accepted by the functions that have it, alone, and refused with a wrong type."""
+    lines = ["import numpy as np", "import pyflowdata as flow", "blob = flow.MiniReader()"]
+    for op in registered_ops():
+        if op.origin != "built in":
+            continue
+        needed = {python_name(port.name): "blob" for port in op.inputs}
+        needed |= {python_name(attr.name): example(attr) for attr in op.attrs if attr.required}
+        star = [needed.pop(python_name(op.inputs[0].name))] if op.has_many_inputs else []
+        for attr in op.attrs:
+            name = python_name(attr.name)
+            for value, mark in ((example(attr), ""), ("wrong", "  # an error")):
+                given = star + [f"{key}={one}" for key, one in (needed | {name: value}).items()]
+                if value != "wrong" or attr.type.word not in ("object", "dtype"):  # take anything
+                    lines.append(f"flow.{op.name}({', '.join(given)}){mark}")
+    lines.insert(3, "class Wrong: ...\nwrong = Wrong()")
+    check_use("\n".join(lines), tmp_path)
 
 
 def test_command(tmp_path, monkeypatch, capsys):

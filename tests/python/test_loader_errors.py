@@ -17,8 +17,35 @@ def test_error_text():
     assert str(flow.FileError("gone", file="a")) == "a: gone"
     assert str(flow.FileError("gone", file="a", ordinal=3, byte=9)) == "a (record 3, byte 9): gone"
     assert str(flow.Error("just this")) == "just this"
-    same = pickle.loads(pickle.dumps(error))
-    assert (type(same), str(same), vars(same)) == (type(error), str(error), vars(error))
+    empty = flow.CorruptDataError("nothing", reason="no-records", records=0, attr="files")
+    for one in (error, empty):
+        same = pickle.loads(pickle.dumps(one))
+        assert (type(same), str(same), vars(same)) == (type(one), str(one), vars(one))
+
+
+def test_what_a_program_decides_by(tmp_path):
+    """Reason, attr and counts come from C beside the message."""
+    with pytest.raises(flow.InvalidArgumentError) as caught:
+        flow.MiniReader(tmp_path, batch_size=0)
+    assert (caught.value.attr, caught.value.reason) == ("batch_size", None)
+    with pytest.raises(flow.InvalidArgumentError) as caught:
+        flow.MiniReader(tmp_path, batch_size="8")
+    assert caught.value.attr == "batch_size"
+    with pytest.raises(flow.InvalidArgumentError) as caught:
+        flow.MiniReader(tmp_path, batch_size=3, rank=0, world_size=2)
+    assert (caught.value.attr, caught.value.reason) == ("batch_size", "world-size")
+    (tmp_path / "part-0").write_text("\n")
+    with pytest.raises(flow.CorruptDataError) as caught:
+        flow.DataLoader(flow.MiniReader(tmp_path))
+    assert (caught.value.reason, caught.value.records) == ("no-records", None)
+    path = tmp_path / "a.tfrecord"
+    with flow.io.TFRecordWriter(path) as writer:
+        for _ in range(3):
+            writer.write(b"0123456789")
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(flow.CorruptDataError) as caught:
+        flow.DataLoader(flow.TFRecordReader(files=path))
+    assert (caught.value.records, caught.value.reason, caught.value.attr) == (2, None, None)
 
 
 def test_file_of_an_error_can_be_opened(tmp_path):

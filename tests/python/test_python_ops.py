@@ -439,7 +439,6 @@ def test_an_exception_comes_with_its_traceback(folder, num_threads):
         assert isinstance(cause, ZeroDivisionError)
         frames = [frame.name for frame in traceback.extract_tb(cause.__traceback__)]
         assert frames == ["divide", "raise_it"] or frames[-2:] == ["divide", "raise_it"]
-        assert "\x1e" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

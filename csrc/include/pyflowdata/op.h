@@ -74,8 +74,7 @@ typedef int32_t pfd_status;
 #define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs do not fit the number of ranks */
 
 /* Owned by the caller, written once where the facts are, with host->fail() or host->fail_row(); the
- * host fills in the rest.  An op that makes one of its own sets struct_size before any use:
- * pfd_error err = {PFD_SIZE(pfd_error)}. */
+ * host fills in the rest.  An op that makes one of its own sets its struct_size before any use. */
 typedef struct pfd_error {
     uint32_t struct_size;
     pfd_status status;
@@ -87,7 +86,7 @@ typedef struct pfd_error {
     char file[512];  /* path, shortened in its middle if need be */
     char message[1024]; /* what was found, what was expected, what to do */
 
-    /* From 1.1 on; host->fail() and the others empty them. */
+    /* Since 1.1; host->fail() and the others empty them. */
     int32_t reason; /* PFD_REASON_* */
     int32_t reserved;
     int64_t records; /* whole records of the file before the damage; -1: not known */

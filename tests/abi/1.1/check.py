@@ -27,3 +27,22 @@ try:
     raise SystemExit("another format was opened")
 except flow.CorruptDataError as failure:
     assert "no pairs, but PNG" in str(failure), failure
+path.write_bytes(b"PAIRabcde")
+try:
+    flow.DataLoader(plugin.V11Pairs(files=str(path)))
+    raise SystemExit("half a pair was read")
+except flow.CorruptDataError as failure:
+    assert (failure.attr, failure.records) == ("step", 2), vars(failure)
+    assert (failure.reason, failure.file) == ("rest-unreadable", str(path)), vars(failure)
+    assert "attr 'step': half a pair" in str(failure), failure
+path.write_bytes(b"PAIR")
+try:
+    flow.DataLoader(plugin.V11Pairs(files=str(path)))
+    raise SystemExit("a file without pairs was opened")
+except flow.CorruptDataError as failure:
+    assert failure.reason == "no-records", vars(failure)
+try:
+    plugin.V11Pairs(files=str(path), step=3)
+    raise SystemExit("a wrong attr was taken")
+except flow.InvalidArgumentError as failure:
+    assert failure.attr == "step" and "attr 'step' = 3; 1 or 2" in str(failure), failure

@@ -1,12 +1,24 @@
-/* A plugin of interface 1.1 that uses what 1.0 had not: a format, and looks_like().  It must load
- * and work for ever: this file only grows until 1.1 is released, and then does not change. */
+/* A plugin of interface 1.1 that uses what 1.0 had not: a format, looks_like(), fail_attr(), and the
+ * fields of an error.  It must load and work for ever: this file only grows until 1.1 is released,
+ * and then does not change. */
 #include "pyflowdata/op.h"
 
 #include <string.h>
 
+typedef struct pairs_attrs {
+    int64_t step;
+} pairs_attrs;
+
+static const pfd_attr attr_table[] = {
+    PFD_ATTR_ROW(pairs_attrs, step, PFD_ATTR_INT64, "1", 1, 9, NULL, "Nothing but 1 and 2."),
+};
+
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
-    (void)err;
+    const pairs_attrs *attrs = args->attrs;
+    if (attrs->step > 2)
+        return args->host->fail_attr(err, "step", NULL, PFD_INVALID_ARGUMENT, " = %d; 1 or 2",
+                                     (int)attrs->step);
     args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {2}};
     return PFD_OK;
 }
@@ -21,6 +33,16 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
         int64_t size = file->size < 512 ? file->size : 512;
         pfd_status status = args->host->read(file, 0, size, args->scratch, &head, err);
         if (status != PFD_OK) return status;
+        if (size >= 4 && memcmp(head, "PAIR", 4) == 0 && file->size % 2) {
+            pfd_error own = {.struct_size = sizeof own};
+            if (args->host->read(file, file->size, 1, args->scratch, &head, &own) == PFD_OK ||
+                own.records != -1 || own.reason != PFD_REASON_NONE)
+                return args->host->fail(err, PFD_INTERNAL, "a byte after the end");
+            status = args->host->fail_attr(err, "step", file, PFD_CORRUPT_DATA, ": half a pair");
+            err->records = file->size / 2 - 2;
+            err->reason = PFD_REASON_REST_UNREADABLE;
+            return status;
+        }
         if (size >= 4 && memcmp(head, "PAIR", 4) == 0) continue;
         const char *seems = args->host->looks_like(head, size, "v11_pairs");
         return args->host->fail_file(err, file, 0, PFD_CORRUPT_DATA, "no pairs, but %s",
@@ -44,6 +66,9 @@ static const pfd_op op = {
     .flags = PFD_READS_FILES,
     .name = "V11Pairs",
     .doc = "Reads pairs.",
+    .attrs = attr_table,
+    .num_attrs = PFD_COUNT(attr_table),
+    .attrs_struct_size = sizeof(pairs_attrs),
     .outputs = outputs,
     .num_outputs = PFD_COUNT(outputs),
     .infer = infer,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import struct
@@ -339,6 +340,42 @@ def test_a_damaged_sample_costs_one_record(tmp_path):
         assert rows == [-i for i in range(12) if i != 5]
         (error,) = loader.skipped
     assert error.ordinal == 5 and error.file == str(shard) and "its columns need" in str(error)
+
+
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_a_damaged_shard_under_a_buffer(tmp_path, on_error):
+    """One batch fails, and the others come; nobody decompresses the shard once a record."""
+    samples = mds_files.small_samples(200)
+    shards = [samples[i : i + 50] for i in range(0, 200, 50)]
+    path = mds_files.write(tmp_path, mds_files.SMALL, shards)
+    entries = json.loads(path.read_text())
+    num_bytes = 0
+    for i, entry in enumerate(entries["shards"]):
+        shard = tmp_path / entry["raw_data"]["basename"]
+        data = bytearray(gzip.compress(shard.read_bytes()))
+        data[-5] ^= i == 1  # the checksum
+        shard.with_name(shard.name + ".gz").write_bytes(data)
+        shard.unlink()
+        num_bytes += len(data)
+        entry["compression"] = "gz"
+        entry["zip_data"] = {"basename": shard.name + ".gz", "bytes": len(data), "hashes": {}}
+    path.write_text(json.dumps(entries))
+    blob = flow.MDSReader(files=path, columns=["label:int64"], batch_size=5, on_error=on_error,
+                          shuffle="buffer", shuffle_buffer_size=12, seed=2,
+                          file_access="read")  # fmt: skip
+    rows, failures = [], []
+    with flow.DataLoader(blob, num_threads=1, prefetch=1) as loader:
+        batches = iter(loader)
+        for _ in range(40):
+            try:
+                rows += [-row for row in next(batches, [])]
+            except flow.Error as failure:
+                failures.append(failure)
+        assert loader.stats()["read_bytes"] < 5 * num_bytes
+    assert [type(one) for one in failures] == [flow.CorruptDataError]
+    assert failures[0].file.endswith("shard.00001.mds.gz") and failures[0].reason is None
+    assert len(rows) == 145  # of the batch that failed, 5 are lost
+    assert set(rows) < {*range(50), *range(100, 200)}
 
 
 def test_other_files_beside_an_index_are_refused(tmp_path):

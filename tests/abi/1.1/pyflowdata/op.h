@@ -87,7 +87,7 @@ typedef struct pfd_error {
     char file[512];  /* path, shortened in its middle if need be */
     char message[1024]; /* what was found, what was expected, what to do */
 
-    /* From 1.1 on; host->fail() and the others empty them. */
+    /* Since 1.1; host->fail() and the others empty them. */
     int32_t reason; /* PFD_REASON_* */
     int32_t reserved;
     int64_t records; /* whole records of the file before the damage; -1: not known */
