@@ -251,7 +251,7 @@ static pfd_status parse_layout(mds *self, const pfd_file *file, int64_t begin,
 {
     pfd_mds_columns columns;
     pfd_json json;
-    pfd_status status = pfd_mds_columns_parse(arrays, &columns, &json, err);
+    pfd_status status = pfd_mds_columns_parse(self->host, arrays, &columns, &json, err);
     if (status == PFD_OK) return add_layout(self, &columns, number, err);
     pfd_mds_columns_free(&columns);
     if (status != PFD_CORRUPT_DATA) return status;

@@ -15,6 +15,7 @@
 #include "pyflowdata/op.h"
 
 typedef struct pfd_megatron_index {
+    const pfd_host *host;
     const pfd_file *file, *bin; /* NULL: there is no index */
     const uint8_t *data;        /* all of the .idx, mapped; NULL: it is read */
     int32_t is_legacy;

@@ -1,6 +1,5 @@
 /* MegatronReader: the documents of .bin and .idx files, as Megatron-LM writes them. */
 #include "pyflowdata/pyflowdata.h"
-#include "core/error.h"
 #include "formats/megatron/megatron_header.h"
 #include "formats/megatron/token_documents.h"
 

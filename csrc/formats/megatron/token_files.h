@@ -37,6 +37,7 @@ typedef struct pfd_token_file {
 } pfd_token_file;
 
 typedef struct pfd_token_files {
+    const pfd_host *host;
     int64_t num_files;
     int64_t num_tokens, num_sequences, num_documents;
     pfd_token_file *files; /* num_files, and one that begins behind the last; owned */

@@ -1,5 +1,4 @@
 /* OFRecordBytesDecoder: one feature of bytes, as it is. */
-#include "core/error.h"
 #include "formats/ofrecord/ofrecord_row.h"
 #include "pyflowdata/op.h"
 

@@ -1,5 +1,4 @@
 /* TarReader: samples of several files each, as WebDataset packs them into tar files. */
-#include "core/error.h"
 #include "sources/kept_source.h"
 #include "formats/tar/tar_end.h"
 #include "formats/tar/tar_index.h"
@@ -111,7 +110,7 @@ static pfd_status parse_fields(const pfd_host *host, const tar_reader *own, pfd_
                                pfd_error *err)
 {
     *out = calloc((size_t)own->fields.size + 1, sizeof **out);
-    if (!*out) return pfd_fail_memory(err, own->fields.size, "fields");
+    if (!*out) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     for (int64_t i = 0; i < own->fields.size; i++)
         PFD_TRY(parse_field(host, own, i, *out + i, err));
     return PFD_OK;
