@@ -2,7 +2,6 @@
 #include "dataset/dataset.h"
 
 #include "core/error.h"
-#include "dataset/decorator.h"
 
 #include <inttypes.h>
 

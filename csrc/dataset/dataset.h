@@ -102,14 +102,16 @@ void pfd_dataset_close(pfd_dataset *ds); /* accepts NULL */
 pfd_status pfd_cancellation_wrap(pfd_dataset **ds, const _Atomic int32_t *cancelled,
                                  pfd_error *err);
 
-/* random_shuffle.c.  Random access: a keyed permutation of each epoch (buffer_size is not used).
- * Stream: a buffer of buffer_size records, in which a random one is replaced by the next one read;
- * drained at the end of the epoch, so that an epoch has every record once.  The order is a function
- * of (seed, order_key) and, with reshuffle, of the epoch.  order_key is copied. */
-pfd_status pfd_random_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
-                                   int32_t reshuffle, int64_t buffer_size, pfd_error *err);
+/* The order of a shuffle is a function of (seed, order_key) and, with reshuffle, of the epoch.
+ * order_key is copied. */
 
-/* shuffle_buffer.c.  The buffer of the above, also over random access: a stream. */
+/* random_shuffle.c.  Random access only: a keyed permutation of each epoch. */
+pfd_status pfd_random_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                   int32_t reshuffle, pfd_error *err);
+
+/* shuffle_buffer.c.  A stream, also over random access: a buffer of buffer_size records, in which a
+ * random one is replaced by the next one read; drained at the end of the epoch, so that an epoch
+ * has every record once. */
 pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, int64_t buffer_size, pfd_error *err);
 
@@ -149,4 +151,14 @@ pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t la
 void pfd_rank_rows(int64_t rows, int64_t rank, int64_t world_size, int64_t *begin, int64_t *end);
 pfd_status pfd_distributed_training_wrap(pfd_dataset **ds, int64_t batch_size, int64_t rank,
                                          int64_t world_size, pfd_error *err);
+/* ---- For those who write datasets ------------------------------------------------------------ */
+
+/* at() of a decorator turns positions into inner ones by pieces of this many, on its stack. */
+#define PFD_POSITIONS_PER_PIECE 1024
+
+/* PFD_INTERNAL when a batch of `rows` does not fit into the `max` records that next() was given. */
+pfd_status pfd_dataset_check_room(const pfd_dataset *ds, int64_t max, int64_t rows, pfd_error *err);
+
+/* PFD_INTERNAL: next() gave `n` records, which is not in [1, max]. */
+pfd_status pfd_dataset_fail_count(int64_t n, int64_t max, pfd_error *err);
 #endif

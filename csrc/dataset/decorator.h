@@ -14,15 +14,6 @@
 #include "core/scratch.h"
 #include "dataset/dataset.h"
 
-/* at() of a decorator turns positions into inner ones by pieces of this many, on its stack. */
-#define PFD_POSITIONS_PER_PIECE 1024
-
-/* PFD_INTERNAL when a batch of `rows` does not fit into the `max` records that next() was given. */
-pfd_status pfd_dataset_check_room(const pfd_dataset *ds, int64_t max, int64_t rows, pfd_error *err);
-
-/* PFD_INTERNAL: next() gave `n` records, which is not in [1, max]. */
-pfd_status pfd_dataset_fail_count(int64_t n, int64_t max, pfd_error *err);
-
 /* ---- record_feed.c: a dataset's records one by one ------------------------------------------- */
 #define PFD_RECORDS_PER_FEED 64
 

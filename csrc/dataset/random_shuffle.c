@@ -1,4 +1,4 @@
-/* Every epoch in a random order: over random access, a keyed permutation of the positions. */
+/* Every epoch in a random order: a keyed permutation of the positions. */
 #include "core/error.h"
 #include "core/permutation.h"
 #include "core/random.h"
@@ -60,11 +60,8 @@ static const pfd_dataset_methods random_shuffle_methods = {
 };
 
 pfd_status pfd_random_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
-                                   int32_t reshuffle, int64_t buffer_size, pfd_error *err)
+                                   int32_t reshuffle, pfd_error *err)
 {
-    if (!pfd_dataset_is_random_access(*ds)) {
-        return pfd_shuffle_buffer_wrap(ds, seed, order_key, reshuffle, buffer_size, err);
-    }
     random_shuffle *self = calloc(1, sizeof *self);
     char *key = strdup(order_key);
     if (!self || !key) {

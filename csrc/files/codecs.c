@@ -1,8 +1,6 @@
 /* zlib and libzstd behind one interface. */
 #include "files/codecs.h"
 
-#include "files/compression.h"
-
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,14 +188,8 @@ static int32_t no_restart(void *state)
     return 0;
 }
 
-const pfd_codec *pfd_codec_of(int32_t compression)
-{
-    static const pfd_codec gzip = {"zlib1g-dev", open_gzip, close_inflate, step_inflate,
-                                   restart_gzip};
-    static const pfd_codec zlib = {"zlib1g-dev", open_zlib, close_inflate, step_inflate,
-                                   no_restart};
-    static const pfd_codec zstd = {"libzstd-dev", open_zstd, close_zstd, step_zstd, restart_zstd};
-    return compression == PFD_COMPRESSION_GZIP   ? &gzip
-           : compression == PFD_COMPRESSION_ZLIB ? &zlib
-                                                 : &zstd;
-}
+const pfd_codec pfd_codec_gzip = {"zlib1g-dev", open_gzip, close_inflate, step_inflate,
+                                  restart_gzip, 1};
+const pfd_codec pfd_codec_zlib = {"zlib1g-dev", open_zlib, close_inflate, step_inflate,
+                                  no_restart, 0};
+const pfd_codec pfd_codec_zstd = {"libzstd-dev", open_zstd, close_zstd, step_zstd, restart_zstd, 0};

@@ -26,10 +26,11 @@ typedef struct pfd_codec {
     void (*close)(void *state);    /* accepts NULL */
     int32_t (*step)(void *state, pfd_codec_io *io);
     int32_t (*restart)(void *state); /* for the next member; 0: there may be none */
+    int32_t has_padding;             /* zero bytes may follow a member, as on tapes */
 } pfd_codec;
 
-/* PFD_COMPRESSION_GZIP, ZLIB or ZSTD; `open` is NULL in one that is not in this build. */
-const pfd_codec *pfd_codec_of(int32_t compression);
+/* `open` is NULL in one that is not in this build. */
+extern const pfd_codec pfd_codec_gzip, pfd_codec_zlib, pfd_codec_zstd;
 
 /* Whether `data`, the beginning of a file or (is_whole) all of it, is a zlib stream. */
 int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole);

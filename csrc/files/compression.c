@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "files/codecs.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,16 +20,16 @@ enum {
 struct pfd_inflater {
     const pfd_file *file;
     int32_t compression;
-    int32_t is_between; /* members: the next byte, if there is one, begins another */
+    int32_t is_between; /* members: the next byte, if there is one, starts another */
     int32_t is_first;   /* member, or the only one */
-    int32_t is_fresh;   /* another one has just begun */
+    int32_t is_fresh;   /* another one has just started */
     int32_t was_full;   /* the last step filled its room, and may have more without input */
     const pfd_codec *codec; /* NULL: none */
     void *state;
-    pfd_scratch *scratch; /* of the piece at hand */
+    pfd_scratch *scratch; /* of the current piece */
     const uint8_t *in;    /* what is left of it */
     int64_t in_size;
-    int64_t at;       /* in the file, behind the piece */
+    int64_t at;       /* in the file, after the piece */
     int64_t produced; /* so far */
     pfd_error failure;
 };
@@ -103,8 +103,9 @@ pfd_status pfd_compression_refuse(const pfd_file *file, pfd_error *err)
 pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_inflater **out,
                              pfd_error *err)
 {
-    const pfd_codec *codec =
-        compression <= PFD_COMPRESSION_NONE ? NULL : pfd_codec_of(compression);
+    static const pfd_codec *const codecs[] = {NULL, NULL, &pfd_codec_gzip, &pfd_codec_zlib,
+                                              &pfd_codec_zstd}; /* by PFD_COMPRESSION_* */
+    const pfd_codec *codec = codecs[compression];
     if (codec && !codec->open) {
         pfd_fail(err, PFD_UNSUPPORTED,
                  "the file is compressed by %s, and pyflowdata was built without that library: "
@@ -138,7 +139,7 @@ void pfd_inflater_close(pfd_inflater *inflater)
     free(inflater);
 }
 
-/* Sees to input, where there is more. */
+/* Reads the next piece where this one is used up. */
 static pfd_status get_input(pfd_inflater *self, pfd_error *err)
 {
     int64_t left = self->file->size - self->at;
@@ -160,25 +161,25 @@ static pfd_status fail_cut(const pfd_inflater *self, pfd_error *err)
                        pfd_compression_name(self->compression), self->produced);
 }
 
-static pfd_status fail_behind(const pfd_inflater *self, pfd_error *err)
+static pfd_status fail_after_member(const pfd_inflater *self, pfd_error *err)
 {
     int64_t at = self->at - self->in_size;
     return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
                        "the %s data ends about here, after %" PRId64 " decompressed bytes, and "
-                       "what follows up to byte %" PRId64 " is no %s data, or damaged",
+                       "what follows up to byte %" PRId64 " is not %s data, or is damaged",
                        pfd_compression_name(self->compression), self->produced,
                        self->file->size, pfd_compression_name(self->compression));
 }
 
 static pfd_status fail_damaged(const pfd_inflater *self, const char *message, pfd_error *err)
 {
-    if (self->is_fresh) return fail_behind(self, err);
+    if (self->is_fresh) return fail_after_member(self, err);
     int64_t at = self->at - self->in_size;
     const char *name = pfd_compression_name(self->compression);
     if (self->is_first && self->produced == 0)
         return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
-                           "this is no %s data, or damaged: %s; compression='auto' finds out what "
-                           "a file is, and 'none' takes it as it is",
+                           "this is not %s data, or is damaged: %s; compression='auto' finds out "
+                           "what a file is, and 'none' takes it as it is",
                            name, message);
     return pfd_fail_at(err, self->file, at, PFD_CORRUPT_DATA,
                        "the %s data is damaged, here or before, at decompressed byte %" PRId64
@@ -205,9 +206,15 @@ static pfd_status step(pfd_inflater *self, uint8_t *out, int64_t room, int64_t *
         self->is_between = 1;
         self->is_first = self->was_full = 0;
     } else if (stalled && self->in_size > 0) {
-        return fail_damaged(self, "the library stands still", err);
+        return fail_damaged(self, "the library makes no progress", err);
     }
     return PFD_OK;
+}
+
+/* Of the piece: zeros after a member, which gzip and Python's module accept as well. */
+static void pass_zeros(pfd_inflater *self)
+{
+    while (self->in_size > 0 && *self->in == 0) self->in++, self->in_size--;
 }
 
 static pfd_status read_on(pfd_inflater *self, uint8_t *out, int64_t room, int64_t *size,
@@ -223,8 +230,9 @@ static pfd_status read_on(pfd_inflater *self, uint8_t *out, int64_t room, int64_
         return *size > 0 ? PFD_OK : PFD_END;
     }
     if (self->is_between) {
-        if (self->in_size == 0) return PFD_END;
-        if (!self->codec->restart(self->state)) return fail_behind(self, err);
+        if (self->codec->has_padding) pass_zeros(self);
+        if (self->in_size == 0) return self->at < self->file->size ? PFD_OK : PFD_END;
+        if (!self->codec->restart(self->state)) return fail_after_member(self, err);
         self->is_between = 0;
         self->is_fresh = 1;
     }
@@ -254,7 +262,7 @@ pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *bounds, 
 }
 
 /* ---- Whole files ----------------------------------------------------------------------------- */
-/* Whether bytes of the file come behind those that it may have. */
+/* Whether the file has more bytes than it may have. */
 static pfd_status check_end(pfd_inflater *from, int64_t most, const pfd_scratch *bounds,
                             pfd_error *err)
 {

@@ -1,4 +1,4 @@
-/* The first bytes of a file as they are behind its compression, for who asks what it is. */
+/* The decompressed prefix of a file, for probing its format. */
 #include "pyflowdata/pyflowdata.h"
 
 #include "core/error.h"

@@ -1,8 +1,8 @@
-/* The bytes of a file: views of its mapping, or read into the scratch. */
+/* The bytes of a file on disk: views of its mapping, or pieces read into the scratch. */
+#include "files/file_read.h"
+
 #include "core/error.h"
 #include "core/scratch.h"
-#include "files/input_files.h"
-#include "files/stream_window.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* ---- Reading --------------------------------------------------------------------------------- */
+/* ---- A file that is read --------------------------------------------------------------------- */
 
-/* A descriptor of the file; -1 and an error when it is not there or is another file by now. */
+/* A descriptor of the file; -1 and an error when it is gone or was replaced. */
 static int open_again(const pfd_input_file *opened, pfd_error *err)
 {
     struct stat st;
@@ -51,9 +51,21 @@ static pfd_status read_bytes(const pfd_input_file *opened, int fd, int64_t offse
     return PFD_OK;
 }
 
-static pfd_status read_unmapped(const pfd_input_file *opened, int64_t offset, int64_t size,
+static pfd_status check_range(const pfd_input_file *opened, int64_t offset, int64_t size,
+                              pfd_error *err)
+{
+    int64_t end = opened->file.size;
+    if (offset + size <= end) return PFD_OK;
+    return pfd_fail_at(err, &opened->file, offset, PFD_CORRUPT_DATA,
+                       "the file ends at byte %" PRId64 ", and %" PRId64
+                       " bytes are expected from here: %" PRId64 " are missing",
+                       end, size, offset + size - end);
+}
+
+static pfd_status read_piece(const pfd_input_file *opened, int64_t offset, int64_t size,
                                 pfd_scratch *scratch, const uint8_t **data, pfd_error *err)
 {
+    PFD_TRY(check_range(opened, offset, size, err));
     uint8_t *out = pfd_scratch_alloc(scratch, size);
     if (!out) return pfd_fail_memory(err, size, "a piece of a file");
     int fd = opened->fd >= 0 ? opened->fd : open_again(opened, err);
@@ -64,39 +76,86 @@ static pfd_status read_unmapped(const pfd_input_file *opened, int64_t offset, in
     return status;
 }
 
+static pfd_status find_end(const pfd_input_file *opened, int64_t wanted, const pfd_scratch *bounds,
+                           int64_t *end, pfd_error *err)
+{
+    (void)wanted, (void)bounds, (void)err;
+    *end = opened->file.size;
+    return PFD_OK;
+}
+
+static void advise_descriptor(const pfd_input_file *opened, int64_t offset, int64_t size)
+{
+    if (opened->fd >= 0) (void)posix_fadvise(opened->fd, offset, size, POSIX_FADV_WILLNEED);
+}
+
+const pfd_file_methods pfd_read_file = {read_piece, find_end, advise_descriptor};
+
+/* ---- A file that is mapped ------------------------------------------------------------------- */
+static pfd_status view(const pfd_input_file *opened, int64_t offset, int64_t size,
+                       pfd_scratch *scratch, const uint8_t **data, pfd_error *err)
+{
+    (void)scratch;
+    PFD_TRY(check_range(opened, offset, size, err));
+    *data = opened->data + offset;
+    return PFD_OK;
+}
+
+static void advise_mapping(const pfd_input_file *opened, int64_t offset, int64_t size)
+{
+    uintptr_t begin = (uintptr_t)(opened->data + offset), page = (uintptr_t)getpagesize();
+    uintptr_t first = begin - begin % page;
+    (void)madvise((void *)first, (size_t)size + (begin - first), MADV_WILLNEED);
+}
+
+const pfd_file_methods pfd_mapped_file = {view, find_end, advise_mapping};
+
+/* ---- Any file -------------------------------------------------------------------------------- */
 pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
                          const uint8_t **data, pfd_error *err)
 {
-    const pfd_input_file *opened = (const void *)file;
+    const pfd_input_file *opened = pfd_input_file_of(file);
     if (offset < 0 || size < 0 || offset > INT64_MAX - size)
         return pfd_fail(err, PFD_INTERNAL,
                         "read of %" PRId64 " bytes at %" PRId64 "; neither may be negative", size,
                         offset);
-    if (opened->window)
-        return pfd_stream_window_read(opened->window, offset, size, scratch, data, err);
-    if (offset + size > file->size)
-        return pfd_fail_at(err, file, offset, PFD_CORRUPT_DATA,
-                           "the file ends at byte %" PRId64 ", and %" PRId64
-                           " bytes are expected from here: %" PRId64 " are missing",
-                           file->size, size, offset + size - file->size);
-    if (!opened->data) return read_unmapped(opened, offset, size, scratch, data, err);
-    *data = opened->data + offset;
-    return PFD_OK;
+    return opened->methods->read(opened, offset, size, scratch, data, err);
 }
 
 pfd_status pfd_file_ends_at(const pfd_file *file, int64_t offset, pfd_scratch *scratch,
                             int32_t *ends, pfd_error *err)
 {
-    const pfd_input_file *opened = (const void *)file;
-    if (opened->window)
-        PFD_TRY(pfd_stream_window_fill(opened->window, offset + 1, scratch, err));
-    *ends = offset >= file->size;
+    const pfd_input_file *opened = pfd_input_file_of(file);
+    int64_t end;
+    PFD_TRY(opened->methods->find_end(opened, offset + 1, scratch, &end, err));
+    *ends = offset >= end;
     return PFD_OK;
+}
+
+pfd_status pfd_file_bytes_at(const pfd_file *file, int64_t offset, int64_t size,
+                             pfd_scratch *scratch, int64_t *there, int32_t *is_end, pfd_error *err)
+{
+    const pfd_input_file *opened = pfd_input_file_of(file);
+    int64_t end;
+    pfd_status status =
+        opened->methods->find_end(opened, offset + size + 1, scratch, &end, err);
+    *there = end - offset < size ? end - offset : size;
+    *is_end = status == PFD_OK && end - offset <= size;
+    return status;
+}
+
+/* Advice that is not taken costs time, not correctness. */
+void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size)
+{
+    const pfd_input_file *opened = pfd_input_file_of(file);
+    if (offset >= file->size || size <= 0) return;
+    if (size > file->size - offset) size = file->size - offset;
+    opened->methods->will_need(opened, offset, size);
 }
 
 int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset)
 {
-    const pfd_input_file *opened = (const void *)file;
+    const pfd_input_file *opened = pfd_input_file_of(file);
     uint8_t byte;
     struct iovec one = {&byte, 1};
     pfd_error ignored;
@@ -106,31 +165,4 @@ int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset)
     ssize_t got = preadv2(fd, &one, 1, offset, RWF_NOWAIT);
     if (fd != opened->fd) close(fd);
     return got == 1;
-}
-
-pfd_status pfd_file_bytes_at(const pfd_file *file, int64_t offset, int64_t size,
-                             pfd_scratch *scratch, int64_t *there, int32_t *is_end, pfd_error *err)
-{
-    const pfd_input_file *opened = (const void *)file;
-    int32_t ends;
-    pfd_status status = pfd_file_ends_at(file, offset + size, scratch, &ends, err);
-    int64_t end = status == PFD_OK ? file->size : opened->window->end;
-    *there = end - offset < size ? end - offset : size;
-    *is_end = status == PFD_OK && *there == file->size - offset;
-    return status;
-}
-
-/* Advice that is not taken costs time, not correctness. */
-void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size)
-{
-    const pfd_input_file *opened = (const void *)file;
-    if (offset >= file->size || size <= 0) return;
-    if (size > file->size - offset) size = file->size - offset;
-    if (opened->data) {
-        uintptr_t begin = (uintptr_t)(opened->data + offset), page = (uintptr_t)getpagesize();
-        uintptr_t first = begin - begin % page;
-        (void)madvise((void *)first, (size_t)size + (begin - first), MADV_WILLNEED);
-    } else if (opened->fd >= 0) {
-        (void)posix_fadvise(opened->fd, offset, size, POSIX_FADV_WILLNEED);
-    }
 }

@@ -1,7 +1,7 @@
-/* files/file_stream.h -- files one after the other as a stream of records: where it stands, and how it
- * gets elsewhere.
+/* files/file_stream.h -- files one after the other as a stream of records: its place, and how to
+ * get to another one.
  *
- * The way back is a new beginning of a file.  How many records a file has is known once it has been
+ * To go back is to start a file again.  How many records a file has is known once it has been
  * passed: files before the one sought are not decompressed again.
  *
  * OWNERSHIP  Files are borrowed until close.
@@ -17,10 +17,10 @@ typedef struct pfd_file_stream {
     int64_t num_files;
     int64_t *first; /* first[i]: records before file i, known up to `known`; owned */
     int64_t known;
-    int64_t file;    /* at hand; num_files: the end */
+    int64_t file;    /* the current one; num_files: the end */
     int64_t offset;  /* in it, where the next record is looked for; INT64_MAX: at its end */
     int64_t ordinal; /* of that record */
-    int32_t is_open; /* the window, over the file at hand */
+    int32_t is_open; /* the window, over the current file */
     int32_t has_failed;
     pfd_stream_window window;
     pfd_scratch *scratch; /* for what does not outlive a call; knows of cancelling; owned */
@@ -33,15 +33,15 @@ int32_t pfd_files_are_stream(const pfd_open_args *args);
 pfd_status pfd_file_stream_open(pfd_file_stream *stream, const pfd_open_args *args, pfd_error *err);
 void pfd_file_stream_close(pfd_file_stream *stream); /* accepts a zeroed struct */
 
-/* Goes to a place that is not behind the record with number `position`, the nearest one known; the
- * caller passes the records between. */
+/* Goes to the nearest known place that is not after the record with number `position`; the caller
+ * passes the records between. */
 pfd_status pfd_file_stream_seek(pfd_file_stream *stream, int64_t position, pfd_error *err);
 
 /* Notes a failure, and returns its status.  No record after damage can be found: the reason says so,
  * where there is none yet. */
 pfd_status pfd_file_stream_fail(pfd_file_stream *stream, pfd_status status, pfd_error *err);
 
-/* Sees to a byte at `offset`, in the next file where this one ends there; PFD_END behind the last.
- * What lies before `offset` is given up. */
+/* Makes sure of a byte at `offset`, in the next file where this one ends there; PFD_END after the
+ * last.  What lies before `offset` is given up. */
 pfd_status pfd_file_stream_look(pfd_file_stream *stream, pfd_error *err);
 #endif

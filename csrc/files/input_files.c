@@ -23,6 +23,7 @@
 typedef struct file_state {
     pfd_guarded_region *region; /* NULL: not mapped */
     struct timespec modified;
+    int64_t first_byte; /* the sizes of the files before it, added up */
 } file_state;
 
 struct pfd_input_files {
@@ -31,9 +32,11 @@ struct pfd_input_files {
     const pfd_file **list; /* the same, for ops */
     file_state *states;
     int64_t bytes, fds; /* of all files; kept open */
+    int64_t most_mapped;
     int32_t access;     /* MAP or READ from here on */
     uint64_t fingerprint;
     _Atomic int64_t bytes_read;
+    _Atomic int64_t ahead; /* in the files one after the other: read ahead up to here */
     _Atomic int64_t fault; /* 1 + index of a file in which a SIGBUS struck; 0: none */
 };
 
@@ -79,18 +82,32 @@ static pfd_status note_file(pfd_input_files *self, int64_t i, int fd, pfd_error 
     opened->file.size = st.st_size;
     opened->bytes_read = &self->bytes_read;
     self->states[i].modified = st.st_mtim;
+    self->states[i].first_byte = self->bytes;
     self->bytes += st.st_size;
     if (st.st_size == 0) opened->data = (const uint8_t *)"";
     return PFD_OK;
 }
 
-/* Maps an open file and guards the mapping.  Where the address space is used up the file is read,
- * unless the user asked for a mapping. */
+static _Atomic int64_t num_mapped; /* files of this process */
+
+/* Threads and memory need mappings too: beyond a half of them a file is read. */
+static int64_t most_mapped(void)
+{
+    long long most = 65530; /* where the kernel does not say */
+    FILE *limit = fopen("/proc/sys/vm/max_map_count", "re");
+    if (limit && fscanf(limit, "%lld", &most) != 1) most = 65530;
+    if (limit) (void)fclose(limit);
+    return most / 2;
+}
+
+/* Maps an open file and guards the mapping.  Where there is no room for it the file is read, unless
+ * the user asked for a mapping. */
 static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, pfd_error *err)
 {
     pfd_input_file *opened = &self->files[i];
     int64_t size = opened->file.size;
     if ((uint64_t)size > SIZE_MAX / 2) return fail_map(err, opened->file.path, EFBIG);
+    if (self->access == PFD_FILE_ACCESS_AUTO && num_mapped >= self->most_mapped) return PFD_OK;
     void *data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (data == MAP_FAILED) {
         if (errno == ENOMEM && self->access == PFD_FILE_ACCESS_AUTO) return PFD_OK;
@@ -106,6 +123,7 @@ static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, pfd_error *
         return pfd_fail_memory(err, 64, "guarding a file");
     }
     opened->data = data;
+    num_mapped++;
     return PFD_OK;
 }
 
@@ -145,6 +163,7 @@ static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *
     pfd_status status = note_file(self, i, fd, err);
     if (status == PFD_OK && !opened->data && self->access != PFD_FILE_ACCESS_READ)
         status = map_file(self, i, fd, err);
+    opened->methods = opened->data ? &pfd_mapped_file : &pfd_read_file;
     if (status == PFD_OK && !opened->data && self->fds < most_fds()) {
         opened->fd = fd;
         self->fds++;
@@ -237,6 +256,7 @@ pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access, i
     pfd_input_files *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "the table of files");
     self->access = access == PFD_FILE_ACCESS_AUTO ? choose_access(paths, n) : access;
+    self->most_mapped = most_mapped();
     self->files = calloc(count, sizeof *self->files);
     self->list = calloc(count, sizeof *self->list);
     self->states = calloc(count, sizeof *self->states);
@@ -263,6 +283,7 @@ void pfd_input_files_close(pfd_input_files *files)
         if (files->states[i].region) {
             pfd_sigbus_guard_remove(files->states[i].region);
             munmap((void *)(uintptr_t)opened->data, (size_t)opened->file.size);
+            num_mapped--;
         }
         if (opened->fd >= 0) close(opened->fd);
         free((void *)(uintptr_t)opened->file.path);
@@ -346,25 +367,42 @@ int64_t pfd_input_files_bytes_read(const pfd_input_files *files)
 
 /* ---- Reading ahead --------------------------------------------------------------------------- */
 
-/* Moves the mark up to which a file was asked for; how many bytes from *from on are to be asked for
- * now, 0: there is time. */
-static int64_t advance(pfd_input_file *opened, int64_t offset, int64_t *from)
+/* Moves the mark up to which bytes were asked for; returns how many from *from on are to be asked
+ * for now, 0: there is time.  Places are those in all files, one after the other. */
+static int64_t advance(pfd_input_files *files, int64_t place, int64_t *from)
 {
     const int64_t step = 8 * 1024 * 1024;
-    int64_t ahead = atomic_load_explicit(&opened->ahead, memory_order_relaxed);
-    int32_t is_near = offset <= ahead && offset > ahead - 4 * step; /* else a new place begins */
-    if (is_near && (offset <= ahead - step / 2 || ahead >= opened->file.size)) return 0;
-    *from = is_near ? ahead : offset;
-    return atomic_compare_exchange_strong(&opened->ahead, &ahead, *from + step) ? step : 0;
+    int64_t ahead = atomic_load_explicit(&files->ahead, memory_order_relaxed);
+    int32_t is_near = place <= ahead && place > ahead - 4 * step; /* else a new place begins */
+    if (is_near && (place <= ahead - step / 2 || ahead >= files->bytes)) return 0;
+    *from = is_near ? ahead : place;
+    return atomic_compare_exchange_strong(&files->ahead, &ahead, *from + step) ? step : 0;
 }
 
-void pfd_input_files_read_ahead(const pfd_input_files *files, int64_t file, int64_t offset)
+/* The last file that begins at or before a place; a file without bytes is never asked for. */
+static int64_t file_at(const pfd_input_files *files, int64_t place)
+{
+    int64_t begin = 0, end = files->size;
+    while (end - begin > 1) {
+        int64_t middle = begin + (end - begin) / 2;
+        if (files->states[middle].first_byte <= place) begin = middle;
+        else end = middle;
+    }
+    return begin;
+}
+
+void pfd_input_files_read_ahead(pfd_input_files *files, int64_t file, int64_t offset)
 {
     if (files->files[file].compression != PFD_COMPRESSION_NONE) return; /* offsets are others */
-    int64_t from, bytes = advance(&files->files[file], offset, &from);
-    for (; bytes > 0 && file < files->size; file++, from = 0) {
-        pfd_file_will_need(files->list[file], from, bytes);
-        bytes -= files->files[file].file.size - from;
+    if (offset < 0 || offset > files->list[file]->size) return; /* an op's, and not checked */
+    int64_t from, bytes = advance(files, files->states[file].first_byte + offset, &from);
+    if (bytes == 0) return;
+    for (int64_t i = file_at(files, from); bytes > 0 && i < files->size; i++) {
+        int64_t begin = from - files->states[i].first_byte, left = files->list[i]->size - begin;
+        int64_t size = left < bytes ? left : bytes;
+        pfd_file_will_need(files->list[i], begin, size);
+        bytes -= size;
+        from += size;
     }
 }
 

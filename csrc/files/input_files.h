@@ -16,7 +16,7 @@
  */
 #ifndef PFD_FILES_INPUT_FILES_H
 #define PFD_FILES_INPUT_FILES_H
-#include "pyflowdata/op.h"
+#include "files/file_read.h"
 
 typedef struct pfd_input_files pfd_input_files;
 
@@ -24,52 +24,6 @@ typedef struct pfd_input_files pfd_input_files;
 #define PFD_FILE_ACCESS_AUTO 0 /* read what does not fit into memory or address space */
 #define PFD_FILE_ACCESS_MAP 1
 #define PFD_FILE_ACCESS_READ 2
-
-/* What an op sees of a file, and how its bytes are got. */
-typedef struct pfd_input_file {
-    pfd_file file;
-    const uint8_t *data;          /* all of it, mapped; NULL: it is read */
-    int fd;                       /* of a file that is read; -1: opened for each read */
-    int32_t compression;          /* PFD_COMPRESSION_*; AUTO: not looked at, as NONE */
-    struct pfd_stream_window *window; /* over the file's decompressed bytes; NULL: over its own */
-    char *absolute;               /* path that holds when the working folder changes; owned */
-    uint64_t device, inode;
-    _Atomic int64_t ahead;        /* read ahead up to here, see below */
-    _Atomic int64_t *bytes_read;  /* the files' counter */
-} pfd_input_file;
-
-/* NULL: the file is not mapped, pfd_file_read() gives its bytes. */
-static inline const uint8_t *pfd_file_data(const pfd_file *file)
-{
-    return ((const pfd_input_file *)(const void *)file)->data;
-}
-
-/* PFD_COMPRESSION_* of files/compression.h, never AUTO: what the file is, or is said to be. */
-static inline int32_t pfd_file_compression(const pfd_file *file)
-{
-    return ((const pfd_input_file *)(const void *)file)->compression;
-}
-
-/* host->read(). */
-pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
-                         const uint8_t **data, pfd_error *err);
-
-/* Whether there are no bytes from `offset` on.  Of a compressed file, whose size is not known while
- * it is read in sequence, frame() can ask this way. */
-pfd_status pfd_file_ends_at(const pfd_file *file, int64_t offset, pfd_scratch *scratch,
-                            int32_t *ends, pfd_error *err);
-
-/* Whether the byte at `offset` can be read without waiting for the disk.  (mincore() would do for
- * mapped files, but says yes to all of them to who may not write them.) */
-int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset);
-
-/* How many of the `size` bytes from `offset` on can be read: fewer where the file ends (*is_end 1),
- * or where a compressed one is damaged behind them, which is returned as the failure. */
-pfd_status pfd_file_bytes_at(const pfd_file *file, int64_t offset, int64_t size,
-                             pfd_scratch *scratch, int64_t *there, int32_t *is_end, pfd_error *err);
-
-/* Asks the disk for [offset, offset + size) of a file, without waiting. */
-void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size);
 
 /* Opens all paths (copied); `access` is PFD_FILE_ACCESS_*, `compression` PFD_COMPRESSION_*.  PFD_IO
  * names the path and reason. */
@@ -94,12 +48,12 @@ int64_t pfd_input_files_bytes(const pfd_input_files *files);
  * modification and sampled content.  Both begin with `seed`. */
 void pfd_input_files_identify(const pfd_input_files *files, uint64_t seed, uint64_t *identity,
                               uint64_t *state);
-/* For files that are gone through in sequence: what lies before `offset` of a file is being worked
- * on, so what comes behind, also in the next file, is asked of the disk, some megabytes at a time.
- * Cheap where that was done before. */
-void pfd_input_files_read_ahead(const pfd_input_files *files, int64_t file, int64_t offset);
+/* For files that are gone through in sequence: bytes before `offset` of a file are being worked on.
+ * Asks the disk for the following ones, also of the next files, some megabytes at a time, and for
+ * each byte once.  Cheap where that was done before.  Any thread. */
+void pfd_input_files_read_ahead(pfd_input_files *files, int64_t file, int64_t offset);
 
-/* For files that are read here and there: the disk shall bring no more than what is asked for. */
+/* For files that are read in random order: the disk shall bring no more than what is asked for. */
 void pfd_input_files_read_at_random(const pfd_input_files *files);
 
 /* How many bytes were read from files that are not mapped. */

@@ -5,9 +5,9 @@
  */
 #ifndef PFD_FILES_PART_NAMES_H
 #define PFD_FILES_PART_NAMES_H
-#include "files/part_files.h"
+#include "files/file_attrs.h"
 
-/* A path up to the number, and its two sides: what is before and behind its last slash. */
+/* A path up to the number, and its two sides: what is before and after its last slash. */
 typedef struct pfd_path_stem {
     char *text;       /* data_dir/prefix; owned */
     char *folder;     /* owned */

@@ -1,6 +1,6 @@
 /* files/sigbus_guard.h -- reading mapped files that another process may cut short.
  *
- * A touch behind the new end of such a file raises SIGBUS, which would end the process.  For
+ * A touch past the new end of such a file raises SIGBUS, which would end the process.  For
  * guarded memory a handler puts zero pages there instead, from the page touched to the end of the
  * region, and leaves a mark; the reading thread goes on.  A SIGBUS elsewhere goes to the handler
  * that was there before.

@@ -10,24 +10,6 @@
 
 enum { least_room = 256 * 1024 };
 
-pfd_status pfd_stream_window_open(pfd_stream_window *window, const pfd_file *file, pfd_error *err)
-{
-    pfd_inflater_close(window->inflater);
-    window->inflater = NULL;
-    window->file = (pfd_input_file){
-        .file = {.struct_size = sizeof(pfd_file),
-                 .index = file->index,
-                 .path = file->path,
-                 .size = INT64_MAX},
-        .fd = -1,
-        .compression = PFD_COMPRESSION_NONE,
-        .window = window,
-    };
-    window->head = window->begin = window->end = 0;
-    window->has_ended = 0;
-    return pfd_inflater_open(file, pfd_file_compression(file), &window->inflater, err);
-}
-
 void pfd_stream_window_close(pfd_stream_window *window)
 {
     pfd_inflater_close(window->inflater);
@@ -42,7 +24,7 @@ static int64_t most_room(const pfd_scratch *bounds)
     return most > least_room ? most : least_room;
 }
 
-/* Room behind the bytes: what lies before them is taken back first. */
+/* Room after the bytes: what lies before them is taken back first. */
 static pfd_status make_room(pfd_stream_window *window, const pfd_scratch *bounds, pfd_error *err)
 {
     int64_t used = window->end - window->begin;
@@ -71,9 +53,9 @@ static pfd_status read_more(pfd_stream_window *window, const pfd_scratch *bounds
 {
     int64_t size;
     PFD_TRY(make_room(window, bounds, err));
-    int64_t behind = window->head + window->end - window->begin;
-    PFD_TRY(pfd_inflater_read(window->inflater, bounds, window->memory + behind,
-                              window->room - behind, &size, err));
+    int64_t used = window->head + window->end - window->begin;
+    PFD_TRY(pfd_inflater_read(window->inflater, bounds, window->memory + used,
+                              window->room - used, &size, err));
     window->end += size;
     if (size > 0) return PFD_OK;
     window->has_ended = 1;
@@ -111,11 +93,18 @@ pfd_status pfd_stream_window_fail_end(const pfd_stream_window *window, int64_t o
                        window->end, size, offset + size - window->end);
 }
 
-pfd_status pfd_stream_window_read(pfd_stream_window *window, int64_t offset, int64_t size,
-                                  pfd_scratch *scratch, const uint8_t **data, pfd_error *err)
+/* ---- The window's file ----------------------------------------------------------------------- */
+static pfd_stream_window *window_of(const pfd_input_file *file)
 {
+    return (pfd_stream_window *)(uintptr_t)file;
+}
+
+static pfd_status read_copy(const pfd_input_file *file, int64_t offset, int64_t size,
+                            pfd_scratch *scratch, const uint8_t **data, pfd_error *err)
+{
+    pfd_stream_window *window = window_of(file);
     if (offset < window->begin)
-        return pfd_fail_at(err, &window->file.file, offset, PFD_INTERNAL,
+        return pfd_fail_at(err, &file->file, offset, PFD_INTERNAL,
                            "read of %" PRId64 " bytes at %" PRId64
                            " of a compressed file; it is read forward only, and is at %" PRId64,
                            size, offset, window->begin);
@@ -127,4 +116,39 @@ pfd_status pfd_stream_window_read(pfd_stream_window *window, int64_t offset, int
     if (size > 0) memcpy(copy, pfd_stream_window_at(window, offset), (size_t)size);
     *data = copy;
     return PFD_OK;
+}
+
+static pfd_status find_end(const pfd_input_file *file, int64_t wanted, const pfd_scratch *bounds,
+                           int64_t *end, pfd_error *err)
+{
+    pfd_stream_window *window = window_of(file);
+    pfd_status status = pfd_stream_window_fill(window, wanted, bounds, err);
+    *end = window->end;
+    return status;
+}
+
+/* The inflater asks the disk itself: offsets here are not those of the file. */
+static void will_need(const pfd_input_file *file, int64_t offset, int64_t size)
+{
+    (void)file, (void)offset, (void)size;
+}
+
+static const pfd_file_methods streamed_file = {read_copy, find_end, will_need};
+
+pfd_status pfd_stream_window_open(pfd_stream_window *window, const pfd_file *file, pfd_error *err)
+{
+    pfd_inflater_close(window->inflater);
+    window->inflater = NULL;
+    window->file = (pfd_input_file){
+        .file = {.struct_size = sizeof(pfd_file),
+                 .index = file->index,
+                 .path = file->path,
+                 .size = INT64_MAX},
+        .methods = &streamed_file,
+        .fd = -1,
+        .compression = PFD_COMPRESSION_NONE,
+    };
+    window->head = window->begin = window->end = 0;
+    window->has_ended = 0;
+    return pfd_inflater_open(file, pfd_file_compression(file), &window->inflater, err);
 }

@@ -1,9 +1,9 @@
-/* files/stream_window.h -- the bytes of a file that can only be read in sequence: a window that moves
- * over them, forward only.
+/* files/stream_window.h -- the bytes of a file that can only be read in sequence: a window that
+ * moves over them, forward only.
  *
- * The window has its own pfd_file, for pfd_file_read(): offsets are of the decompressed bytes.  Its
- * size is INT64_MAX until the end has been seen, and the true one from there on.  The window grows
- * by bytes that are there, never by what a file claims.
+ * The window has its own pfd_file, for pfd_file_read(): offsets are of the decompressed bytes, and
+ * reads give copies.  Its size is INT64_MAX until the end has been seen, and the true one from then
+ * on.  The window grows by bytes that are there, never by what a file claims.
  *
  * THREADS  A window belongs to one thread.
  * ERRORS   As of a pfd_inflater.
@@ -11,10 +11,10 @@
 #ifndef PFD_FILES_STREAM_WINDOW_H
 #define PFD_FILES_STREAM_WINDOW_H
 #include "files/compression.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 
 typedef struct pfd_stream_window {
-    pfd_input_file file; /* what frame() is given */
+    pfd_input_file file; /* first: what frame() is given */
     pfd_inflater *inflater;
     uint8_t *memory;
     int64_t room;
@@ -27,7 +27,7 @@ typedef struct pfd_stream_window {
 pfd_status pfd_stream_window_open(pfd_stream_window *window, const pfd_file *file, pfd_error *err);
 void pfd_stream_window_close(pfd_stream_window *window);
 
-/* Sees to the bytes up to `end`, as far as there are any: has_ended tells. */
+/* Decompresses up to `end`, or to the end of the stream: has_ended tells. */
 pfd_status pfd_stream_window_fill(pfd_stream_window *window, int64_t end, const pfd_scratch *bounds,
                                   pfd_error *err);
 
@@ -45,8 +45,4 @@ static inline const uint8_t *pfd_stream_window_at(const pfd_stream_window *windo
 /* PFD_CORRUPT_DATA: [offset, offset + size) goes beyond the end that was seen. */
 pfd_status pfd_stream_window_fail_end(const pfd_stream_window *window, int64_t offset, int64_t size,
                                       pfd_error *err);
-
-/* What pfd_file_read() does for the window's file: a copy in the scratch. */
-pfd_status pfd_stream_window_read(pfd_stream_window *window, int64_t offset, int64_t size,
-                                  pfd_scratch *scratch, const uint8_t **data, pfd_error *err);
 #endif

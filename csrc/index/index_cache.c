@@ -121,10 +121,21 @@ static void close_cached(cached *self)
     free(self->path);
 }
 
+/* Indexes of other users count only where the user shares a cache with them. */
+static int32_t is_shared(void)
+{
+    const char *shared = getenv("PYFLOWDATA_SHARED_INDEXES");
+    return shared && !strcmp(shared, "1");
+}
+
 static pfd_index_image *load(const cached *self)
 {
-    return pfd_index_image_load(self->path, self->kind, self->args->num_files, &self->key,
-                                self->num_threads);
+    const pfd_index_wanted wanted = {.key = &self->key,
+                                     .num_files = self->args->num_files,
+                                     .kind = self->kind,
+                                     .num_threads = self->num_threads,
+                                     .of_any_owner = is_shared()};
+    return pfd_index_image_load(self->path, &wanted);
 }
 
 /* ---- The lock -------------------------------------------------------------------------------- */
@@ -198,7 +209,7 @@ static int store(const cached *self, pfd_index_image *image)
     if (asprintf(&temporary, "%s.tmp-%d-%" PRIx64, self->path, (int)getpid(),
                  (uint64_t)pfd_clock_ns()) < 0)
         return 0;
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), stored = 0;
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644), stored = 0;
     if (fd >= 0) {
         stored = pfd_index_image_write(image, &self->key, self->num_threads, fd) == 0;
         stored = stored && fsync(fd) == 0;

@@ -1,4 +1,4 @@
-/* index/index_cache.h -- indexes kept on disk: found again, or built by one process and shared by all.
+/* index/index_cache.h -- indexes kept on disk: found again, or built by one process for all.
  *
  * An index lies in a file of its own, named by what it is of; a header says which state of the
  * files it belongs to.  It is written under another name, synced and renamed, so that whoever opens

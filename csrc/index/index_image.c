@@ -194,17 +194,18 @@ int pfd_index_image_write(pfd_index_image *image, const pfd_index_key *key, int3
 /* ---- Mapped ---------------------------------------------------------------------------------- */
 
 /* The header alone decides how large the file must be, and so what may be touched. */
-static int is_header_right(const pfd_index_header *header, int64_t size, int32_t kind,
-                           int64_t num_files, const pfd_index_key *key)
+static int is_header_right(const pfd_index_header *header, int64_t size,
+                           const pfd_index_wanted *wanted)
 {
     const int64_t most = size / PFD_INDEX_ENTRY_BYTES;
     if (memcmp(header->magic, magic, sizeof magic) != 0) return 0;
     if (header->version != format_version || header->byte_order != byte_order) return 0;
     if (header->header_hash != header_hash(header)) return 0;
-    if (memcmp(&header->key, key, sizeof *key) != 0) return 0;
-    if (header->kind != kind || header->num_files != num_files) return 0;
+    if (memcmp(&header->key, wanted->key, sizeof header->key) != 0) return 0;
+    if (header->kind != wanted->kind || header->num_files != wanted->num_files) return 0;
     if (header->num_entries < 0 || header->num_entries > most || header->num_records < 0) return 0;
-    return header->total_bytes == size && lay_out(num_files, header->num_entries).total == size;
+    return header->total_bytes == size &&
+           lay_out(wanted->num_files, header->num_entries).total == size;
 }
 
 static int is_body_right(const pfd_index_image *image, const layout *at, int32_t num_threads)
@@ -272,35 +273,42 @@ static pfd_index_image *map_image(int fd, const char *path, const pfd_index_head
     return image;
 }
 
-static pfd_index_image *load_open_file(int fd, const char *path, int32_t kind, int64_t num_files,
-                                       const pfd_index_key *key, int32_t num_threads)
+/* An index decides which bytes are records: nobody else may have written it. */
+static int is_trusted(const struct stat *st)
+{
+    int is_own = st->st_uid == geteuid() || st->st_uid == 0;
+    return is_own && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static pfd_index_image *load_open_file(int fd, const char *path, const pfd_index_wanted *wanted)
 {
     struct stat st;
     pfd_index_header header;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) return NULL;
+    if (!wanted->of_any_owner && !is_trusted(&st)) return NULL;
     if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header) return NULL;
-    if (!is_header_right(&header, st.st_size, kind, num_files, key)) return NULL;
-    layout at = lay_out(num_files, header.num_entries);
+    if (!is_header_right(&header, st.st_size, wanted)) return NULL;
+    layout at = lay_out(wanted->num_files, header.num_entries);
     int is_small = at.total <= most_read;
     pfd_index_image *image = (is_small ? read_image : map_image)(fd, path, &header);
     if (!image) return NULL;
     image->device = st.st_dev;
     image->inode = st.st_ino;
     int same = memcmp(image->header, &header, sizeof header) == 0;
-    if (same && (is_small || keep_front(image, &at)) && is_body_right(image, &at, num_threads))
+    if (same && (is_small || keep_front(image, &at)) &&
+        is_body_right(image, &at, wanted->num_threads))
         return image;
     pfd_index_image_free(image);
     return NULL;
 }
 
-pfd_index_image *pfd_index_image_load(const char *path, int32_t kind, int64_t num_files,
-                                      const pfd_index_key *key, int32_t num_threads)
+pfd_index_image *pfd_index_image_load(const char *path, const pfd_index_wanted *wanted)
 {
     pfd_error err = {.struct_size = sizeof err};
     if (pfd_sigbus_guard_install(&err) != PFD_OK) return NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return NULL;
-    pfd_index_image *image = load_open_file(fd, path, kind, num_files, key, num_threads);
+    pfd_index_image *image = load_open_file(fd, path, wanted);
     close(fd);
     return image;
 }
@@ -309,7 +317,7 @@ static pfd_status fail_cut(const pfd_index_image *image, pfd_error *err)
 {
     return pfd_fail_file(err, image->path,
                          "this file of the index cache was cut short while it was in use; open the "
-                         "loader again, which builds the index anew");
+                         "loader again, which builds the index again");
 }
 
 pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err)

@@ -67,10 +67,15 @@ int64_t pfd_index_image_bytes(const pfd_index_image *image);
 int pfd_index_image_write(pfd_index_image *image, const pfd_index_key *key, int32_t num_threads,
                           int fd);
 
-/* Maps a file that was written for `key` and `kind`.  NULL: it is not there, is another's, is older
- * than the files, or is damaged. */
-pfd_index_image *pfd_index_image_load(const char *path, int32_t kind, int64_t num_files,
-                                      const pfd_index_key *key, int32_t num_threads);
+typedef struct pfd_index_wanted {
+    const pfd_index_key *key;
+    int64_t num_files;
+    int32_t kind, num_threads; /* threads: for checking it */
+    int32_t of_any_owner;      /* 0: of this user or root, and nobody else may write it */
+} pfd_index_wanted;
+
+/* Maps a file.  NULL: it is not there, is not what is wanted, or is damaged. */
+pfd_index_image *pfd_index_image_load(const char *path, const pfd_index_wanted *wanted);
 
 /* PFD_IO once a mapped image was found cut short; cheap. */
 pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err);

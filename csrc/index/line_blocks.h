@@ -27,7 +27,7 @@ typedef struct pfd_line_blocks {
     const pfd_line_entry *entries;
 } pfd_line_blocks;
 
-/* Where to look for a record: behind `skip` ends of records from a place on. */
+/* Where to look for a record: after `skip` ends of records from a place on. */
 typedef struct pfd_line_block_start {
     int64_t file, offset, skip;
     int32_t first_newline_ends; /* a record; else the place is the beginning of a line */

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/parallel_for.h"
 #include "core/scratch.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 #include "index/line_blocks.h"
 #include "index/record_marks.h"
 
@@ -97,7 +97,7 @@ static pfd_status mark_piece(line_scan *self, int64_t number, const uint8_t *tex
         marker.blank_lines = marker.returns = 0;
         int64_t n = self->scan->mark(text + at, some, &marker, mine->marks);
         PFD_TRY(pfd_mark_piece_add(&piece, list, offset + at, mine->marks, n, err));
-        uint64_t flags = (marker.blank_lines > 0 ? PFD_GROUP_IS_LOOSE : 0) |
+        uint64_t flags = (marker.blank_lines > 0 ? PFD_GROUP_IS_IRREGULAR : 0) |
                          (marker.returns > 0 ? PFD_GROUP_HAS_RETURNS : 0);
         if (flags) PFD_TRY(pfd_mark_piece_flag(&piece, list, before, flags, err));
     }
@@ -152,7 +152,7 @@ static pfd_status scan_pieces(void *ctx, int64_t begin, int64_t end, int32_t wor
             return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
         PFD_TRY(read_piece(self, i, file, self->workers[worker_number].scratch, &text, &offset,
                            &size, err));
-        if (size <= 0) /* the piece behind a file's text */
+        if (size <= 0) /* the piece after a file's text */
             continue;
         if (self->pieces)
             PFD_TRY(mark_piece(self, i, text, size, offset, file, worker_number, err));
@@ -193,7 +193,7 @@ static pfd_status mend_marks(line_scan *self, int64_t piece, int64_t file, pfd_e
 {
     (void)file, (void)err;
     pfd_mark_piece_drop_first(&self->pieces[piece], self->lists);
-    self->pieces[piece].open_flags |= PFD_GROUP_IS_LOOSE;
+    self->pieces[piece].open_flags |= PFD_GROUP_IS_IRREGULAR;
     return PFD_OK;
 }
 
@@ -207,7 +207,7 @@ static void close_marks(line_scan *self, int64_t file, int32_t is_open, int32_t 
         piece->num_marks = 1;
         piece->first_mark = piece->last_mark = end;
     } else if (is_open) {
-        piece->open_flags = PFD_GROUP_IS_LOOSE;
+        piece->open_flags = PFD_GROUP_IS_IRREGULAR;
     }
     pfd_index_file *files = self->files;
     files[file + 1].first_place = files[file].first_place + end - !is_open;

@@ -1,4 +1,4 @@
-/* Finding lines by bit masks of 64 bytes, with the widest vectors at hand. */
+/* Finding lines by bit masks of 64 bytes, with the widest vectors that there are. */
 #include "index/newline_scan.h"
 #include "core/bytes16.h"
 #include "core/simd.h"
@@ -117,7 +117,7 @@ PFD_INLINE int64_t skip_by_masks(masks_fn masks_of, nth_fn nth, const uint8_t *t
 {
     uint8_t buffer[block_size];
     int64_t left = *records;
-    uint64_t carry = 0; /* 1: the line at hand has content */
+    uint64_t carry = 0; /* 1: the current line has content */
     if (left <= 0) return 0;
     for (int64_t at = 0; at < size; at += block_size) {
         int whole = size - at >= block_size;

@@ -10,7 +10,7 @@
 
 /* Where a scan stands that marks records. */
 typedef struct pfd_line_marker {
-    uint64_t content; /* 1: the line at hand has content */
+    uint64_t content; /* 1: the current line has content */
     int64_t blank_lines;
     int64_t returns; /* CR seen; not how many */
 } pfd_line_marker;
@@ -21,18 +21,18 @@ typedef struct pfd_newline_scan {
     const char *name;
 
     /* Passes *records records of text[0, size), beginning at the start of a line, and returns the
-     * offset behind the newline of the last one.  Where the text ends first, *records is what was
+     * offset after the newline of the last one.  Where the text ends first, *records is what was
      * still to pass and size is returned; a last line without newline counts as any other. */
     int64_t (*skip)(const uint8_t *text, int64_t size, int64_t *records);
 
     /* The newlines of text[0, size). */
     int64_t (*count)(const uint8_t *text, int64_t size);
 
-    /* The newlines of text[0, size) that end records.  *content is 1 where the line at hand has
-     * content: before the text, and then behind it. */
+    /* The newlines of text[0, size) that end records.  *content is 1 where the current line has
+     * content: before the text, and then after it. */
     int64_t (*count_records)(const uint8_t *text, int64_t size, uint64_t *content);
 
-    /* Marks the places behind the newlines that end records.  Returns how many; size < 2^31, and
+    /* Marks the places after the newlines that end records.  Returns how many; size < 2^31, and
      * marks has room for size / 2 + 1 + PFD_SPLIT_SLACK. */
     int64_t (*mark)(const uint8_t *text, int64_t size, pfd_line_marker *marker, uint32_t *marks);
 

@@ -1,8 +1,8 @@
 /* The dense index: the bytes from each record to the next, in groups of one cache line.
  *
  * A group has 56 strides of one byte, 28 of two or 14 of four, as records are long.  Where they are
- * short, a stride is that of 2, 4 or 8 records.  A group is loose when blank lines lie in it or a
- * stride is too large for its bytes.
+ * short, a stride is that of 2, 4 or 8 records.  A group is irregular when blank lines lie in it
+ * or a stride is too large for its bytes.
  *
  * Measured on 5 M rows of 24 bytes in random order (1.14 bytes of index a row), one thread: 37 ns a
  * row; with offsets of every 4th record (1 byte a row) 107 ns, of every 64th 440 ns. */
@@ -142,7 +142,7 @@ PFD_INLINE pfd_record_start find(const pfd_record_index *index, int64_t position
     const pfd_index_file *place = &index->files[file];
     int64_t first_record = (position >> index->shift) << index->shift;
     int64_t byte = (int64_t)(group->head >> 18) - place->first_place;
-    if (group->head & PFD_GROUP_IS_LOOSE)
+    if (group->head & PFD_GROUP_IS_IRREGULAR)
         first_record -= stride << index->shift;
     else
         byte += sum(group, index->width, stride);
@@ -219,7 +219,7 @@ PFD_INLINE int64_t look_up(const pfd_record_index *index, const int64_t *positio
         int64_t size = pfd_get_stride(group->strides, index->width, stride) - 1;
         int64_t offset = (int64_t)(group->head >> 18) - place->first_place +
                          sum(group, index->width, stride);
-        int32_t is_odd = (group->head & (PFD_GROUP_IS_LOOSE | PFD_GROUP_HAS_RETURNS)) != 0;
+        int32_t is_odd = (group->head & (PFD_GROUP_IS_IRREGULAR | PFD_GROUP_HAS_RETURNS)) != 0;
         is_odd |= offset < 0 || size < 0; /* the index is damaged */
         is_odd |= offset + size >= place[1].first_place - place->first_place;
         if (is_odd || index->shift > 0) {

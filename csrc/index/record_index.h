@@ -14,10 +14,10 @@
 
 enum { PFD_GROUP_STRIDE_BYTES = 56 };
 
-/* A group is loose when places cannot be summed up in it: its records are found by walking from its
- * first one.  It has returns when a CR lies in it, so that its lines may be shorter than they seem.
- */
-enum { PFD_GROUP_IS_LOOSE = 1, PFD_GROUP_HAS_RETURNS = 2 };
+/* A group is irregular when places cannot be summed up in it: its records are found by a linear
+ * scan from its first one.  It has returns when a CR lies in it, so that its lines may be shorter
+ * than they seem. */
+enum { PFD_GROUP_IS_IRREGULAR = 1, PFD_GROUP_HAS_RETURNS = 2 };
 
 typedef struct pfd_index_group {
     uint64_t head; /* first byte, in all files together, * 2^18 + file * 4 + flags */
@@ -36,7 +36,7 @@ typedef struct pfd_record_index {
     const pfd_index_group *groups;
 } pfd_record_index;
 
-/* Where to look for a record: `skip` records behind a place in a file. */
+/* Where to look for a record: `skip` records after a place in a file. */
 typedef struct pfd_record_start {
     int64_t file, offset, skip;
 } pfd_record_start;

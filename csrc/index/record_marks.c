@@ -264,7 +264,7 @@ static void put_stride(const filling *self, int64_t i, int64_t stride)
     int width = self->marks->width;
     if (group >= self->num_groups) return;
     put_number(self->groups[group].strides, width, i % self->per_group, stride);
-    if (stride > largest_of(width)) add_to_head(self, group, PFD_GROUP_IS_LOOSE);
+    if (stride > largest_of(width)) add_to_head(self, group, PFD_GROUP_IS_IRREGULAR);
 }
 
 /* Writes the piece's first `end` marks, one by one; returns the place of the last. */
@@ -331,7 +331,7 @@ static void fill_sums(const filling *self, const pfd_mark_piece *piece)
         int64_t sum = 0;
         for (int64_t j = 0; j < step; j++) sum += listed[i + j];
         if (group < self->num_groups) self->groups[group].strides[used] = (uint8_t)sum;
-        if (sum > UINT8_MAX) add_to_head(self, group, PFD_GROUP_IS_LOOSE);
+        if (sum > UINT8_MAX) add_to_head(self, group, PFD_GROUP_IS_IRREGULAR);
         byte += sum;
         if (++used < self->per_group) continue;
         used = 0;

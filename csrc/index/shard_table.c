@@ -2,7 +2,7 @@
 #include "index/shard_table.h"
 
 #include "core/error.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 
 #include <stdlib.h>
 

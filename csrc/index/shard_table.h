@@ -9,7 +9,7 @@
 #include "pyflowdata/op.h"
 
 typedef struct pfd_shard_table {
-    int64_t *first; /* number of the first record of each shard, and behind the last: of all */
+    int64_t *first; /* number of the first record of each shard, and after the last: of all */
     int64_t size, capacity;
 } pfd_shard_table;
 

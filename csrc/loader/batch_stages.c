@@ -1,7 +1,10 @@
-/* One batch from loop to loop: its stages, then the joining of its ragged rows. */
+/* Each loop starts the next one when it has ended. */
+#include "loader/batch_stages.h"
+
 #include "core/error.h"
-#include "loader/pipeline.h"
 #include "loader/ragged_rows.h"
+#include "loader/ring.h"
+#include "loader/slot_pool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,25 +12,25 @@
 /* Below this, joining is not worth a loop of its own; above it, what a piece of that loop has. */
 enum { JOIN_BYTES = 256 * 1024 };
 
-static void begin_stage(pfd_loader *l, pfd_slot *slot, int32_t stage);
+static void start_stage(pfd_loader *l, pfd_slot *slot, int32_t stage);
 
-/* Loop 0 is there in any case; the others only where a plan needs them. */
+/* Loop 0 is always there; the others only where a plan needs them. */
 static pfd_loop *loop_of(pfd_slot *slot, int32_t stage)
 {
     return stage == 0 ? &slot->loop : &slot->more_loops[stage - 1];
 }
 
-pfd_loop *pfd_slot_loop(pfd_slot *slot)
+pfd_loop *pfd_batch_stages_loop(pfd_slot *slot)
 {
     return loop_of(slot, slot->stage);
 }
 
 /* ---- Making rows ----------------------------------------------------------------------------- */
 
-static int32_t note_bad_row(pfd_slot *slot, const pfd_bad_row *bad)
+static int32_t note_skipped_row(pfd_slot *slot, const pfd_skipped_row *skipped)
 {
     pthread_mutex_lock(&slot->loader->lock);
-    int32_t noted = pfd_slot_add_bad_row(slot, bad);
+    int32_t noted = pfd_slot_add_skipped_row(slot, skipped);
     pthread_mutex_unlock(&slot->loader->lock);
     return noted;
 }
@@ -45,7 +48,8 @@ static pfd_status make_rows(void *ctx, int64_t begin, int64_t end, int32_t worke
     pfd_slot *slot = ctx;
     pfd_loader *l = slot->loader;
     if (l->plan.keeps_bytes) PFD_TRY(take_arenas(l, slot, err));
-    return pfd_kernel_chain_run(&l->plan, &l->workers[worker], slot, begin, end, note_bad_row, err);
+    return pfd_kernel_chain_run(&l->plan, &l->workers[worker], slot, begin, end, note_skipped_row,
+                                err);
 }
 
 static pfd_status make_batch(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
@@ -96,7 +100,7 @@ static void finish(pfd_slot *slot)
     if (slot->arenas) pfd_arenas_reset(slot->arenas);
     pthread_mutex_lock(&l->lock);
     pfd_slot_pool_put_arenas(l, slot);
-    pfd_pipeline_mark_ready(l, slot);
+    pfd_ring_mark_ready(l, slot);
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -116,8 +120,8 @@ static void fail_batch(pfd_slot *slot, pfd_status status, const pfd_error *err)
     slot->loop.status = status;
 }
 
-/* Begins the joining; 0: there is nothing to wait for. */
-static int32_t begin_joining(pfd_slot *slot)
+/* Starts the joining; 0: there is nothing to wait for. */
+static int32_t start_joining(pfd_slot *slot)
 {
     pfd_loader *l = slot->loader;
     pfd_error err;
@@ -134,7 +138,7 @@ static int32_t begin_joining(pfd_slot *slot)
         return 0;
     }
     pthread_mutex_lock(&l->lock);
-    begin_stage(l, slot, l->plan.num_stages);
+    start_stage(l, slot, l->plan.num_stages);
     pthread_mutex_unlock(&l->lock);
     return 1;
 }
@@ -144,28 +148,28 @@ static void stage_done(void *ctx)
     pfd_slot *slot = ctx;
     pfd_loader *l = slot->loader;
     int32_t num_stages = l->plan.num_stages;
-    pfd_loop *loop = pfd_slot_loop(slot);
+    pfd_loop *loop = pfd_batch_stages_loop(slot);
     if (loop->status != PFD_OK) {
         if (loop != &slot->loop) take_failure(slot, loop);
         finish(slot);
         return;
     }
-    if (slot->stage < num_stages) pfd_slot_remove_bad_rows(&l->plan, slot);
+    if (slot->stage < num_stages) pfd_slot_remove_skipped_rows(&l->plan, slot);
     if (slot->stage + 1 < num_stages && slot->rows > 0) {
         pthread_mutex_lock(&l->lock);
-        begin_stage(l, slot, slot->stage + 1);
+        start_stage(l, slot, slot->stage + 1);
         pthread_mutex_unlock(&l->lock);
         return;
     }
     if (slot->stage < num_stages) {
         pfd_slot_insert_padded_rows(&l->plan, slot);
-        if (l->plan.num_ragged && begin_joining(slot)) return;
+        if (l->plan.num_ragged && start_joining(slot)) return;
     }
     finish(slot);
 }
 
-/* With `lock` held, so that a helping caller sees a loop only when it has begun. */
-static void begin_stage(pfd_loader *l, pfd_slot *slot, int32_t stage)
+/* With `lock` held, so that a helping caller sees a loop only when it has started. */
+static void start_stage(pfd_loader *l, pfd_slot *slot, int32_t stage)
 {
     pfd_loop *loop = loop_of(slot, stage);
     slot->stage = stage;
@@ -189,14 +193,14 @@ static void begin_stage(pfd_loader *l, pfd_slot *slot, int32_t stage)
         pfd_multi_thread_loop_first(l->pool, loop);
 }
 
-void pfd_pipeline_begin_rows(pfd_loader *l, pfd_slot *slot)
+void pfd_batch_stages_start(pfd_loader *l, pfd_slot *slot)
 {
-    slot->begun = 1;
+    slot->started = 1;
     if (slot->rows > 0) {
-        begin_stage(l, slot, 0);
+        start_stage(l, slot, 0);
         return;
     }
     (void)pfd_ragged_rows_measure(&l->plan, slot); /* no values, but row_splits */
     pfd_ragged_rows_place(&l->plan, slot);
-    pfd_pipeline_mark_ready(l, slot);
+    pfd_ring_mark_ready(l, slot);
 }

@@ -45,7 +45,7 @@ static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, 
     if (reader->shuffle == PFD_SHUFFLE_WINDOW)
         return pfd_window_shuffle_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
                                        attrs->shuffle_window, err);
-    return pfd_random_shuffle_wrap(ds, seed, key, reshuffle, buffer_size, err);
+    return pfd_random_shuffle_wrap(ds, seed, key, reshuffle, err);
 }
 
 /* The one place where a chain is put together; *ds is always a whole dataset. */

@@ -57,11 +57,6 @@ pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err);
 void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record,
                             pfd_error *err);
 
-/* read_ahead.c.  The order's place `position` of an epoch, which is `record`, is being worked on:
- * where it is known which part of the files comes next, the disk is asked for it.  Any thread. */
-void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t position,
-                                const pfd_record *record);
-
 /* PFD_IO when a file was cut short while it was read; cheap. */
 pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error *err);
 

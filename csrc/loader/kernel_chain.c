@@ -1,10 +1,12 @@
 /* Locates the records of rows and runs the ops of a stage over them, one after the other. */
 #include "loader/kernel_chain.h"
-#include "registry/reader_attrs.h"
+
 #include "core/error.h"
 #include "core/random.h"
 #include "dataset/dataset.h"
 #include "loader/ragged_rows.h"
+#include "loader/read_ahead.h"
+#include "registry/reader_attrs.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -16,7 +18,7 @@ typedef struct range {
     const pfd_plan *plan;
     pfd_worker *worker;
     pfd_slot *slot;
-    pfd_bad_row_fn bad_row;
+    pfd_skip_row_fn skip_row;
     pfd_scratch *arena; /* of what must last until the batch is complete; NULL: nothing must */
     int64_t base;       /* row of the worker's first record */
     int64_t begin, end; /* rows to make */
@@ -58,7 +60,7 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
     return 1;
 }
 
-/* The rows of the range that reader r stands behind. */
+/* The rows of the range that come from reader r. */
 static pfd_record *range_records(const range *at, int32_t r)
 {
     return at->slot->records ? at->slot->records[r] + at->begin
@@ -276,8 +278,8 @@ static int64_t *ids_of(const range *at, int64_t row)
     return ids;
 }
 
-/* Whether the failure of one row may be left behind; then it is noted, and *row is that row. With
- * several stages it is padded behind the last one: no op is to see it. */
+/* Whether the failure of one row may be left out; then it is noted, and *row is that row. With
+ * several stages it is padded after the last one: no op is to see it. */
 static int32_t leave_out(const range *at, pfd_status *status, int64_t *row, pfd_error *err)
 {
     if (*status != PFD_CORRUPT_DATA || err->row < 0) return 0;
@@ -286,26 +288,26 @@ static int32_t leave_out(const range *at, pfd_status *status, int64_t *row, pfd_
     if (on_error == PFD_ON_ERROR_RAISE) return 0;
     *row = at->begin + err->row;
     int32_t has_stages = at->plan->num_stages > 1;
-    pfd_bad_row bad = {.row = has_stages ? at->slot->begun_rows[*row] : *row,
-                       .place = *row,
-                       .filler = range_records(at, reader)[err->row].filler,
-                       .reader = reader,
-                       .pad = on_error == PFD_ON_ERROR_PAD,
-                       .error = err};
-    if (bad.pad && has_stages)
-        bad.ids = ids_of(at, *row);
-    else if (bad.pad)
+    pfd_skipped_row skipped = {.row = has_stages ? at->slot->row_numbers[*row] : *row,
+                               .place = *row,
+                               .filler = range_records(at, reader)[err->row].filler,
+                               .reader = reader,
+                               .pad = on_error == PFD_ON_ERROR_PAD,
+                               .error = err};
+    if (skipped.pad && has_stages)
+        skipped.ids = ids_of(at, *row);
+    else if (skipped.pad)
         blank_row(at, *row);
-    if ((!bad.pad || !has_stages || bad.ids) && at->bad_row(at->slot, &bad)) return 1;
-    free(bad.ids);
-    *status = pfd_fail_memory(err, sizeof bad, "the report of a bad record");
+    if ((!skipped.pad || !has_stages || skipped.ids) && at->skip_row(at->slot, &skipped)) return 1;
+    free(skipped.ids);
+    *status = pfd_fail_memory(err, sizeof skipped, "the report of a skipped record");
     return 0;
 }
 
 /* Does `step` over a range; where a row fails that may be left out, over the rows before it and
- * those behind it. That costs twice the work where records are bad, and nothing where none is. */
+ * those after it. That costs twice the work where records are bad, and nothing where none is. */
 typedef pfd_status (*range_step)(const range *at, pfd_error *err);
-static pfd_status without_bad_rows(range at, range_step step, pfd_error *err)
+static pfd_status without_skipped_rows(range at, range_step step, pfd_error *err)
 {
     while (at.begin < at.end) {
         int64_t row;
@@ -315,17 +317,17 @@ static pfd_status without_bad_rows(range at, range_step step, pfd_error *err)
         if (status == PFD_OK || !leave_out(&at, &status, &row, err)) return status;
         range before = at;
         before.end = row;
-        PFD_TRY(without_bad_rows(before, step, err));
+        PFD_TRY(without_skipped_rows(before, step, err));
         at.begin = row + 1;
     }
     return PFD_OK;
 }
 
-/* Records that cannot be found are rare; those behind one are looked for again. */
+/* Records that cannot be found are rare; those after one are looked for again. */
 static pfd_status locate_and_run(const range *at, pfd_error *err)
 {
     PFD_TRY(locate_all(at, err));
-    return without_bad_rows(*at, run_ops, err);
+    return without_skipped_rows(*at, run_ops, err);
 }
 
 /* An op over all rows that are left; rows that it finds damaged are taken out at once. */
@@ -338,7 +340,7 @@ static pfd_status run_whole_op(range *at, const pfd_plan_op *op, pfd_error *err)
         pfd_status status = compute(at, op, err);
         if (status == PFD_OK) return keep_ragged_outputs(at, op, err);
         if (!leave_out(at, &status, &row, err)) return status;
-        pfd_slot_remove_bad_rows(at->plan, at->slot);
+        pfd_slot_remove_skipped_rows(at->plan, at->slot);
         at->end = at->slot->rows;
     }
     return PFD_OK;
@@ -356,21 +358,22 @@ static pfd_status run_whole_batch(range *at, pfd_error *err)
 }
 
 pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_slot *slot,
-                                int64_t begin, int64_t end, pfd_bad_row_fn bad_row, pfd_error *err)
+                                int64_t begin, int64_t end, pfd_skip_row_fn skip_row,
+                                pfd_error *err)
 {
     const pfd_arenas *arenas = slot->arenas;
     range all = {.plan = plan,
                  .worker = worker,
                  .slot = slot,
-                 .bad_row = bad_row,
+                 .skip_row = skip_row,
                  .arena = arenas ? arenas->ranges[begin / plan->chunk_rows] : NULL,
                  .base = begin,
                  .begin = begin,
                  .end = end};
     if (slot->stage % 2) return run_whole_batch(&all, err);
-    if (slot->stage == 0 && slot->begun_rows)
-        for (int64_t i = begin; i < end; i++) slot->begun_rows[i] = i;
-    pfd_status status = without_bad_rows(all, slot->stage == 0 ? locate_and_run : run_ops, err);
+    if (slot->stage == 0 && slot->row_numbers)
+        for (int64_t i = begin; i < end; i++) slot->row_numbers[i] = i;
+    pfd_status status = without_skipped_rows(all, slot->stage == 0 ? locate_and_run : run_ops, err);
     pfd_scratch_reset(worker->at_scratch);
     return status;
 }

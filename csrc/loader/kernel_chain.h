@@ -16,10 +16,10 @@ typedef struct pfd_worker {
     pfd_record **records; /* per reader, chunk_rows */
     int64_t *positions;   /* chunk_rows */
     pfd_tensor *tensors;  /* of the range, one per plan tensor */
-    pfd_tensor **ports;   /* to tensors: of the op at hand its inputs, plan->most_inputs, then
+    pfd_tensor **ports;   /* to tensors: of the current op its inputs, plan->most_inputs, then
                              all tensors in order */
     pfd_scratch *at_scratch, *scratch;
-    int32_t failed_reader; /* behind the failure at hand */
+    int32_t failed_reader; /* whose record failed */
     _Atomic int64_t bytes; /* of record data, since open */
 } pfd_worker;
 
@@ -27,12 +27,13 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker); /* 0: out of 
 void pfd_worker_close(const pfd_plan *plan, pfd_worker *worker);   /* accepts a zeroed struct */
 
 /* Reports a row that a policy leaves out; 0: out of memory. */
-typedef int32_t (*pfd_bad_row_fn)(pfd_slot *slot, const pfd_bad_row *bad);
+typedef int32_t (*pfd_skip_row_fn)(pfd_slot *slot, const pfd_skipped_row *skipped);
 
 /* Makes rows [begin, end) of the slot's batch, in slot->stage; end - begin <= plan->chunk_rows, or
  * the stage is over the whole batch, and so is the range. A record that fails with PFD_CORRUPT_DATA
- * goes to bad_row() where its reader's on_error says so. An op over the whole batch is then run
+ * goes to skip_row() where its reader's on_error says so. An op over the whole batch is then run
  * again without it; what ops before it have made of the batch stays as it is. */
 pfd_status pfd_kernel_chain_run(const pfd_plan *plan, pfd_worker *worker, pfd_slot *slot,
-                                int64_t begin, int64_t end, pfd_bad_row_fn bad_row, pfd_error *err);
+                                int64_t begin, int64_t end, pfd_skip_row_fn skip_row,
+                                pfd_error *err);
 #endif

@@ -2,6 +2,7 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "loader/pipeline.h"
+#include "loader/slot_pool.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -28,8 +29,7 @@ static pfd_status check_usable(const pfd_loader *l, pfd_error *err)
 
 #define MOST_EPOCHS (INT64_MAX / 2)
 
-/* ---- Open, close, release ----------------------------------------------------------------------
- */
+/* ---- Open, close, release -------------------------------------------------------------------- */
 
 static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, pfd_error *err)
 {
@@ -70,7 +70,7 @@ static pfd_loader *create(void)
     return l;
 }
 
-/* Small batches are begun many at a time: a thread that wakes up should find work for a while. */
+/* Small batches are started many at a time: a thread that wakes up should find work for a while. */
 static void choose_prefetch(pfd_loader *l)
 {
     enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64 };
@@ -119,7 +119,7 @@ static void destroy(pfd_loader *l)
     pthread_cond_destroy(&l->changed);
     pthread_mutex_destroy(&l->lock);
     pthread_mutex_destroy(&l->consumer);
-    free(l->fill_loop.error);
+    free(l->producer.error);
     free(l->skipped);
     free(l);
 }
@@ -158,8 +158,7 @@ void pfd_batch_release(void *memory)
     if (pfd_slot_pool_give_back(slot)) destroy(l);
 }
 
-/* ---- Batches
- * -------------------------------------------------------------------------------------- */
+/* ---- Batches --------------------------------------------------------------------------------- */
 
 static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *err)
 {
@@ -242,8 +241,7 @@ pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error
     return PFD_OK;
 }
 
-/* ---- Questions
- * ------------------------------------------------------------------------------------ */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 pfd_status pfd_loader_get_info(const pfd_loader *l, pfd_loader_info *out)
 {

@@ -1,8 +1,13 @@
-/* Beginning, filling, delivering and recycling the batches of the ring. */
+/* Starting, delivering and recycling the batches of the ring. */
 #include "loader/pipeline.h"
+
 #include "core/cpu.h"
 #include "core/error.h"
 #include "dataset/dataset.h"
+#include "loader/batch_stages.h"
+#include "loader/ring.h"
+#include "loader/slot_pool.h"
+#include "loader/stream_producer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,37 +19,19 @@
 
 #define CHECK_EVERY_NS INT64_C(1000000000) /* whether files are what they were */
 
-/* ---- Making batches
- * ------------------------------------------------------------------------------- */
-
-void pfd_pipeline_mark_ready(pfd_loader *l, pfd_slot *slot)
-{
-    slot->ready = 1;
-    pthread_cond_broadcast(&l->changed);
-}
-
-pfd_slot *pfd_pipeline_add_slot(pfd_loader *l)
-{
-    if (l->end_in_flight - l->first_in_flight == l->prefetch) return NULL;
-    pfd_slot *slot = pfd_slot_pool_take(l);
-    if (!slot) return NULL;
-    slot->epoch = l->begun_epoch;
-    slot->step = l->begun_step;
-    l->ring[l->end_in_flight++ % l->prefetch] = slot;
-    return slot;
-}
+/* ---- Starting batches (lock held) ------------------------------------------------------------ */
 
 /* Random access: where a batch begins is asked of the chain, and its rows are made at once. */
-static int32_t begin_batch(pfd_loader *l)
+static int32_t start_batch(pfd_loader *l)
 {
     if (l->plan.num_batches == 0) return 0;
-    if (l->begun_step >= l->plan.num_batches) {
-        l->begun_epoch++;
-        l->begun_step = 0;
+    if (l->next_step >= l->plan.num_batches) {
+        l->next_epoch++;
+        l->next_step = 0;
     }
-    pfd_slot *slot = pfd_pipeline_add_slot(l);
+    pfd_slot *slot = pfd_ring_add(l);
     if (!slot) return 0;
-    l->begun_step++;
+    l->next_step++;
     int64_t rows = INT64_MAX, from, to;
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
         const pfd_dataset *logical = l->plan.readers[r].logical;
@@ -56,19 +43,18 @@ static int32_t begin_batch(pfd_loader *l)
     pfd_rank_rows(rows, attrs->rank, attrs->world_size, &from, &to);
     for (int32_t r = 0; r < l->plan.num_readers; r++) slot->first_positions[r] += from;
     slot->rows = to - from;
-    pfd_pipeline_begin_rows(l, slot);
+    pfd_batch_stages_start(l, slot);
     return 1;
 }
 
-/* ---- Delivering (consumer held, lock held)
- * ------------------------------------------------------------ */
+/* ---- Delivering (consumer held, lock held) --------------------------------------------------- */
 
-static void begin_more(pfd_loader *l)
+static void start_more(pfd_loader *l)
 {
     if (l->plan.stream)
-        pfd_begin_filling(l);
+        pfd_stream_producer_start(l);
     else
-        while (begin_batch(l)) continue;
+        while (start_batch(l)) continue;
 }
 
 /* Waits for a change until the deadline; 0: it has passed. */
@@ -85,10 +71,10 @@ static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
 /* Does a chunk of the earliest batch that has one left. */
 static int32_t help(pfd_loader *l)
 {
-    for (int64_t t = l->first_in_flight; t < l->end_in_flight; t++) {
-        pfd_slot *slot = l->ring[t % l->prefetch];
-        if (!slot->begun || slot->ready) continue;
-        pfd_loop *loop = pfd_slot_loop(slot);
+    for (int64_t i = 0; i < pfd_ring_size(l); i++) {
+        pfd_slot *slot = pfd_ring_at(l, i);
+        if (!slot->started || slot->ready) continue;
+        pfd_loop *loop = pfd_batch_stages_loop(slot);
         pthread_mutex_unlock(&l->lock);
         int64_t since = pfd_clock_ns();
         int32_t helped = pfd_thread_pool_help(l->pool, loop);
@@ -121,40 +107,40 @@ static pfd_status check_guard(const pfd_loader *l, pfd_error *err)
 }
 
 /* The first record that is one too many for its reader's max_errors, if any. */
-static const pfd_bad_row *one_too_many(const pfd_loader *l, const pfd_slot *slot)
+static const pfd_skipped_row *one_too_many(const pfd_loader *l, const pfd_slot *slot)
 {
     int64_t errors = l->errors_in_epoch;
-    for (int64_t i = 0; i < slot->num_bad_rows; i++) {
-        const pfd_bad_row *bad = &slot->bad_rows[i];
-        int64_t most = l->plan.readers[bad->reader].attrs->max_errors;
-        if (bad->filler) continue;
-        if (most >= 0 && errors >= most) return bad;
+    for (int64_t i = 0; i < slot->num_skipped_rows; i++) {
+        const pfd_skipped_row *skipped = &slot->skipped_rows[i];
+        int64_t most = l->plan.readers[skipped->reader].attrs->max_errors;
+        if (skipped->filler) continue;
+        if (most >= 0 && errors >= most) return skipped;
         errors++;
     }
     return NULL;
 }
 
 /* Counts the records that were left out; PFD_CORRUPT_DATA when they are too many. */
-static pfd_status report_bad_rows(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
+static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
-    const pfd_bad_row *bad = one_too_many(l, slot);
-    if (bad) {
-        if (bad->error)
-            pfd_error_copy(err, bad->error);
+    const pfd_skipped_row *skipped = one_too_many(l, slot);
+    if (skipped) {
+        if (skipped->error)
+            pfd_error_copy(err, skipped->error);
         else
             (void)pfd_fail(err, PFD_CORRUPT_DATA, "a record is damaged");
         size_t used = strlen(err->message);
         (void)snprintf(err->message + used, sizeof err->message - used,
                        " (more bad records in this epoch than max_errors = %" PRId64 ")",
-                       l->plan.readers[bad->reader].attrs->max_errors);
+                       l->plan.readers[skipped->reader].attrs->max_errors);
         return err->status;
     }
     pthread_mutex_lock(&l->lock);
-    for (int64_t i = 0; i < slot->num_bad_rows; i++) {
-        if (slot->bad_rows[i].filler) continue;
+    for (int64_t i = 0; i < slot->num_skipped_rows; i++) {
+        if (slot->skipped_rows[i].filler) continue;
         l->errors_in_epoch++;
         l->stats.skipped++;
-        const pfd_error *error = slot->bad_rows[i].error;
+        const pfd_error *error = slot->skipped_rows[i].error;
         if (error) l->skipped[l->num_skipped++ % PFD_KEPT_SKIPPED] = *error;
     }
     pthread_mutex_unlock(&l->lock);
@@ -166,7 +152,7 @@ static pfd_status report_bad_rows(pfd_loader *l, const pfd_slot *slot, pfd_error
 static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
     pfd_status status = slot->loop.status;
-    if (status == PFD_CORRUPT_DATA || slot->num_bad_rows || slot->step == 0 ||
+    if (status == PFD_CORRUPT_DATA || slot->num_skipped_rows || slot->step == 0 ||
         pfd_clock_ns() >= l->next_check_ns)
         PFD_TRY(check_disk(l, err));
     PFD_TRY(check_guard(l, err));
@@ -175,7 +161,7 @@ static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
         pfd_error_copy(err, slot->loop.error);
         return status;
     }
-    return report_bad_rows(l, slot, err);
+    return report_skipped_rows(l, slot, err);
 }
 
 static pfd_status end_epoch(pfd_loader *l, pfd_error *err)
@@ -204,15 +190,15 @@ static pfd_status no_slot(const pfd_loader *l, pfd_error *err)
  * filled up when it is half empty: then there is work for which a thread is worth waking. */
 static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out, pfd_error *err)
 {
-    if (l->first_in_flight == l->end_in_flight) begin_more(l);
-    if (l->first_in_flight == l->end_in_flight) return no_slot(l, err);
-    pfd_slot *slot = l->ring[l->first_in_flight % l->prefetch];
+    if (pfd_ring_size(l) == 0) start_more(l);
+    if (pfd_ring_size(l) == 0) return no_slot(l, err);
+    pfd_slot *slot = pfd_ring_at(l, 0);
     while (!slot->ready) {
         if (help(l) && (slot->ready || pfd_clock_ns() < deadline_ns)) continue;
         if (!slot->ready && !wait_for_change(l, deadline_ns)) return PFD_PENDING;
     }
-    l->first_in_flight++;
-    if (l->end_in_flight - l->first_in_flight <= l->prefetch / 2) begin_more(l);
+    pfd_ring_remove_first(l);
+    if (pfd_ring_size(l) <= l->prefetch / 2) start_more(l);
     *out = slot;
     return PFD_OK;
 }
@@ -222,7 +208,7 @@ static pfd_status judge(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
     pfd_status status = slot->end ? end_epoch(l, err) : inspect(l, slot, err);
     int32_t passed = status == PFD_CORRUPT_DATA &&
-                     (slot->loop.status == PFD_OK || pfd_loop_can_pass(&slot->loop));
+                     (slot->loop.status == PFD_OK || pfd_slot_loop_can_pass(&slot->loop));
     if (status == PFD_OK || passed)
         l->step++;
     else if (status != PFD_END)
@@ -241,8 +227,9 @@ pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out,
         pthread_mutex_unlock(&l->lock);
         if (status != PFD_OK) return status;
         status = judge(l, slot, err);
-        /* A stream's batch of which only the report is left is none. */
-        int32_t given = status == PFD_OK && (slot->rows > 0 || !slot->num_bad_rows || slot->begun);
+        /* Of a stream's batch that failed and is skipped only the report is left. */
+        int32_t given =
+            status == PFD_OK && (slot->rows > 0 || !slot->num_skipped_rows || slot->started);
         pthread_mutex_lock(&l->lock);
         if (given) {
             l->num_held++;
@@ -262,11 +249,11 @@ pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out,
 
 static pfd_status drain(pfd_loader *l, int64_t deadline_ns)
 {
-    while (l->first_in_flight < l->end_in_flight) {
-        pfd_slot *slot = l->ring[l->first_in_flight % l->prefetch];
+    while (pfd_ring_size(l) > 0) {
+        pfd_slot *slot = pfd_ring_at(l, 0);
         while (!slot->ready)
             if (!wait_for_change(l, deadline_ns)) return PFD_PENDING;
-        l->first_in_flight++;
+        pfd_ring_remove_first(l);
         pfd_slot_pool_put(l, slot);
     }
     return PFD_OK;
@@ -282,8 +269,8 @@ pfd_status pfd_pipeline_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *e
         atomic_store(&l->bounds.cancelled, 0);
         for (int32_t r = 0; status == PFD_OK && r < l->plan.num_readers; r++)
             status = pfd_data_reader_apply_seed(&l->plan.readers[r], err);
-        l->begun_epoch = l->epoch;
-        l->begun_step = l->step;
+        l->next_epoch = l->epoch;
+        l->next_step = l->step;
         l->seek_streams = 1;
         l->restart = status != PFD_OK;
     }
@@ -291,15 +278,14 @@ pfd_status pfd_pipeline_restart(pfd_loader *l, int64_t deadline_ns, pfd_error *e
     return status;
 }
 
-/* ---- Counters (lock held)
- * ------------------------------------------------------------------------ */
+/* ---- Counters (lock held) -------------------------------------------------------------------- */
 
 void pfd_pipeline_count(pfd_loader *l)
 {
     if (!l->closed && l->pool) {
         l->stats.slots_ready = 0;
-        for (int64_t t = l->first_in_flight; t < l->end_in_flight; t++)
-            l->stats.slots_ready += l->ring[t % l->prefetch]->ready;
+        for (int64_t i = 0; i < pfd_ring_size(l); i++)
+            l->stats.slots_ready += pfd_ring_at(l, i)->ready;
         l->stats.idle_ns = pfd_thread_pool_idle_ns(l->pool);
         l->stats.bytes = 0;
         for (int32_t i = 0; i <= l->num_threads; i++)
@@ -314,8 +300,7 @@ void pfd_pipeline_count(pfd_loader *l)
     l->stats.slot_bytes = l->num_slots * l->plan.slot_bytes + l->ragged_bytes;
 }
 
-/* ---- Opening and closing
- * --------------------------------------------------------------------------- */
+/* ---- Opening and closing --------------------------------------------------------------------- */
 
 static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
 {
@@ -332,7 +317,7 @@ static pfd_status fit_into_budget(pfd_loader *l, pfd_error *err)
 
 static pfd_status allocate(pfd_loader *l, pfd_error *err)
 {
-    l->ring = calloc((size_t)l->prefetch, sizeof(pfd_slot *));
+    l->ring = calloc((size_t)l->prefetch, sizeof *l->ring);
     l->skipped = calloc(PFD_KEPT_SKIPPED, sizeof *l->skipped);
     l->workers = calloc((size_t)l->num_threads + 1, sizeof *l->workers);
     int32_t whole = l->ring && l->skipped && l->workers;
@@ -362,13 +347,13 @@ void pfd_pipeline_close(pfd_loader *l)
     atomic_store(&l->bounds.cancelled, 1);
     pthread_mutex_lock(&l->lock);
     pfd_pipeline_count(l);
-    l->closed = 1; /* from here on, nobody else looks at pool and workers */
+    l->closed = 1; /* from now on nobody else looks at pool and workers */
     pthread_mutex_unlock(&l->lock);
     pfd_thread_pool_free(l->pool);
     l->pool = NULL;
     pthread_mutex_lock(&l->lock);
-    for (; l->first_in_flight < l->end_in_flight; l->first_in_flight++)
-        pfd_slot_pool_put(l, l->ring[l->first_in_flight % l->prefetch]);
+    for (; pfd_ring_size(l) > 0; pfd_ring_remove_first(l))
+        pfd_slot_pool_put(l, pfd_ring_at(l, 0));
     while (l->free_slots) {
         pfd_slot *slot = l->free_slots;
         l->free_slots = slot->next_free;

@@ -63,7 +63,7 @@ static pfd_plan_tensor make_tensor(const pfd_row_type *type, const char *name)
                              .unit_bytes = unit * bytes};
 }
 
-/* Adds the node behind those of its inputs; a node that is there already is left as it is. */
+/* Adds the node after those of its inputs; a node that is there already is left as it is. */
 static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
 {
     if (find_op(plan, node) >= 0) return PFD_OK;

@@ -1,7 +1,7 @@
 /* loader/plan.h -- what a loader computes, settled at open: readers, ops in order, where blobs lie.
  *
  * A tensor is one output of one node. One that is wanted, or needed by a later stage, lies in the
- * slot for the whole batch; any other lies in the worker's memory for the row range at hand. What
+ * slot for the whole batch; any other lies in the worker's memory for the current row range. What
  * lies there of a ragged tensor is a pfd_ragged_row for each row.
  *
  * Ops run in stages: those of an even one over row ranges, those of an odd one, which need the
@@ -68,7 +68,7 @@ typedef struct pfd_plan {
     int64_t worker_bytes;
 } pfd_plan;
 
-/* Collects the nodes behind the blobs, opens the readers, lays out the memory. `zip` is PFD_ZIP_*,
+/* Collects the nodes of the blobs, opens the readers, lays out the memory. `zip` is PFD_ZIP_*,
  * `bounds` are borrowed by the readers.
  * A failure leaves a plan that close() accepts. */
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,

@@ -1,4 +1,4 @@
-/* Ragged rows from where an op left them to one place behind the other. */
+/* Ragged rows from where an op left them to one place, one after the other. */
 #include "loader/ragged_rows.h"
 #include "core/error.h"
 

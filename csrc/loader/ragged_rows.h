@@ -14,7 +14,7 @@
 pfd_status pfd_ragged_rows_check(const pfd_plan_tensor *tensor, const pfd_ragged_row *rows,
                                  int64_t n, pfd_error *err);
 
-/* Makes the rows last as long as the arena. `records` are those behind the rows, and last as long.
+/* Makes the rows last as long as the arena. `records` are those of the rows, and last as long.
  */
 pfd_status pfd_ragged_rows_keep(const pfd_plan_tensor *tensor, pfd_ragged_row *rows, int64_t n,
                                 const pfd_record *records, pfd_scratch *arena, pfd_error *err);

@@ -1,7 +1,8 @@
-/* Asking the disk for what comes next, where the order says what that is: behind the place at hand
- * where records follow each other, and the blocks of the next window where windows are shuffled. */
+/* In sequence the following bytes are asked for; in a window shuffle, the blocks of the next
+ * window. */
+#include "loader/read_ahead.h"
+
 #include "dataset/window_shuffle.h"
-#include "loader/data_reader.h"
 
 #include <stdatomic.h>
 
@@ -12,12 +13,12 @@ enum { blocks_looked_at = 16 };
 /* From the place where a block begins to that of its last record, and some bytes for that one. */
 static void need_range(const pfd_data_reader *reader, const pfd_place *first, const pfd_place *last)
 {
-    const int64_t behind = 4096 + 2 * (reader->num_bytes / reader->num_records);
+    const int64_t beyond = 4096 + 2 * (reader->num_bytes / reader->num_records);
     int64_t num_files;
     const pfd_file *const *files = pfd_input_files_list(reader->files, &num_files);
     for (int32_t i = first->file; i <= last->file && i < num_files; i++) {
         int64_t begin = i == first->file ? first->offset : 0;
-        int64_t end = i == last->file ? last->offset + behind : files[i]->size;
+        int64_t end = i == last->file ? last->offset + beyond : files[i]->size;
         pfd_file_will_need(files[i], begin, end - begin);
     }
 }

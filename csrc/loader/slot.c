@@ -1,6 +1,8 @@
 /* Allocating slots, and the arenas that keep bytes while a batch is made. */
 #include "loader/slot.h"
 
+#include "core/error.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +12,8 @@ void pfd_slot_free(pfd_slot *slot)
     if (slot->records) free(slot->records[0]);
     free(slot->records);
     free(slot->first_positions);
-    pfd_slot_clear_bad_rows(slot);
-    free(slot->begun_rows);
+    pfd_slot_clear_skipped_rows(slot);
+    free(slot->row_numbers);
     free(slot->values);
     pfd_arenas_free(slot->arenas);
     for (int32_t i = 0; slot->more_loops && i < slot->num_more_loops; i++)
@@ -33,7 +35,7 @@ static int32_t allocate_records(const pfd_plan *plan, pfd_slot *slot)
     return 1;
 }
 
-/* Loops behind the first one: a stage each, and one that joins ragged rows. */
+/* Loops after the first one: a stage each, and one that joins ragged rows. */
 static int32_t num_more_loops(const pfd_plan *plan)
 {
     return plan->num_stages - 1 + (plan->num_ragged > 0);
@@ -48,8 +50,8 @@ static int32_t allocate_parts(const pfd_plan *plan, pfd_slot *slot)
     int32_t has_stages = plan->num_stages > 1;
     if ((plan->stream || has_stages) && !allocate_records(plan, slot)) return 0;
     if (has_stages) {
-        slot->begun_rows = calloc((size_t)plan->local_batch_size, sizeof *slot->begun_rows);
-        if (!slot->begun_rows) return 0;
+        slot->row_numbers = calloc((size_t)plan->local_batch_size, sizeof *slot->row_numbers);
+        if (!slot->row_numbers) return 0;
     }
     slot->num_more_loops = num_more_loops(plan);
     if (!slot->num_more_loops) return 1;
@@ -122,4 +124,10 @@ int64_t pfd_arenas_bytes(const pfd_arenas *arenas)
     int64_t bytes = 0;
     for (int64_t i = 0; i < arenas->num_ranges; i++) bytes += pfd_scratch_bytes(arenas->ranges[i]);
     return bytes;
+}
+
+int32_t pfd_slot_loop_can_pass(const pfd_loop *loop)
+{
+    return loop->error ? pfd_error_can_pass(loop->status, loop->error)
+                       : loop->status == PFD_CORRUPT_DATA;
 }

@@ -11,18 +11,18 @@
 #include "core/scratch.h"
 #include "loader/plan.h"
 
-/* A record that on_error="skip" or "pad" left out. */
-typedef struct pfd_bad_row {
-    int64_t row;    /* of the batch as it was begun */
-    int64_t place;  /* where it is among the rows that were left when it failed */
+/* A record that on_error="skip" or "pad" leaves out; skipped_rows.c. */
+typedef struct pfd_skipped_row {
+    int64_t row;    /* in the batch as it was started */
+    int64_t place;  /* among the rows that were left when it failed */
     int32_t filler; /* a repeated record: not counted again */
     int32_t reader; /* whose policy it is */
     int32_t pad;    /* the row stays, zeroed and masked */
     int64_t *ids;   /* owned; file and ordinal for each reader, to pad with; NULL: padded already */
-    pfd_error *error; /* owned; NULL behind the first PFD_MOST_BAD_ROW_ERRORS of a batch */
-} pfd_bad_row;
+    pfd_error *error; /* owned; NULL after the first PFD_MOST_SKIPPED_ERRORS of a batch */
+} pfd_skipped_row;
 
-#define PFD_MOST_BAD_ROW_ERRORS 100
+#define PFD_MOST_SKIPPED_ERRORS 100
 
 /* Where the bytes of a batch's rows are until it is complete: one scratch for each row range. */
 typedef struct pfd_arenas {
@@ -36,33 +36,33 @@ typedef struct pfd_slot {
     struct pfd_loader *loader;
     struct pfd_slot *next_free;
 
-    uint8_t *memory; /* plan->slot_bytes, right behind this struct */
+    uint8_t *memory; /* plan->slot_bytes, right after this struct */
 
     int64_t epoch, step;
     int64_t rows;
     int64_t *first_positions; /* per reader: where the batch begins, for at() */
     pfd_record **records;  /* per reader: the rows of a stream, or of a batch with several stages;
                               else NULL, and they are the worker's */
-    int64_t *begun_rows;   /* with several stages: which row of the batch as begun each row is */
+    int64_t *row_numbers;  /* with several stages: of each row, in the batch as it was started */
     pfd_scratch *scratch;  /* of the stream records' bytes */
     int64_t scratch_bytes; /* of them counted in the loader's stream_bytes */
     int32_t end;           /* not a batch, but the end of a stream's epoch */
 
-    uint8_t *values;         /* of the ragged blobs, one behind the other */
+    uint8_t *values;         /* of the ragged blobs, one after the other */
     int64_t values_capacity; /* bytes */
     int64_t values_counted;  /* of them in the loader's ragged_bytes, or expected there */
     pfd_arenas *arenas;      /* while the batch is made, where the plan keeps bytes */
 
-    int32_t stage; /* at hand; plan->num_stages: joining ragged rows; under the loader's lock */
-    pfd_loop *more_loops; /* of the stages behind the first, and of the joining */
+    int32_t stage; /* the current one; plan->num_stages: joining ragged rows; under the lock */
+    pfd_loop *more_loops; /* of the stages after the first, and of the joining */
     int32_t num_more_loops;
     pfd_loop loop;        /* over the rows; its status and error are the batch's, also when a
                              stream failed before there were rows */
-    int32_t begun, ready; /* the loop over the rows; under the loader's lock */
+    int32_t started, ready; /* the loop over the rows; under the loader's lock */
 
-    pfd_bad_row *bad_rows; /* appended under the loader's lock */
-    int64_t num_bad_rows, bad_rows_capacity;
-    int64_t num_removed; /* of the bad rows that were looked at by pfd_slot_remove_bad_rows() */
+    pfd_skipped_row *skipped_rows; /* appended under the loader's lock */
+    int64_t num_skipped_rows, skipped_capacity;
+    int64_t num_settled; /* of the skipped rows: passed by pfd_slot_remove_skipped_rows() */
 } pfd_slot;
 
 int64_t pfd_slot_cost(const pfd_plan *plan);     /* bytes of a slot, all that belongs to it */
@@ -75,14 +75,18 @@ void pfd_arenas_free(pfd_arenas *arenas);            /* accepts NULL */
 void pfd_arenas_reset(pfd_arenas *arenas);
 int64_t pfd_arenas_bytes(const pfd_arenas *arenas); /* held */
 
-/* Adds a row and a copy of its error; takes bad->ids. 0: out of memory. */
-int32_t pfd_slot_add_bad_row(pfd_slot *slot, const pfd_bad_row *bad);
-void pfd_slot_clear_bad_rows(pfd_slot *slot);
+/* Whether the batch of a loop that ended is passed over, and the one after it comes next: a record of
+ * it is damaged. */
+int32_t pfd_slot_loop_can_pass(const pfd_loop *loop);
 
-/* Puts the bad rows of the stage in order; takes those that are not padded already out of all
+/* Adds a row and a copy of its error; takes skipped->ids. 0: out of memory. */
+int32_t pfd_slot_add_skipped_row(pfd_slot *slot, const pfd_skipped_row *skipped);
+void pfd_slot_clear_skipped_rows(pfd_slot *slot);
+
+/* Puts the skipped rows of the stage in order; takes those that are not padded already out of all
  * tensors, and out of `rows`. */
-void pfd_slot_remove_bad_rows(const pfd_plan *plan, pfd_slot *slot);
+void pfd_slot_remove_skipped_rows(const pfd_plan *plan, pfd_slot *slot);
 
-/* Behind the last of several stages: puts the padded rows back in, zeroed but for their ids. */
+/* After the last of several stages: puts the padded rows back in, zeroed but for their ids. */
 void pfd_slot_insert_padded_rows(const pfd_plan *plan, pfd_slot *slot);
 #endif

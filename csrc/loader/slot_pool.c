@@ -1,6 +1,6 @@
 /* Which slots a loader has: as many as the ring and a user who holds one batch or two need, and
  * more while more are held, within memory_budget; and the memory of their ragged rows. */
-#include "loader/pipeline.h"
+#include "loader/slot_pool.h"
 
 #include <stdlib.h>
 
@@ -140,7 +140,7 @@ pfd_slot *pfd_slot_pool_take(pfd_loader *l)
     pfd_slot *slot = l->free_slots;
     if (l->plan.num_ragged && !expect_values(l, slot)) return NULL;
     l->free_slots = slot->next_free;
-    slot->begun = slot->ready = slot->end = slot->stage = 0;
+    slot->started = slot->ready = slot->end = slot->stage = 0;
     slot->loop.status = PFD_OK;
     return slot;
 }
@@ -159,7 +159,7 @@ void pfd_slot_pool_put(pfd_loader *l, pfd_slot *slot)
         free_slot(l, slot);
         return;
     }
-    if (slot->num_bad_rows) pfd_slot_clear_bad_rows(slot);
+    if (slot->num_skipped_rows) pfd_slot_clear_skipped_rows(slot);
     if (slot->values && !fits(l, 0)) drop_values(l, slot);
     slot->next_free = l->free_slots;
     l->free_slots = slot;

@@ -7,7 +7,7 @@
 #define PFD_REGISTRY_NODE_FILES_H
 #include "files/input_files.h"
 #include "files/path_list.h"
-#include "registry/node.h"
+#include "registry/node_fields.h"
 
 /* Of a reader with PFD_READS_FILES. */
 pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out, pfd_error *err);

@@ -4,7 +4,7 @@
  */
 #ifndef PFD_REGISTRY_NODE_FOUND_H
 #define PFD_REGISTRY_NODE_FOUND_H
-#include "registry/node.h"
+#include "registry/node_fields.h"
 
 /* Calls the op's propose() where an attr with PFD_ATTR_FOUND is not among the values given; the
  * node's attrs are complete from here on.  Files are opened to be read piece by piece, and closed

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "files/compression.h"
 #include "index/index_image.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 #include "index/record_index.h"
 
 #include <inttypes.h>

@@ -12,7 +12,7 @@ static pfd_status check_frame(const pfd_file *file, int64_t offset, const pfd_fr
     if (frame->next <= offset)
         return pfd_fail_at(err, file, offset, PFD_INTERNAL,
                            "frame() gave next = %" PRId64 " for the frame at %" PRId64
-                           "; it must be behind the frame, so that the scan advances",
+                           "; it must be after the frame, so that the scan advances",
                            frame->next, offset);
     if (!frame->is_record) return PFD_OK;
     if (frame->data < offset || frame->size < 0 || frame->size > INT64_MAX - frame->data)

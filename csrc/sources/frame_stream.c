@@ -15,14 +15,13 @@ typedef struct frame_stream {
     pfd_frame_call call;
 } frame_stream;
 
-/* Looks for the next record, and sees to its bytes in the window.  PFD_END: there is none. */
+/* Finds the next record, and gets its bytes into the window.  PFD_END: there is none. */
 static pfd_status find_record(frame_stream *self, pfd_frame *frame, pfd_error *err)
 {
     pfd_file_stream *files = &self->files;
     pfd_stream_window *window = &files->window;
     for (;;) {
-        pfd_status status = pfd_file_stream_look(files, err);
-        if (status != PFD_OK) return status;
+        PFD_TRY(pfd_file_stream_look(files, err));
         const pfd_file *file = &window->file.file;
         pfd_scratch_reset(files->scratch);
         PFD_TRY(pfd_frame_ask(&self->call, file, files->offset, files->scratch, frame, err));

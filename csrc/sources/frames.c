@@ -8,7 +8,7 @@
 #include "sources/frame_call.h"
 #include "sources/frame_stream.h"
 #include "index/index_cache.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 #include "index/record_marks.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@ enum {
     list_width = 2,         /* strides of frames are listed in four bytes */
     bytes_per_stride = 16,  /* or more, as for lines */
     frames_per_scratch = 64, /* whose headers may lie in a scratch together */
-    fetched_bytes = 512,     /* of a record: behind them the processor sees what comes */
+    fetched_bytes = 512,     /* of a record: after them the processor sees what comes */
     fetched_ahead = 8192     /* of records in file order */
 };
 
@@ -181,7 +181,7 @@ static pfd_status fail_lost(const frames *self, const pfd_file *file, int64_t of
                        "the file changed while open: a record found at open is not there");
 }
 
-/* The record `skip` records behind a frame, and where the next frame is. */
+/* The record `skip` records after a frame, and where the next frame is. */
 static pfd_status read_record(const frames *self, pfd_record_start *from, int64_t position,
                               pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
@@ -201,7 +201,7 @@ static pfd_status read_record(const frames *self, pfd_record_start *from, int64_
 
 enum { starts_at_once = 64 };
 
-/* As many bytes as a record has will be wanted soon, so far behind it. */
+/* As many bytes as a record has will be wanted soon, so far after it. */
 static inline void fetch_ahead(const pfd_record *record)
 {
     int64_t most = record->size < fetched_bytes ? record->size : fetched_bytes;
@@ -210,7 +210,7 @@ static inline void fetch_ahead(const pfd_record *record)
         __builtin_prefetch((const void *)(from + (uintptr_t)i), 0, 2);
 }
 
-/* A record behind the one before needs no look-up, if it is in the same file. */
+/* A record after the one before needs no look-up, if it is in the same file. */
 static int follows(const frames *self, const pfd_record_start *from, const int64_t *positions,
                    int64_t i)
 {

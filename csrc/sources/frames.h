@@ -1,7 +1,7 @@
 /* sources/frames.h -- files of framed records as a random-access source; host->open_frames().
  *
  * The frames are skimmed once, file by file on many threads, into the same index as that of lines;
- * at() asks frame() for the one frame at hand and reads its record.
+ * at() asks frame() for the current frame and reads its record.
  * OWNERSHIP  Files and framing are borrowed until close.
  * THREADS    As of a pfd_source in op.h.
  */

@@ -4,8 +4,8 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "files/compression.h"
-#include "files/input_files.h"
-#include "sources/kept_source.h"
+#include "files/file_read.h"
+#include "sources/wrapped_source.h"
 
 #include <stdlib.h>
 
@@ -28,6 +28,7 @@ static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compressi
     copy->data = inflated.data;
     copy->file.size = inflated.size;
     if (status != PFD_OK) return status;
+    copy->methods = &pfd_mapped_file;
     copy->fd = -1;
     copy->compression = PFD_COMPRESSION_NONE;
     self->files[i] = &copy->file;
@@ -84,6 +85,7 @@ static void free_files(void *files)
 
 pfd_status pfd_inflated_files_give(pfd_inflated_files *self, pfd_source *source, pfd_error *err)
 {
-    const pfd_kept kept = {self, free_files, self->num_inflated > 0};
-    return pfd_kept_source_open(&kept, source, err);
+    const pfd_source_wrap wrap = {
+        .state = self, .free_state = free_files, .hides_places = self->num_inflated > 0};
+    return pfd_source_wrap_open(&wrap, source, err);
 }

@@ -1,22 +1,37 @@
-/* sources/line_numbers.h -- on which line of its file a byte is; for errors.
+/* sources/line_numbers.h -- on which line of its file a byte or a record is; for errors.
  *
- * The newlines before every megabyte are counted once, up to where they were asked for, so that a
- * file with many damaged lines is not counted through for each of them.
+ * Bytes of files that are read in any order: the newlines before every megabyte are counted once,
+ * up to where they were asked for, so that a file with many damaged lines is not counted through
+ * for each of them.
  *
- * OWNERSHIP  Files and scan are borrowed until free.
- * THREADS    of() may be called from any thread; it takes a lock.
+ * Bytes of compressed files: the file is decompressed up to there.  A byte after the one that was
+ * asked for before costs the way from that one on, one a few megabytes before it nothing.
+ *
+ * Records of files that are read in sequence: a map from record to line, noted on the way.  Records
+ * and lines go on together until a blank line comes, or another file; a million of these changes
+ * are kept, and the lines of records after that are not known.
+ *
+ * OWNERSHIP  Files are borrowed until free.
+ * THREADS    Any; there is a lock, which is held while a file is decompressed.
  */
 #ifndef PFD_SOURCES_LINE_NUMBERS_H
 #define PFD_SOURCES_LINE_NUMBERS_H
-#include "index/newline_scan.h"
 #include "pyflowdata/op.h"
 
 typedef struct pfd_line_numbers pfd_line_numbers;
 
-pfd_line_numbers *pfd_line_numbers_create(const pfd_file *const *files, int64_t num_files,
-                                          const pfd_newline_scan *scan); /* NULL: out of memory */
-void pfd_line_numbers_free(pfd_line_numbers *numbers);                   /* accepts NULL */
+/* NULL: out of memory. */
+pfd_line_numbers *pfd_line_numbers_create(const pfd_file *const *files, int64_t num_files);
+void pfd_line_numbers_free(pfd_line_numbers *numbers); /* accepts NULL */
 
-/* 1-based line of the byte at `offset`, 0 <= offset <= size; -1: the file cannot be read. */
-int64_t pfd_line_numbers_of(pfd_line_numbers *numbers, int64_t file, int64_t offset);
+/* 1-based line of the byte at `offset` of files[file], 0 <= offset <= size; of a compressed file,
+ * of its decompressed bytes.  -1: the file cannot be read. */
+int64_t pfd_line_numbers_of_byte(pfd_line_numbers *numbers, int64_t file, int64_t offset);
+
+/* From the record `ordinal` on, up to the next one that is noted, lines follow each other: it is on
+ * `line`.  Told in order of ordinals; what was told before may be told again. */
+void pfd_line_numbers_note(pfd_line_numbers *numbers, int64_t ordinal, int64_t line);
+
+/* The line of a record that was noted or passed; -1: not known. */
+int64_t pfd_line_numbers_of_record(pfd_line_numbers *numbers, int64_t ordinal);
 #endif

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "files/file_stream.h"
-#include "sources/line_shifts.h"
+#include "sources/line_numbers.h"
 #include "sources/text_walk.h"
 
 #include <stdlib.h>
@@ -15,8 +15,8 @@ enum { piece_bytes = 128 * 1024 /* of text that are looked at together */, passe
 typedef struct line_stream {
     pfd_file_stream files;
     const pfd_newline_scan *scan;
-    pfd_line_shifts *shifts; /* owned */
-    int64_t line;            /* of the text at files.offset, from 1 */
+    pfd_line_numbers *numbers; /* owned */
+    int64_t line;              /* of the text at files.offset, from 1 */
 } line_stream;
 
 /* Whole lines in the window, at least one, or the rest of the file.  PFD_END: there is none. */
@@ -24,12 +24,12 @@ static pfd_status look(line_stream *self, pfd_text_walk *walk, pfd_error *err)
 {
     pfd_file_stream *files = &self->files;
     pfd_stream_window *window = &files->window;
-    pfd_status status = pfd_file_stream_look(files, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(pfd_file_stream_look(files, err));
     int64_t at = files->offset;
     if (at == 0) self->line = 1;
     *walk = (pfd_text_walk){
         .scan = self->scan, .file = &window->file.file, .at = at, .begin = at, .end = at};
+    pfd_status status = PFD_OK;
     for (int64_t bytes = piece_bytes; walk->end == at; bytes *= 2) {
         status = pfd_stream_window_fill(window, at + bytes, files->scratch, err);
         walk->text = pfd_stream_window_at(window, at);
@@ -50,14 +50,14 @@ static void note_lines(line_stream *self, const pfd_text_walk *walk, const pfd_r
     int64_t newlines = self->scan->count(text, end - text);
     int64_t lines = newlines + (end > text && end[-1] != '\n');
     if (lines == n) {
-        if (n > 0) pfd_line_shifts_note(self->shifts, records[0].ordinal, self->line);
+        if (n > 0) pfd_line_numbers_note(self->numbers, records[0].ordinal, self->line);
         self->line += newlines;
         return;
     }
     for (int64_t i = 0; i < n; i++) {
         self->line += self->scan->count(text, records[i].data - text);
         text = records[i].data;
-        pfd_line_shifts_note(self->shifts, records[i].ordinal, self->line);
+        pfd_line_numbers_note(self->numbers, records[i].ordinal, self->line);
     }
     self->line += self->scan->count(text, end - text);
 }
@@ -86,12 +86,11 @@ static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_reco
     line_stream *self = source;
     pfd_text_walk walk;
     *n = 0;
-    pfd_status status = read_lines(self, &walk, max, out, n, err);
-    if (status != PFD_OK) return status;
+    PFD_TRY(read_lines(self, &walk, max, out, n, err));
     const uint8_t *text = out[0].data, *end = out[*n - 1].data + out[*n - 1].size;
     uint8_t *copy = pfd_scratch_alloc(scratch, end - text);
     if (!copy) {
-        status = pfd_fail_memory(err, end - text, "lines of a compressed file");
+        pfd_status status = pfd_fail_memory(err, end - text, "lines of a compressed file");
         return pfd_file_stream_fail(&self->files, status, err);
     }
     memcpy(copy, text, (size_t)(end - text));
@@ -119,14 +118,14 @@ static pfd_status seek(void *source, int64_t epoch, int64_t position, pfd_scratc
 static void describe(void *source, const pfd_record *record, pfd_error *err)
 {
     const line_stream *self = source;
-    err->line = pfd_line_shifts_find(self->shifts, record->ordinal);
+    err->line = pfd_line_numbers_of_record(self->numbers, record->ordinal);
 }
 
 static void close_stream(void *source)
 {
     line_stream *self = source;
     pfd_file_stream_close(&self->files);
-    pfd_line_shifts_free(self->shifts);
+    pfd_line_numbers_free(self->numbers);
     free(self);
 }
 
@@ -143,9 +142,9 @@ pfd_status pfd_line_stream_open(const pfd_open_args *args, pfd_source *out, pfd_
     line_stream *self = calloc(1, sizeof *self);
     if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "a stream of lines");
     self->scan = pfd_newline_scan_best();
-    self->shifts = pfd_line_shifts_create();
-    pfd_status status = self->shifts ? pfd_file_stream_open(&self->files, args, err)
-                                     : pfd_fail_memory(err, 64, "line numbers");
+    self->numbers = pfd_line_numbers_create(args->files, args->num_files);
+    pfd_status status = self->numbers ? pfd_file_stream_open(&self->files, args, err)
+                                      : pfd_fail_memory(err, 64, "line numbers");
     if (status != PFD_OK) {
         close_stream(self);
         return status;

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "index/index_cache.h"
 #include "files/file_stream.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 #include "index/line_blocks.h"
 #include "sources/line_numbers.h"
 #include "index/line_scan.h"
@@ -47,7 +47,7 @@ static int64_t bytes_for(const lines *self, int64_t n)
     return bytes < (double)(INT64_C(1) << 40) ? (int64_t)bytes + bytes_of_a_line : INT64_MAX / 8;
 }
 
-/* A walk that stands before the record. */
+/* A walk whose next record is the one at `position`. */
 static pfd_status walk_to(const lines *self, int64_t position, int64_t n, pfd_scratch *scratch,
                           pfd_text_walk *walk, pfd_error *err)
 {
@@ -191,7 +191,7 @@ static void describe(void *source, const pfd_record *record, pfd_error *err)
     for (int64_t i = 0; i < self->num_files; i++) {
         if (self->files[i]->index != record->file) continue;
         if (record->offset < 0 || record->offset > self->files[i]->size) return;
-        err->line = pfd_line_numbers_of(self->numbers, i, record->offset);
+        err->line = pfd_line_numbers_of_byte(self->numbers, i, record->offset);
     }
 }
 
@@ -268,7 +268,7 @@ static pfd_status open_lines(lines *self, const pfd_open_args *args, pfd_error *
         if (!self->texts[i]) self->all_mapped = 0;
         if (args->files[i]->index != i) self->has_all_files = 0;
     }
-    self->numbers = pfd_line_numbers_create(args->files, n, self->scan);
+    self->numbers = pfd_line_numbers_create(args->files, n);
     if (!self->numbers) return pfd_fail_memory(err, n, "line numbers");
     return open_index(self, args, err);
 }

@@ -1,5 +1,5 @@
-/* sources/paired_source.h -- two sources side by side: a record is a record of the first, and behind its
- * bytes those of the second's with the same ordinal.
+/* sources/paired_source.h -- two sources side by side: a record has the bytes of one of the first,
+ * then those of the second's with the same ordinal.
  *
  * OWNERSHIP  Both sources are taken over, where the open succeeds.
  * THREADS    As of a pfd_source in op.h.

@@ -2,8 +2,7 @@
 #include "sources/text_head.h"
 
 #include "core/error.h"
-#include "files/input_files.h"
-#include "sources/text_source.h"
+#include "files/file_read.h"
 
 #include <string.h>
 
@@ -27,14 +26,14 @@ pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t off
         const uint8_t *text;
         pfd_error damage; /* of what follows: it counts once the text before it is not enough */
         pfd_error_init(&damage);
-        pfd_status behind =
+        pfd_status rest =
             pfd_file_bytes_at(file, offset, window, scratch, &size, &is_end, &damage);
         PFD_TRY(host->read(file, offset, size, scratch, &text, err));
         pfd_status status = look(ctx, text, size, is_end, err);
         if (status != PFD_END || is_end) return status;
-        if (behind == PFD_OK) continue;
+        if (rest == PFD_OK) continue;
         pfd_error_copy(err, &damage);
-        return behind;
+        return rest;
     }
 }
 

@@ -3,6 +3,12 @@
 #define PFD_SOURCES_TEXT_HEAD_H
 #include "files/stream_window.h"
 
+/* 3 where a UTF-8 byte order mark begins the text, else 0. */
+static inline int64_t pfd_text_mark_bytes(const uint8_t *text, int64_t size)
+{
+    return size >= 3 && text[0] == 0xef && text[1] == 0xbb && text[2] == 0xbf ? 3 : 0;
+}
+
 /* *out: the file, or, of a compressed one, a file of its decompressed bytes, which `window` holds;
  * both have room for one file after the other.  The caller closes the window. */
 pfd_status pfd_text_file(const pfd_file *file, pfd_stream_window *window, const pfd_file **out,
@@ -17,7 +23,7 @@ typedef pfd_status (*pfd_text_look_fn)(void *ctx, const uint8_t *text, int64_t s
 pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t offset,
                          pfd_scratch *scratch, pfd_text_look_fn look, void *ctx, pfd_error *err);
 
-/* *head: the offset behind a byte order mark and the first `lines` lines, blank ones counted. */
+/* *head: the offset after a byte order mark and the first `lines` lines, blank ones counted. */
 pfd_status pfd_text_head(const pfd_host *host, const pfd_file *file, int64_t lines,
                          pfd_scratch *scratch, int64_t *head, pfd_error *err);
 #endif

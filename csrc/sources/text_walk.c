@@ -2,7 +2,7 @@
 #include "sources/text_walk.h"
 
 #include "core/error.h"
-#include "files/input_files.h"
+#include "files/file_read.h"
 
 #include <string.h>
 

@@ -24,10 +24,10 @@ typedef struct pfd_text_walk {
 pfd_text_walk pfd_text_walk_begin(const pfd_newline_scan *scan, const pfd_file *file,
                                   pfd_scratch *scratch, int64_t offset, int64_t bytes);
 
-/* Goes behind the next newline. */
+/* Goes past the next newline. */
 pfd_status pfd_text_walk_pass_line(pfd_text_walk *walk, pfd_error *err);
 
-/* Goes behind the newlines that end the next `records` records. */
+/* Goes past the newlines that end the next `records` records. */
 pfd_status pfd_text_walk_skip(pfd_text_walk *walk, int64_t records, pfd_error *err);
 
 /* Makes up to n records, numbered from `ordinal` on; fewer only at the end of the file. */

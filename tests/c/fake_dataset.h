@@ -254,6 +254,15 @@ static inline void model_rank(const epoch_rows *logical, int64_t rank, int64_t w
     }
 }
 
+/* The shuffle that a reader gets for shuffle="auto". */
+static inline pfd_status shuffle(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                 int32_t reshuffle, int64_t buffer_size, pfd_error *err)
+{
+    return pfd_dataset_is_random_access(*ds)
+               ? pfd_random_shuffle_wrap(ds, seed, order_key, reshuffle, err)
+               : pfd_shuffle_buffer_wrap(ds, seed, order_key, reshuffle, buffer_size, err);
+}
+
 static inline void begin_tests(void)
 {
     scratch = pfd_scratch_create();

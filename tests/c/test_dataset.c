@@ -64,7 +64,7 @@ static void test_seek_to_every_batch(int stream, int64_t n, int64_t size, int32_
     static epoch_rows whole, rest;
     pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(stream, n);
-    MUST(pfd_random_shuffle_wrap(&ds, 5, "reader", 1, 6, &err));
+    MUST(shuffle(&ds, 5, "reader", 1, 6, &err));
     MUST(pfd_batch_wrap(&ds, size, rule, &err));
     MUST(pfd_distributed_training_wrap(&ds, size, 1, 3, &err));
     for (int64_t epoch = 0; epoch < 2; epoch++) {
@@ -91,7 +91,7 @@ static void test_at_is_pure(void)
     pfd_error err = {.struct_size = sizeof err};
     for (int32_t rule = PFD_LAST_BATCH_SHORT; rule <= PFD_LAST_BATCH_WRAP; rule++) {
         pfd_dataset *ds = open_source(0, n);
-        MUST(pfd_random_shuffle_wrap(&ds, 3, "reader", 1, 1, &err));
+        MUST(shuffle(&ds, 3, "reader", 1, 1, &err));
         read_epoch(ds, 4, 0, 100, &order);
         read_epoch(ds, 5, 0, 100, &next_order);
         MUST(pfd_batch_wrap(&ds, size, rule, &err));
@@ -120,7 +120,7 @@ static void test_wrap_over_several_epochs(int stream)
     static epoch_rows epochs[5], got;
     pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(stream, n);
-    MUST(pfd_random_shuffle_wrap(&ds, 9, "reader", 1, 2, &err));
+    MUST(shuffle(&ds, 9, "reader", 1, 2, &err));
     for (int64_t e = 0; e < 5; e++) read_epoch(ds, e, 0, 4, &epochs[e]);
     MUST(pfd_batch_wrap(&ds, size, PFD_LAST_BATCH_WRAP, &err));
     for (int64_t e = 0; e < 2; e++) {
@@ -145,7 +145,7 @@ static void test_row_of_a_failure(void)
     pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(0, n);
     source *file = (source *)ds;
-    MUST(pfd_random_shuffle_wrap(&ds, 3, "reader", 1, 1, &err));
+    MUST(shuffle(&ds, 3, "reader", 1, 1, &err));
     read_epoch(ds, 2, 0, 100, &order);
     MUST(pfd_batch_wrap(&ds, size, PFD_LAST_BATCH_WRAP, &err));
     MUST(pfd_distributed_training_wrap(&ds, size, 0, 1, &err));
@@ -247,7 +247,7 @@ static void test_cancellation(int stream)
     pfd_dataset *ds = open_source(stream, 100);
     MUST(pfd_cancellation_wrap(&ds, &cancelled, &err));
     CHECK(pfd_dataset_is_random_access(ds) == !stream);
-    MUST(pfd_random_shuffle_wrap(&ds, 1, "reader", 1, 10, &err));
+    MUST(shuffle(&ds, 1, "reader", 1, 10, &err));
     MUST(pfd_batch_wrap(&ds, 8, PFD_LAST_BATCH_SHORT, &err));
     MUST(pfd_dataset_next(ds, 8, scratch, records, &n, &err));
     CHECK(n == 8);
@@ -321,7 +321,7 @@ static void test_at_from_many_threads(void)
     pthread_t threads[4];
     pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(0, 1000);
-    MUST(pfd_random_shuffle_wrap(&ds, 1, "reader", 1, 1, &err));
+    MUST(shuffle(&ds, 1, "reader", 1, 1, &err));
     MUST(pfd_batch_wrap(&ds, 64, PFD_LAST_BATCH_WRAP, &err));
     MUST(pfd_distributed_training_wrap(&ds, 64, 1, 2, &err));
     for (int i = 0; i < 4; i++) {

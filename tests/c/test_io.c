@@ -149,7 +149,8 @@ static void test_lines(void)
             int64_t size = (int64_t)next_random(next_random(4) ? 4000 : 3);
             if (round % 5 == 0) fill_text(text, 4000, next_random(8));
             files[i] = (text_file){"part", text, size};
-            opened[i] = (pfd_input_file){.file = {.path = "part", .size = size}, .data = text};
+            opened[i] = (pfd_input_file){.file = {.path = "part", .size = size}, .data = text,
+                                         .methods = &pfd_mapped_file};
             opened[i].file.index = (int32_t)i;
             list[i] = &opened[i].file;
         }
@@ -201,7 +202,8 @@ static void test_long_texts(void)
             begin = i + 1;
         }
         pfd_input_file opened = {
-            .file = {.path = "part", .size = length}, .data = text, .fd = -1};
+            .file = {.path = "part", .size = length}, .methods = &pfd_mapped_file, .data = text,
+            .fd = -1};
         const pfd_file *list = &opened.file;
         pfd_open_args args = {.access = round / 2 % 2, .files = &list, .num_files = 1};
         pfd_source lines = {0};

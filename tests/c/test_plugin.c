@@ -59,15 +59,9 @@ static pfd_op make_reader(const char *name)
 
 static pfd_plugin make_plugin(const pfd_op *const *ops, uint32_t num_ops)
 {
-    return (pfd_plugin){
-        .struct_size = sizeof(pfd_plugin),
-        .abi_major = PFD_ABI_MAJOR,
-        .abi_minor = PFD_ABI_MINOR,
-        .num_ops = num_ops,
-        .ops = ops,
-        .name = "p",
-        .version = "1",
-    };
+    return (pfd_plugin){.struct_size = sizeof(pfd_plugin), .abi_major = PFD_ABI_MAJOR,
+                        .abi_minor = PFD_ABI_MINOR, .num_ops = num_ops, .ops = ops, .name = "p",
+                        .version = "1"};
 }
 
 static const pfd_registered_op *found(const char *name)

@@ -10,8 +10,8 @@ static void test_shuffle(int stream, int64_t n, int64_t buffer_size)
     pfd_error err = {.struct_size = sizeof err};
     for (int32_t reshuffle = 0; reshuffle < 2; reshuffle++) {
         pfd_dataset *ds = open_source(stream, n), *twin = open_source(stream, n);
-        MUST(pfd_random_shuffle_wrap(&ds, 7, "reader", reshuffle, buffer_size, &err));
-        MUST(pfd_random_shuffle_wrap(&twin, 7, "reader", reshuffle, buffer_size, &err));
+        MUST(shuffle(&ds, 7, "reader", reshuffle, buffer_size, &err));
+        MUST(shuffle(&twin, 7, "reader", reshuffle, buffer_size, &err));
         read_on(ds, 13, &first);
         CHECK(is_exact(&first, n));
         read_epoch(twin, 0, 0, 3, &again); /* in other pieces */
@@ -36,9 +36,9 @@ static void test_shuffle_by_key(int stream)
     pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *x = open_source(stream, 60), *y = open_source(stream, 60);
     pfd_dataset *z = open_source(stream, 60);
-    MUST(pfd_random_shuffle_wrap(&x, 1, "left", 0, 100, &err));
-    MUST(pfd_random_shuffle_wrap(&y, 1, "right", 0, 100, &err));
-    MUST(pfd_random_shuffle_wrap(&z, 2, "left", 0, 100, &err));
+    MUST(shuffle(&x, 1, "left", 0, 100, &err));
+    MUST(shuffle(&y, 1, "right", 0, 100, &err));
+    MUST(shuffle(&z, 2, "left", 0, 100, &err));
     read_on(x, 60, &a);
     read_on(y, 60, &b);
     read_on(z, 60, &c);
@@ -55,7 +55,7 @@ static void test_shuffle_buffer_reach(void)
     pfd_error err = {.struct_size = sizeof err};
     for (int64_t buffer = 1; buffer <= 70; buffer += 23) {
         pfd_dataset *ds = open_source(1, 500);
-        MUST(pfd_random_shuffle_wrap(&ds, 3, "reader", 1, buffer, &err));
+        MUST(shuffle(&ds, 3, "reader", 1, buffer, &err));
         read_on(ds, 64, &rows);
         int ok = is_exact(&rows, 500);
         for (int64_t i = 0; i < 500; i++) ok &= rows.ordinals[i] < i + buffer;
@@ -73,7 +73,7 @@ static void test_drain_is_even(void)
     int64_t counts[n][n] = {{0}};
     pfd_error err = {.struct_size = sizeof err};
     pfd_dataset *ds = open_source(1, n);
-    MUST(pfd_random_shuffle_wrap(&ds, 1, "reader", 1, n, &err));
+    MUST(shuffle(&ds, 1, "reader", 1, n, &err));
     for (int64_t e = 0; e < epochs; e++) {
         read_epoch(ds, e, 0, n, &rows);
         for (int64_t i = 0; i < n; i++) counts[i][rows.ordinals[i]]++;
@@ -101,7 +101,7 @@ static void test_damaged_record_under_a_shuffle(void)
     pfd_dataset *ds = open_source(1, n);
     ((source *)ds)->bad = bad;
     MUST(pfd_cancellation_wrap(&ds, &cancelled, &err));
-    MUST(pfd_random_shuffle_wrap(&ds, 3, "reader", 1, buffer, &err));
+    MUST(shuffle(&ds, 3, "reader", 1, buffer, &err));
     int failures = 0;
     got.rows = 0;
     for (pfd_status status = PFD_OK; status != PFD_END && failures < 2;) {

@@ -193,3 +193,21 @@ def test_the_disk_is_asked_for_what_comes_next(tmp_path, shuffle):
     if shuffle == "window":  # whole blocks, here and there
         whole = resident.reshape(-1, 64).all(axis=1)
         assert own / 64 - 16 <= whole.sum() <= 96 and not whole[: whole.sum()].all()
+
+
+def test_files_leave_mappings_for_all_else(tmp_path):
+    """A process may have only so many mappings, and threads need some for their stacks."""
+    most = int(Path("/proc/sys/vm/max_map_count").read_text())
+    if most > 200_000:
+        pytest.skip(f"vm.max_map_count is {most}: that many files take too long to make")
+    num_files = most // 2 + 1000
+    for i in range(num_files):
+        if i % 20_000 == 0:  # file systems limit how many names a file has
+            (tmp_path / f"part-{i}").write_text(f"{i},0\n")
+        else:
+            os.link(tmp_path / f"part-{i // 20_000 * 20_000}", tmp_path / f"part-{i}")
+    blob = flow.MiniReader(str(tmp_path), batch_size=10_000)
+    with flow.DataLoader(blob, num_threads=2) as loader:
+        maps = Path("/proc/self/maps").read_text()
+        assert maps.count(f"{tmp_path}/") <= most // 2
+        assert sum(len(batch) for batch in loader) == num_files

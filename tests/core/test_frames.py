@@ -191,7 +191,7 @@ def test_damage_in_a_record_costs_that_record(tmp_path):
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        ("stuck", "frame() gave next = 8 for the frame at 8; it must be behind the frame"),
+        ("stuck", "frame() gave next = 8 for the frame at 8; it must be after the frame"),
         ("backwards", "frame() gave next = 4 for the frame at 8"),
         ("negative", "frame() gave data = 16 and size = -1"),
         ("overlapping", "for the frame at 8; frames must not overlap"),

@@ -231,6 +231,30 @@ def test_truncated_or_foreign(data, cache):
     check_rebuilt(data, cache, SHUFFLED, expected)
 
 
+def test_who_else_may_write_an_index_is_not_believed(data, cache, monkeypatch):
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    path = Path(index_of(data, index_dir=cache, **SHUFFLED).path)
+    assert path.stat().st_mode & 0o022 == 0
+    for mode in (0o664, 0o646, 0o666):
+        path.chmod(mode)
+        check_rebuilt(data, cache, SHUFFLED, expected)
+    path.chmod(0o666)
+    monkeypatch.setenv("PYFLOWDATA_SHARED_INDEXES", "1")
+    assert not index_of(data, index_dir=cache, **SHUFFLED).is_new
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_an_index_of_another_user_is_not_believed(data, cache, monkeypatch):
+    expected = epoch(data, index_dir="none", **SHUFFLED)
+    path = Path(index_of(data, index_dir=cache, **SHUFFLED).path)
+    os.chown(path, 12345, -1)
+    monkeypatch.setenv("PYFLOWDATA_SHARED_INDEXES", "1")
+    assert not index_of(data, index_dir=cache, **SHUFFLED).is_new
+    monkeypatch.setenv("PYFLOWDATA_SHARED_INDEXES", "0")
+    check_rebuilt(data, cache, SHUFFLED, expected)
+    assert path.stat().st_uid == os.geteuid()
+
+
 def test_things_that_are_no_files_stay(data, cache):
     expected = epoch(data, index_dir="none", **SHUFFLED)
     path = Path(index_of(data, index_dir=cache, **SHUFFLED).path)

@@ -337,10 +337,20 @@ def test_flipped_bits_are_noticed(tmp_path: Path, packer: str) -> None:
 
 
 def test_what_follows_is_no_silence(tmp_path: Path) -> None:
-    for data in (gzip.compress(lines(0, 9)) + b"rest", gzip.compress(lines(0, 9)) + bytes(512),
+    for data in (gzip.compress(lines(0, 9)) + b"rest", gzip.compress(lines(0, 9)) + bytes(9) + b"rest",
+                 zstd(b"0,0\n") + bytes(512), zlib.compress(lines(0, 9)) + bytes(512),
                  zlib.compress(lines(0, 9)) + zlib.compress(b""), zstd(b"0,0\n") + b"\n\n\n\n\n"):
         found = outcome(write(tmp_path, data))
         assert "file-0 (byte" in str(found) and "what follows" in str(found)
+
+
+@pytest.mark.parametrize("zeros", [1, 7, 512, 700_000])
+def test_zeros_after_a_gzip_member_are_padding(tmp_path: Path, zeros: int) -> None:
+    """As the gzip module takes them: at the end, and between members."""
+    first, second = gzip.compress(lines(0, 9)), gzip.compress(lines(9, 20))
+    for data, n in ((first + bytes(zeros), 9), (first + bytes(zeros) + second + bytes(zeros), 20)):
+        assert gzip.decompress(data) == lines(0, n)
+        np.testing.assert_array_equal(read(write(tmp_path, data)), rows(n))
 
 
 def test_damage_names_both_offsets(tmp_path: Path) -> None:
@@ -373,7 +383,7 @@ def test_a_damaged_file_stays_an_error(tmp_path: Path, shuffle: str) -> None:
 def test_a_file_that_is_not_what_is_said(tmp_path: Path) -> None:
     files = write(tmp_path, lines(0, 5))
     for compression in ("gzip", "zlib", "zstd"):
-        with pytest.raises(flow.CorruptDataError, match=f"no {compression} data"):
+        with pytest.raises(flow.CorruptDataError, match=f"not {compression} data"):
             read(files, compression=compression)
     with pytest.raises(flow.CorruptDataError, match="cut short"):
         read(write(tmp_path, b""), compression="gzip")

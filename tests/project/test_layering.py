@@ -89,6 +89,55 @@ def test_c_includes_point_down():
     assert not upward_includes(ROOT / "csrc")
 
 
+def circle_in(graph: dict[str, set[str]]) -> list[str]:
+    """Nodes of a circle, the first one again at its end; nothing where there is none."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as found:
+        return list(found.args[1])
+    return []
+
+
+def included_files(csrc: Path) -> dict[str, set[str]]:
+    """What each file includes; a header and its source are one file, "loader/ring"."""
+    graph: dict[str, set[str]] = {}
+    for path in sorted(csrc.rglob("*.[ch]")):
+        user = str(path.relative_to(csrc).with_suffix(""))
+        used = re.findall(r'#\s*include\s*"([^"]+)"', path.read_text())
+        graph.setdefault(user, set()).update({name.rsplit(".", 1)[0] for name in used} - {user})
+    return graph
+
+
+def folders_of(files: dict[str, set[str]]) -> dict[str, set[str]]:
+    graph: dict[str, set[str]] = {}
+    for user, used in files.items():
+        folder = folder_of(user)
+        graph.setdefault(folder, set()).update({folder_of(name) for name in used} - {folder})
+    return graph
+
+
+def test_no_circle_of_c_files_or_folders():
+    files = included_files(ROOT / "csrc")
+    assert len(files) > 150
+    assert not circle_in(files)
+    assert not circle_in(folders_of(files))
+
+
+@pytest.mark.parametrize("planted, circle, circle_of_folders", [
+    ({"files/a.h": "files/b.h", "files/b.c": "files/a.h"}, {"files/a", "files/b"}, set()),
+    ({"files/a.c": "files/b.h", "files/b.c": "files/c.h", "files/c.h": "files/a.h"},
+     {"files/a", "files/b", "files/c"}, set()),
+    ({"files/a.c": "index/b.h", "index/c.h": "files/d.h"}, set(), {"files", "index"}),
+])  # fmt: skip
+def test_a_planted_circle_is_found(tmp_path, planted, circle, circle_of_folders):
+    for name, included in planted.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f'#include "{name[:-1]}h"\n#include "{included}"\n')
+    files = included_files(tmp_path)
+    assert set(circle_in(files)) == circle
+    assert set(circle_in(folders_of(files))) == circle_of_folders
+
+
 def symbols(files: list[Path]) -> list[tuple[Path, str, bool]]:
     """File, name and whether it is defined there: symbols of this library in what `make` made."""
     objects = {}
@@ -117,6 +166,11 @@ def test_c_calls_point_down():
             csrc = ROOT / "csrc"
             user, owner = (folder_of(one.relative_to(csrc)) for one in (path, home[name]))
             assert may_use(user, owner), f"{path} may not use {name}"
+    calls: dict[str, set[str]] = {}
+    for path, name in used:
+        if home[name] != path:
+            calls.setdefault(str(path), set()).add(str(home[name]))
+    assert not circle_in(calls)
 
 
 PRIVATE_FAILURE = re.compile(r"\bpfd_fail\w*\(")

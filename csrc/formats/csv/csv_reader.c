@@ -2,8 +2,9 @@
 #include "files/file_stream.h"
 #include "files/input_files.h"
 #include "index/newline_scan.h"
+#include "sources/text_check.h"
 #include "sources/text_head.h"
-#include "sources/text_source.h"
+#include "sources/wrapped_source.h"
 #include "pyflowdata/op.h"
 #include "formats/csv/csv_rows.h"
 #include "formats/csv/csv_value.h"
@@ -295,25 +296,25 @@ static pfd_status open_rows(const pfd_open_args *args, const pfd_csv_format *for
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     pfd_csv_table *table = NULL;
-    pfd_source inner = {.struct_size = sizeof inner};
     int64_t *heads = args->host->alloc(args->scratch, args->num_files * (int64_t)sizeof *heads);
     int32_t is_framed = 0;
-    pfd_status status = heads ? make_table(args, heads, &table, err) : fail_memory(args->host, err);
-    if (status == PFD_OK) status = open_rows(args, &table->format, heads, &inner, &is_framed, err);
+    pfd_status status = heads ? pfd_text_check(args, err) : fail_memory(args->host, err);
+    if (status == PFD_OK) status = make_table(args, heads, &table, err);
+    if (status == PFD_OK) status = open_rows(args, &table->format, heads, out, &is_framed, err);
     if (status != PFD_OK) {
         if (table) free_table(table);
         return status;
     }
-    const pfd_text_source_args text = {.open = args,
-                                       .heads = is_framed ? NULL : heads,
-                                       .kept = table,
-                                       .free_kept = free_table};
-    return pfd_text_source_open(&text, &inner, out, err);
+    const pfd_source_wrap wrap = {.state = table,
+                                  .free_state = free_table,
+                                  .text = args,
+                                  .heads = is_framed ? NULL : heads};
+    return pfd_source_wrap_open(&wrap, out, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
-    return pfd_csv_compute(pfd_text_source_kept(args->source), args, err);
+    return pfd_csv_compute(pfd_wrapped_source_state(args->source), args, err);
 }
 
 /* ---- The op ---------------------------------------------------------------------------------- */

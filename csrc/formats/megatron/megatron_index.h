@@ -12,22 +12,7 @@
  */
 #ifndef PFD_FORMATS_MEGATRON_MEGATRON_INDEX_H
 #define PFD_FORMATS_MEGATRON_MEGATRON_INDEX_H
-#include "pyflowdata/op.h"
-
-typedef struct pfd_megatron_index {
-    const pfd_host *host;
-    const pfd_file *file, *bin; /* NULL: there is no index */
-    const uint8_t *data;        /* all of the .idx, mapped; NULL: it is read */
-    int32_t is_legacy;
-    int32_t dtype;         /* PFD_*, of the tokens */
-    int64_t element_bytes; /* of a token */
-    int64_t num_sequences, num_documents, num_tokens;
-    int64_t lengths, pointers, documents; /* where these arrays begin in the .idx */
-    /* The sequences lie back to back in the .bin, in their order, and are all of it: where a token
-     * is, is arithmetic.  Else the tokens before each 1024th sequence are kept. */
-    int32_t is_contiguous;
-    int64_t *tokens_before; /* owned */
-} pfd_megatron_index;
+#include "formats/megatron/megatron_header.h"
 
 /* A piece of a .bin. */
 typedef struct pfd_token_range {

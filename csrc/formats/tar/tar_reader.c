@@ -1,5 +1,5 @@
 /* TarReader: samples of several files each, as WebDataset packs them into tar files. */
-#include "sources/kept_source.h"
+#include "sources/wrapped_source.h"
 #include "formats/tar/tar_end.h"
 #include "formats/tar/tar_index.h"
 #include "pyflowdata/op.h"
@@ -129,8 +129,8 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
         free(fields);
         return status;
     }
-    const pfd_kept kept = {.data = fields, .free = free};
-    PFD_TRY(pfd_kept_source_open(&kept, out, err));
+    const pfd_source_wrap wrap = {.state = fields, .free_state = free};
+    PFD_TRY(pfd_source_wrap_open(&wrap, out, err));
     if (own->index_files.size > 0) status = pfd_tar_indexes_check(args, tars.num_files, out, err);
     if (status != PFD_OK) out->methods->close(out->self);
     return status;
@@ -312,7 +312,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     slot *slots = args->host->alloc(args->scratch, args->num_outputs * (int64_t)sizeof *slots);
     if (!slots) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     sample_parser self = {
-        .args = args, .fields = pfd_kept_source_data(args->source), .slots = slots};
+        .args = args, .fields = pfd_wrapped_source_state(args->source), .slots = slots};
     for (int64_t i = 0; i < args->num_rows; i++) PFD_TRY(parse_sample(&self, i, err));
     return PFD_OK;
 }

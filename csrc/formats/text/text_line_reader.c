@@ -1,7 +1,8 @@
 /* TextLineReader: lines of text files as bytes. */
 #include "files/file_stream.h"
+#include "sources/text_check.h"
 #include "sources/text_head.h"
-#include "sources/text_source.h"
+#include "sources/wrapped_source.h"
 #include "pyflowdata/op.h"
 
 #include <string.h>
@@ -84,19 +85,19 @@ static pfd_status find_heads(const pfd_open_args *args, const int64_t **out, pfd
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
 {
     const text_line_attrs *attrs = args->attrs;
-    pfd_text_source_args text = {.open = args};
-    pfd_source inner = {.struct_size = sizeof inner};
+    pfd_source_wrap wrap = {.text = args};
     int32_t is_stream = pfd_files_are_stream(args);
     int32_t is_framed = attrs->keep_blank_lines || (is_stream && attrs->skip_header_lines > 0);
-    PFD_TRY(is_framed ? args->host->open_frames(args, &framing, &inner, err)
-                      : args->host->open_lines(args, &inner, err));
+    PFD_TRY(pfd_text_check(args, err));
+    PFD_TRY(is_framed ? args->host->open_frames(args, &framing, out, err)
+                      : args->host->open_lines(args, out, err));
     pfd_status status =
-        is_framed || is_stream ? PFD_OK : find_heads(args, &text.heads, err);
+        is_framed || is_stream ? PFD_OK : find_heads(args, &wrap.heads, err);
     if (status != PFD_OK) {
-        inner.methods->close(inner.self);
+        out->methods->close(out->self);
         return status;
     }
-    return pfd_text_source_open(&text, &inner, out, err);
+    return pfd_source_wrap_open(&wrap, out, err);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)

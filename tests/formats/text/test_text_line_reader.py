@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -126,3 +127,51 @@ def test_compressed_files_read_as_plain_ones(tmp_path: Path, attrs: dict[str, ob
     plain = write_parts(tmp_path / "plain", *parts)
     packed = write_parts(tmp_path / "packed", *map(gzip.compress, parts))
     assert read(packed, **attrs) == read(plain, **attrs)
+
+
+# ---- Text of another kind, here and in CSVReader ------------------------------------------------
+
+
+def readers(path: Path, **attrs: object) -> list[flow.Blob]:
+    csv = flow.CSVReader(files=path, columns=["v=0:bytes"], **attrs)
+    lines = [flow.TextLineReader(files=path, keep_blank_lines=blank) for blank in (False, True)]
+    return [csv, *lines]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("data, says", [
+    ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+    (b"\xfe\xff" + "a,b\n1,2\n".encode("utf-16-be"), "UTF-16"),
+    (b"a,b\r1,2\r3,4\r", "CR alone"),
+    (b"a,b\r1,2\r\r3,4", "CR alone"),
+    (b"1234567\r" * 300_000, "CR alone"),
+])
+def test_other_text_is_named_at_open(
+    tmp_path: Path, data: bytes, says: str, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "other"
+    path.write_bytes(pack(data))
+    for blob in readers(path):
+        with pytest.raises(flow.UnsupportedError, match=says) as caught:
+            flow.DataLoader(blob)
+        assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("data, rows", [
+    (b"a\rb", [b"a\rb"]),
+    (b"one line", [b"one line"]),
+    (b"one line\r", [b"one line"]),
+    (b"a\rb\rc\rd\n", [b"a\rb\rc\rd"]),
+    (b"\xff\n\xfe\n", [b"\xff", b"\xfe"]),
+    (b"99%\r" * 100_000 + b"done\n", [b"99%\r" * 100_000 + b"done"]),
+    (b"x" * 100_000 + b"\r\r\rx", [b"x" * 100_000 + b"\r\r\rx"]),
+])
+def test_stray_bytes_are_no_other_text(
+    tmp_path: Path, data: bytes, rows: list[bytes], pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(pack(data))
+    for blob in readers(path, header="no"):
+        with flow.DataLoader(blob) as loader:
+            assert [bytes(row) for batch in loader for row in batch] == rows

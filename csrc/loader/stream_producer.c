@@ -1,7 +1,11 @@
 /* Reading the records of one batch after the other, where a reader is a stream. */
+#include "loader/stream_producer.h"
+
 #include "core/error.h"
 #include "dataset/dataset.h"
-#include "loader/pipeline.h"
+#include "loader/batch_stages.h"
+#include "loader/ring.h"
+#include "loader/slot_pool.h"
 
 #include <inttypes.h>
 
@@ -28,10 +32,10 @@ static pfd_status read_batch(pfd_loader *l, pfd_data_reader *reader, pfd_record 
     *n = 0;
     pfd_error_clear(err);
     pfd_status status = pfd_dataset_next(reader->chain, l->plan.local_batch_size,
-                                         l->fill_slot->scratch, records, n, err);
+                                         l->produced->scratch, records, n, err);
     if (status == PFD_END && err->status == PFD_OK) return PFD_END;
     status = pfd_check_returned(status, "next", err);
-    status = pfd_scratch_explain(l->fill_slot->scratch, status, err);
+    status = pfd_scratch_explain(l->produced->scratch, status, err);
     if (status != PFD_OK && err->ordinal < 0) pfd_data_reader_locate(reader, NULL, err);
     return status;
 }
@@ -42,16 +46,16 @@ static pfd_status fail_zip(const pfd_loader *l, const pfd_data_reader *reader, p
                     "readers '%s' and '%s' differ in length: at step %" PRId64 " of epoch %" PRId64
                     " one ends before the other; zip=\"shortest\" ends the epoch with the shorter "
                     "one",
-                    l->plan.readers[0].name, reader->name, l->fill_slot->step, l->fill_slot->epoch);
+                    l->plan.readers[0].name, reader->name, l->produced->step, l->produced->epoch);
 }
 
-/* A batch of each reader; the one item of the filling loop. Also when one reader fails, the others
+/* A batch of each reader: all that the producer's loop does. Also when one reader fails, the others
  * read theirs, and so stay in step. */
-static pfd_status fill_batch(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
+static pfd_status produce(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
 {
     (void)begin, (void)end, (void)worker;
     pfd_loader *l = ctx;
-    pfd_slot *slot = l->fill_slot;
+    pfd_slot *slot = l->produced;
     pfd_status failure = PFD_OK;
     int32_t ended = 0;
     pfd_scratch_reset(slot->scratch);
@@ -77,61 +81,55 @@ static pfd_status fill_batch(void *ctx, int64_t begin, int64_t end, int32_t work
     return failure;
 }
 
-int32_t pfd_loop_can_pass(const pfd_loop *loop)
-{
-    return loop->error ? pfd_error_can_pass(loop->status, loop->error)
-                       : loop->status == PFD_CORRUPT_DATA;
-}
-
 /* A failure with a record is that record's group(): the chain counts it as a batch, which the
  * policy may leave out. After any other failure nobody knows where the stream stands. */
-static void note_failed_filling(pfd_loader *l, pfd_slot *slot, int32_t passed)
+static void note_failure(pfd_loader *l, pfd_slot *slot, int32_t passed)
 {
-    pfd_error *error = l->fill_loop.error;
+    pfd_error *error = l->producer.error;
     int32_t counted = passed && error && error->ordinal >= 0;
     l->seek_streams = !counted;
-    if (passed) l->begun_step++;
+    if (passed) l->next_step++;
     slot->rows = 0;
-    pfd_bad_row bad = {.error = error};
+    pfd_skipped_row skipped = {.error = error};
     if (counted && l->plan.readers[0].attrs->on_error != PFD_ON_ERROR_RAISE &&
-        pfd_slot_add_bad_row(slot, &bad))
+        pfd_slot_add_skipped_row(slot, &skipped))
         return;
-    slot->loop.status = l->fill_loop.status;
-    l->fill_loop.error = slot->loop.error; /* swapped: both are freed by their owners */
+    slot->loop.status = l->producer.status;
+    l->producer.error = slot->loop.error; /* swapped: both are freed by their owners */
     slot->loop.error = error;
 }
 
-static void batch_filled(void *ctx)
+static void batch_produced(void *ctx)
 {
     pfd_loader *l = ctx;
-    pfd_slot *slot = l->fill_slot;
+    pfd_slot *slot = l->produced;
     pthread_mutex_lock(&l->lock);
-    l->filling = 0;
-    int32_t passed = pfd_loop_can_pass(&l->fill_loop);
+    l->producing = 0;
+    int32_t passed = pfd_slot_loop_can_pass(&l->producer);
     pfd_slot_pool_count_scratch(l, slot);
-    if (l->fill_loop.status != PFD_OK) {
-        note_failed_filling(l, slot, passed);
-        pfd_pipeline_mark_ready(l, slot);
+    if (l->producer.status != PFD_OK) {
+        note_failure(l, slot, passed);
+        pfd_ring_mark_ready(l, slot);
     } else if (slot->end) {
-        l->begun_epoch++;
-        l->begun_step = 0;
+        l->next_epoch++;
+        l->next_step = 0;
         l->seek_streams = 1;
-        pfd_pipeline_mark_ready(l, slot);
+        pfd_ring_mark_ready(l, slot);
     } else {
-        l->begun_step++;
-        pfd_pipeline_begin_rows(l, slot);
+        l->next_step++;
+        pfd_batch_stages_start(l, slot);
     }
-    if (l->fill_loop.status == PFD_OK || passed) pfd_begin_filling(l);
+    if (l->producer.status == PFD_OK || passed) pfd_stream_producer_start(l);
     pthread_mutex_unlock(&l->lock);
 }
 
-void pfd_begin_filling(pfd_loader *l)
+void pfd_stream_producer_start(pfd_loader *l)
 {
-    if (l->filling || l->closed || !(l->fill_slot = pfd_pipeline_add_slot(l))) return;
-    l->filling = 1;
-    l->fill_loop.n = l->fill_loop.chunk = 1;
-    l->fill_loop.fn = fill_batch;
-    l->fill_loop.done = batch_filled;
-    l->fill_loop.ctx = l;
-    pfd_multi_thread_loop(l->pool, &l->fill_loop);
+    if (l->producing || l->closed || !(l->produced = pfd_ring_add(l))) return;
+    l->producing = 1;
+    l->producer.n = l->producer.chunk = 1;
+    l->producer.fn = produce;
+    l->producer.done = batch_produced;
+    l->producer.ctx = l;
+    pfd_multi_thread_loop(l->pool, &l->producer);
 }

@@ -1,46 +1,53 @@
-/* A source of text records without the heads of the files. */
-#include "sources/text_source.h"
+/* Hands every call on to the inner source; of text, without the heads of the files. */
+#include "sources/wrapped_source.h"
 
 #include "core/error.h"
 #include "core/scratch.h"
 #include "sources/line_numbers.h"
-#include "sources/stream_lines.h"
+#include "sources/text_head.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-typedef struct text_source {
+typedef struct wrapped_source {
     pfd_source inner; /* owned */
+    void *state;      /* owned */
+    void (*free_state)(void *state);
+
+    /* Of text. */
+    int32_t is_text;
     const pfd_file *const *files;
     int64_t num_files;
-    pfd_line_numbers *numbers; /* of mapped and read files; owned */
-    pfd_stream_lines *lines;   /* of compressed ones; owned.  Both NULL: the inner source knows */
-    void *kept;
-    void (*free_kept)(void *kept);
+    pfd_line_numbers *numbers; /* owned; NULL: the inner source knows the lines */
 
     /* Random access, where there are heads: a record of file f with number i is the inner one with
      * number i + passed[f], first[f] <= i < first[f + 1]. */
     int64_t *first, *passed; /* owned */
     int64_t num_records;
-} text_source;
+} wrapped_source;
 
 /* ---- Records --------------------------------------------------------------------------------- */
-static void cut_mark(pfd_record *record)
+/* Off the first record of each file among these. */
+static void cut_marks(pfd_record *records, int64_t n)
 {
-    int64_t mark = pfd_text_mark_bytes(record->data, record->size);
-    record->data += mark;
-    record->size -= mark;
-    record->offset += mark;
+    for (int64_t i = 0; i < n; i++) {
+        pfd_record *record = &records[i];
+        if (record->offset != 0) continue;
+        int64_t mark = pfd_text_mark_bytes(record->data, record->size);
+        record->data += mark;
+        record->size -= mark;
+        record->offset += mark;
+    }
 }
 
 static int64_t size_of(void *source)
 {
-    const text_source *self = source;
+    const wrapped_source *self = source;
     return self->first ? self->num_records : self->inner.methods->size(self->inner.self);
 }
 
-/* The file of a record: the last one that does not begin behind it. */
-static int64_t file_of(const text_source *self, int64_t ordinal)
+/* The file of a record: the last one that does not begin after it. */
+static int64_t file_of(const wrapped_source *self, int64_t ordinal)
 {
     int64_t begin = 0, end = self->num_files;
     while (end - begin > 1) {
@@ -53,7 +60,7 @@ static int64_t file_of(const text_source *self, int64_t ordinal)
     return begin;
 }
 
-static void to_inner(const text_source *self, const int64_t *ordinals, int64_t n, int64_t *out)
+static void to_inner(const wrapped_source *self, const int64_t *ordinals, int64_t n, int64_t *out)
 {
     int64_t file = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -63,7 +70,7 @@ static void to_inner(const text_source *self, const int64_t *ordinals, int64_t n
     }
 }
 
-static pfd_status find_behind_heads(const text_source *self, const int64_t *ordinals, int64_t n,
+static pfd_status find_after_heads(const wrapped_source *self, const int64_t *ordinals, int64_t n,
                                     pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
     for (int64_t i = 0; i < n; i++)
@@ -82,36 +89,34 @@ static pfd_status find_behind_heads(const text_source *self, const int64_t *ordi
 static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
                      pfd_record *out, pfd_error *err)
 {
-    const text_source *self = source;
+    const wrapped_source *self = source;
     pfd_status status =
-        self->first ? find_behind_heads(self, ordinals, n, scratch, out, err)
+        self->first ? find_after_heads(self, ordinals, n, scratch, out, err)
                     : self->inner.methods->at(self->inner.self, ordinals, n, scratch, out, err);
-    for (int64_t i = 0; i < n && status == PFD_OK; i++)
-        if (out[i].offset == 0) cut_mark(&out[i]);
+    if (status == PFD_OK && self->is_text) cut_marks(out, n);
     return status;
 }
 
 static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_record *out, int64_t *n,
                        pfd_error *err)
 {
-    const text_source *self = source;
+    const wrapped_source *self = source;
     pfd_status status = self->inner.methods->next(self->inner.self, max, scratch, out, n, err);
-    for (int64_t i = 0; i < *n && status == PFD_OK; i++)
-        if (out[i].offset == 0) cut_mark(&out[i]);
+    if (status == PFD_OK && self->is_text) cut_marks(out, *n);
     return status;
 }
 
 static pfd_status seek(void *source, int64_t epoch, int64_t position, pfd_scratch *scratch,
                        pfd_error *err)
 {
-    const text_source *self = source;
+    const wrapped_source *self = source;
     return self->inner.methods->seek(self->inner.self, epoch, position, scratch, err);
 }
 
 static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
 {
     enum { at_once = 64 };
-    const text_source *self = source;
+    const wrapped_source *self = source;
     int64_t inner[at_once];
     for (int64_t i = 0; i < n; i += at_once) {
         int64_t some = n - i < at_once ? n - i : at_once;
@@ -127,34 +132,32 @@ static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *
 /* The line of the byte that failed: a record may have several. */
 static void describe(void *source, const pfd_record *record, pfd_error *err)
 {
-    const text_source *self = source;
-    if (!self->numbers && !self->lines) {
-        self->inner.methods->describe(self->inner.self, record, err);
+    const wrapped_source *self = source;
+    if (!self->numbers) {
+        if (self->inner.methods->describe)
+            self->inner.methods->describe(self->inner.self, record, err);
         return;
     }
     if (record->file < 0 || record->file >= self->num_files) return;
     int64_t offset = err->byte > record->offset ? err->byte : record->offset;
-    if (offset < 0) return;
-    if (self->lines)
-        err->line = pfd_stream_lines_of(self->lines, record->file, offset);
-    else if (offset <= self->files[record->file]->size)
-        err->line = pfd_line_numbers_of(self->numbers, record->file, offset);
+    int32_t is_stream = !self->inner.methods->at; /* then sizes are those of compressed files */
+    if (offset >= 0 && (is_stream || offset <= self->files[record->file]->size))
+        err->line = pfd_line_numbers_of_byte(self->numbers, record->file, offset);
 }
 
 static void close_source(void *source)
 {
-    text_source *self = source;
-    if (self->inner.methods) self->inner.methods->close(self->inner.self);
-    if (self->free_kept) self->free_kept(self->kept);
+    wrapped_source *self = source;
+    self->inner.methods->close(self->inner.self);
+    if (self->free_state) self->free_state(self->state);
     pfd_line_numbers_free(self->numbers);
-    pfd_stream_lines_free(self->lines);
     free(self->first);
     free(self->passed);
     free(self);
 }
 
-/* What the inner source can. */
-static const pfd_source_methods *methods_for(const pfd_source_methods *inner)
+/* As the inner source can. */
+static const pfd_source_methods *methods_for(const pfd_source_methods *inner, int32_t hides_places)
 {
     static const pfd_source_methods random_access = {.struct_size = sizeof(pfd_source_methods),
                                                      .close = close_source,
@@ -172,18 +175,18 @@ static const pfd_source_methods *methods_for(const pfd_source_methods *inner)
                                               .next = next,
                                               .seek = seek,
                                               .describe = describe};
-    if (inner->at) return inner->places ? &random_access : &without_places;
-    return &stream;
+    if (!inner->at) return &stream;
+    return inner->places && !hides_places ? &random_access : &without_places;
 }
 
-/* ---- Open ------------------------------------------------------------------------------------ */
-static pfd_status inner_record(const text_source *self, int64_t ordinal, pfd_scratch *scratch,
+/* ---- The heads of files ---------------------------------------------------------------------- */
+static pfd_status inner_record(const wrapped_source *self, int64_t ordinal, pfd_scratch *scratch,
                                pfd_record *out, pfd_error *err)
 {
     return self->inner.methods->at(self->inner.self, &ordinal, 1, scratch, out, err);
 }
 
-static pfd_status inner_file(const text_source *self, int64_t ordinal, pfd_scratch *scratch,
+static pfd_status inner_file(const wrapped_source *self, int64_t ordinal, pfd_scratch *scratch,
                              int64_t *file, pfd_error *err)
 {
     if (self->inner.methods->places) {
@@ -198,9 +201,9 @@ static pfd_status inner_file(const text_source *self, int64_t ordinal, pfd_scrat
     return PFD_OK;
 }
 
-/* The first inner record from `begin` on that is in `file`, or behind it. */
-static pfd_status first_of_file(const text_source *self, int64_t file, int64_t begin, int64_t end,
-                                pfd_scratch *scratch, int64_t *out, pfd_error *err)
+/* The first inner record from `begin` on that is in `file`, or in a later one. */
+static pfd_status first_of_file(const wrapped_source *self, int64_t file, int64_t begin,
+                                int64_t end, pfd_scratch *scratch, int64_t *out, pfd_error *err)
 {
     while (begin < end) {
         int64_t middle = begin + (end - begin) / 2, found = 0;
@@ -215,7 +218,7 @@ static pfd_status first_of_file(const text_source *self, int64_t file, int64_t b
 }
 
 /* How many records of a file, from `begin` on, end within its head. */
-static pfd_status count_head(const text_source *self, int64_t file, int64_t head, int64_t begin,
+static pfd_status count_head(const wrapped_source *self, int64_t file, int64_t head, int64_t begin,
                              int64_t end, pfd_scratch *scratch, int64_t *out, pfd_error *err)
 {
     *out = 0;
@@ -227,7 +230,7 @@ static pfd_status count_head(const text_source *self, int64_t file, int64_t head
     return PFD_OK;
 }
 
-static pfd_status pass_heads(text_source *self, const int64_t *heads, pfd_scratch *scratch,
+static pfd_status pass_heads(wrapped_source *self, const int64_t *heads, pfd_scratch *scratch,
                              pfd_error *err)
 {
     int64_t total = self->inner.methods->size(self->inner.self), begin = 0, passed = 0;
@@ -249,51 +252,43 @@ static pfd_status pass_heads(text_source *self, const int64_t *heads, pfd_scratc
     return PFD_OK;
 }
 
-static pfd_status open_source(text_source *self, const pfd_text_source_args *args, pfd_error *err)
+/* ---- Open ------------------------------------------------------------------------------------ */
+static pfd_status open_text(wrapped_source *self, const pfd_source_wrap *wrap, pfd_error *err)
 {
     const pfd_source_methods *inner = self->inner.methods;
+    self->is_text = 1;
+    self->files = wrap->text->files;
+    self->num_files = wrap->text->num_files;
     if (!inner->describe) {
-        if (inner->at)
-            self->numbers =
-                pfd_line_numbers_create(self->files, self->num_files, pfd_newline_scan_best());
-        else
-            self->lines = pfd_stream_lines_create(self->files);
-        if (!self->numbers && !self->lines)
-            return pfd_fail_memory(err, self->num_files, "line numbers");
+        self->numbers = pfd_line_numbers_create(self->files, self->num_files);
+        if (!self->numbers) return pfd_fail_memory(err, self->num_files, "line numbers");
     }
     int32_t any = 0;
-    for (int64_t i = 0; args->heads && i < self->num_files; i++) any |= args->heads[i] > 0;
-    if (!any) return PFD_OK;
-    if (!inner->at)
-        return pfd_fail(err, PFD_INTERNAL, "the heads of files can be left out of an index only");
-    return pass_heads(self, args->heads, args->open->scratch, err);
+    for (int64_t i = 0; wrap->heads && i < self->num_files; i++) any |= wrap->heads[i] > 0;
+    return any ? pass_heads(self, wrap->heads, wrap->text->scratch, err) : PFD_OK;
 }
 
-pfd_status pfd_text_source_open(const pfd_text_source_args *args, const pfd_source *inner,
-                                pfd_source *out, pfd_error *err)
+pfd_status pfd_source_wrap_open(const pfd_source_wrap *wrap, pfd_source *source, pfd_error *err)
 {
-    text_source *self = calloc(1, sizeof *self);
+    wrapped_source *self = calloc(1, sizeof *self);
     if (!self) {
-        inner->methods->close(inner->self);
-        if (args->free_kept) args->free_kept(args->kept);
-        return pfd_fail_memory(err, (int64_t)sizeof *self, "a source of text");
+        source->methods->close(source->self);
+        if (wrap->free_state) wrap->free_state(wrap->state);
+        return pfd_fail_memory(err, (int64_t)sizeof *self, "a source");
     }
-    *self = (text_source){.inner = *inner,
-                          .files = args->open->files,
-                          .num_files = args->open->num_files,
-                          .kept = args->kept,
-                          .free_kept = args->free_kept};
-    pfd_status status = open_source(self, args, err);
+    *self = (wrapped_source){
+        .inner = *source, .state = wrap->state, .free_state = wrap->free_state};
+    pfd_status status = wrap->text ? open_text(self, wrap, err) : PFD_OK;
     if (status != PFD_OK) {
         close_source(self);
         return status;
     }
-    out->methods = methods_for(inner->methods);
-    out->self = self;
+    source->methods = methods_for(source->methods, wrap->hides_places);
+    source->self = self;
     return PFD_OK;
 }
 
-void *pfd_text_source_kept(const void *self)
+void *pfd_wrapped_source_state(const void *self)
 {
-    return ((const text_source *)self)->kept;
+    return ((const wrapped_source *)self)->state;
 }

@@ -1,0 +1,83 @@
+/* files/file_read.h -- the bytes of an opened file: one table of functions for each way to get
+ * them.
+ *
+ *   mapped     views of the file's mapping            input_files.c chooses between these two
+ *   read       pieces read into the caller's scratch
+ *   streamed   copies out of a window that moves over decompressed bytes: stream_window.c
+ *
+ * OWNERSHIP  Bytes of a mapped file live as long as the file, others as long as the scratch.
+ * THREADS    Mapped and read: any.  Streamed: the thread that has the window.
+ * ERRORS     PFD_IO: the disk, or another process changed the file.  PFD_CORRUPT_DATA: the file
+ *            ends before the bytes that are asked for.
+ */
+#ifndef PFD_FILES_FILE_READ_H
+#define PFD_FILES_FILE_READ_H
+#include "pyflowdata/op.h"
+
+typedef struct pfd_input_file pfd_input_file;
+
+typedef struct pfd_file_methods {
+    /* `size` bytes from `offset` on; neither is negative, and their sum is an int64_t. */
+    pfd_status (*read)(const pfd_input_file *file, int64_t offset, int64_t size,
+                       pfd_scratch *scratch, const uint8_t **data, pfd_error *err);
+    /* *end: where the bytes end, or a place at or after `wanted` if they go on.  After a failure it
+     * is where the good bytes end. */
+    pfd_status (*find_end)(const pfd_input_file *file, int64_t wanted, const pfd_scratch *bounds,
+                           int64_t *end, pfd_error *err);
+    /* Asks the disk for a range that lies in the file, without waiting. */
+    void (*will_need)(const pfd_input_file *file, int64_t offset, int64_t size);
+} pfd_file_methods;
+
+extern const pfd_file_methods pfd_mapped_file;
+extern const pfd_file_methods pfd_read_file;
+
+/* What an op sees of a file, and how its bytes are got. */
+struct pfd_input_file {
+    pfd_file file; /* first: ops have a pointer to it */
+    const pfd_file_methods *methods;
+    const uint8_t *data;         /* all of it, mapped; else NULL */
+    int fd;                      /* of a file that is read; -1: opened for each read */
+    int32_t compression;         /* PFD_COMPRESSION_*; AUTO: not known, as NONE */
+    char *absolute;              /* path that holds when the working folder changes; owned */
+    uint64_t device, inode;
+    _Atomic int64_t *bytes_read; /* the counter of all files */
+};
+
+static inline const pfd_input_file *pfd_input_file_of(const pfd_file *file)
+{
+    return (const pfd_input_file *)(const void *)file;
+}
+
+/* NULL: the file is not mapped, pfd_file_read() gives its bytes. */
+static inline const uint8_t *pfd_file_data(const pfd_file *file)
+{
+    return pfd_input_file_of(file)->data;
+}
+
+/* PFD_COMPRESSION_* of files/compression.h, never AUTO: what the file is, or is said to be. */
+static inline int32_t pfd_file_compression(const pfd_file *file)
+{
+    return pfd_input_file_of(file)->compression;
+}
+
+/* host->read(). */
+pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
+                         const uint8_t **data, pfd_error *err);
+
+/* Whether there are no bytes from `offset` on.  Of a compressed file, whose size is not known while
+ * it is read in sequence, frame() can ask this way. */
+pfd_status pfd_file_ends_at(const pfd_file *file, int64_t offset, pfd_scratch *scratch,
+                            int32_t *ends, pfd_error *err);
+
+/* How many of the `size` bytes from `offset` on can be read: fewer where the file ends (*is_end 1),
+ * or where a compressed one is damaged after them, which is returned as the failure. */
+pfd_status pfd_file_bytes_at(const pfd_file *file, int64_t offset, int64_t size,
+                             pfd_scratch *scratch, int64_t *there, int32_t *is_end, pfd_error *err);
+
+/* Asks the disk for [offset, offset + size) of a file, as far as it goes, without waiting. */
+void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size);
+
+/* Whether the byte at `offset` of a file on disk can be read without waiting for the disk.
+ * (mincore() would do for mapped files, but says yes to all of them to who may not write them.) */
+int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset);
+#endif

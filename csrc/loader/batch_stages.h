@@ -1,0 +1,15 @@
+/* loader/batch_stages.h -- one batch from loop to loop: its stages, then the joining of its ragged
+ * rows.
+ *
+ * THREADS  With the loader's `lock` held.
+ */
+#ifndef PFD_LOADER_BATCH_STAGES_H
+#define PFD_LOADER_BATCH_STAGES_H
+#include "loader/loader_fields.h"
+
+/* Starts the loops over the slot's rows; the last one marks the slot ready. */
+void pfd_batch_stages_start(pfd_loader *loader, pfd_slot *slot);
+
+/* The loop that runs now. */
+pfd_loop *pfd_batch_stages_loop(pfd_slot *slot);
+#endif

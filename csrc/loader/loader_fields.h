@@ -1,0 +1,53 @@
+/* loader/loader_fields.h -- the fields of a loader, and which lock guards them.
+ *
+ * LOCKS  consumer: one next(), seek() or close() at a time. lock: everything that says so below.
+ *        Order: consumer, lock, the pool's.
+ *
+ * OWNERSHIP  The loader owns its slots until it is released and every delivered one has come back:
+ *            what comes last frees it.
+ */
+#ifndef PFD_LOADER_LOADER_FIELDS_H
+#define PFD_LOADER_LOADER_FIELDS_H
+#include "loader/kernel_chain.h"
+
+#include <pthread.h>
+
+#define PFD_KEPT_SKIPPED 1000
+
+struct pfd_loader {
+    pfd_plan plan;
+    pfd_thread_pool *pool;
+    pfd_worker *workers; /* num_threads + 1: the last is the helping caller's */
+    int32_t num_threads, prefetch;
+    int64_t memory_budget;
+    int32_t fork_generation;
+
+    pthread_mutex_t consumer; /* one next(), seek() or close() at a time; guards: */
+    int64_t epoch, step;      /* of the next batch to deliver */
+    int64_t errors_in_epoch;
+    int32_t restart; /* what is in flight is not what comes next */
+    int64_t next_check_ns; /* when to look at the files again */
+
+    pthread_mutex_t lock;                   /* guards: */
+    pthread_cond_t changed;                 /* a slot is ready */
+    pfd_slot **ring;                        /* batch number t is at t % prefetch */
+    int64_t first_in_flight, end_in_flight; /* batch numbers */
+    int64_t next_epoch, next_step;          /* of the next batch to start */
+    pfd_slot *free_slots;
+    int32_t num_slots, num_held;
+    int64_t stream_bytes; /* of records in all slots' scratch */
+    int64_t ragged_bytes; /* of values in all slots, there or expected, and of all arenas */
+    int64_t most_values;  /* of a batch so far, in bytes; -1: there was none yet */
+    pfd_arenas *free_arenas;
+    int32_t producing;    /* the producer runs, and goes on while the ring has room */
+    int32_t seek_streams; /* the producer starts with a seek */
+    pfd_loop producer;    /* reads the records of one batch, into: */
+    pfd_slot *produced;
+    int32_t closed, released;
+    pfd_stats stats;
+    pfd_error *skipped; /* the last PFD_KEPT_SKIPPED, as a ring */
+    int64_t num_skipped;
+
+    pfd_bounds bounds; /* cancelled: row loops end early */
+};
+#endif

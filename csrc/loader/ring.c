@@ -1,0 +1,36 @@
+/* Batch number t is at t % prefetch, from first_in_flight to end_in_flight. */
+#include "loader/ring.h"
+
+#include "loader/slot_pool.h"
+
+int64_t pfd_ring_size(const pfd_loader *l)
+{
+    return l->end_in_flight - l->first_in_flight;
+}
+
+pfd_slot *pfd_ring_add(pfd_loader *l)
+{
+    if (pfd_ring_size(l) == l->prefetch) return NULL;
+    pfd_slot *slot = pfd_slot_pool_take(l);
+    if (!slot) return NULL;
+    slot->epoch = l->next_epoch;
+    slot->step = l->next_step;
+    l->ring[l->end_in_flight++ % l->prefetch] = slot;
+    return slot;
+}
+
+void pfd_ring_mark_ready(pfd_loader *l, pfd_slot *slot)
+{
+    slot->ready = 1;
+    pthread_cond_broadcast(&l->changed);
+}
+
+pfd_slot *pfd_ring_at(const pfd_loader *l, int64_t i)
+{
+    return l->ring[(l->first_in_flight + i) % l->prefetch];
+}
+
+void pfd_ring_remove_first(pfd_loader *l)
+{
+    l->first_in_flight++;
+}
