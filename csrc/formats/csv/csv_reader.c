@@ -360,11 +360,8 @@ const pfd_op pfd_op_csv_reader = {
            "one. Spaces and tabs around a number are allowed. A missing value without a default, "
            "and a row with more or fewer fields than the header, are errors. Blank lines and empty "
            "files are passed over, and so is a UTF-8 byte order mark.",
-    .attrs = attrs_table,
-    .num_attrs = PFD_COUNT(attrs_table),
-    .attrs_struct_size = sizeof(csv_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(csv_attrs, attrs_table),
+    PFD_OP_OUTPUTS(outputs),
     .outputs_attr = "columns",
     .infer = infer,
     .open = open_source,

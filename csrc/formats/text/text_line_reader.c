@@ -130,11 +130,8 @@ const pfd_op pfd_op_text_line_reader = {
            "Blank lines and empty files are passed over, and files are never glued together. The "
            "bytes are given as they stand, in whatever encoding; only a UTF-8 byte order mark at "
            "the beginning of a file is left out.",
-    .attrs = attrs_table,
-    .num_attrs = PFD_COUNT(attrs_table),
-    .attrs_struct_size = sizeof(text_line_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(text_line_attrs, attrs_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,
