@@ -298,7 +298,9 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     pfd_csv_table *table = NULL;
     int64_t *heads = args->host->alloc(args->scratch, args->num_files * (int64_t)sizeof *heads);
     int32_t is_framed = 0;
-    pfd_status status = heads ? pfd_text_check(args, err) : fail_memory(args->host, err);
+    const csv_attrs *attrs = args->attrs;
+    pfd_status status = heads ? PFD_OK : fail_memory(args->host, err);
+    if (status == PFD_OK) status = pfd_text_check(args, (uint8_t)attrs->quote[0], err);
     if (status == PFD_OK) status = make_table(args, heads, &table, err);
     if (status == PFD_OK) status = open_rows(args, &table->format, heads, out, &is_framed, err);
     if (status != PFD_OK) {
