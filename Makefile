@@ -14,9 +14,11 @@ endif
 
 BUILD    := build/$(FLAVOUR)
 LIBRARY  := $(BUILD)/libpyflowdata.so
-MAP      := csrc/pyflowdata.map
+KIT      := $(BUILD)/libpyflowdata_kit.so
 SOURCES  := $(sort $(wildcard csrc/*/*.c csrc/formats/*/*.c))
-OBJECTS  := $(SOURCES:%.c=$(BUILD)/%.o)
+COMPILED := $(SOURCES:%.c=$(BUILD)/%.o)
+OBJECTS  := $(filter-out $(BUILD)/csrc/kit/%,$(COMPILED))
+KIT_OBJECTS := $(filter $(BUILD)/csrc/kit/% $(BUILD)/csrc/core/%,$(COMPILED))
 C_TESTS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/c/test_*.c)))
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -44,17 +46,23 @@ COMPILE   = $(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthre
 # Says in short what it does.
 DO        = $(if $(V),,@echo '  $(1) $@' &&)
 
-all: $(LIBRARY) $(if $(filter release,$(FLAVOUR)),pyflowdata/libpyflowdata.so)
-objects: $(OBJECTS) $(C_TESTS:%=%.o)
+LIBRARIES := $(LIBRARY) $(KIT)
+all: $(LIBRARIES) $(if $(filter release,$(FLAVOUR)),$(LIBRARIES:$(BUILD)/%=pyflowdata/%))
+objects: $(COMPILED) $(C_TESTS:%=%.o)
 c-tests: $(C_TESTS)
 
-$(LIBRARY): $(OBJECTS) $(MAP)
-	$(call DO,link) $(COMPILE) -shared -Wl,--version-script=$(MAP) $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS) \
-	    -o $@ $(OBJECTS) $(LIBS)
+LINK = $(COMPILE) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
+$(LIBRARY): $(OBJECTS) csrc/pyflowdata.map
+	$(call DO,link) $(LINK) -Wl,--version-script=csrc/pyflowdata.map -o $@ $(OBJECTS) $(LIBS)
 	$(if $(ABSENT),@echo '  built without $(ABSENT): some compressed files will be refused')
 
+# What checks and measures ops, on top of the library beside it; see csrc/include/pyflowdata/kit.h.
+$(KIT): $(KIT_OBJECTS) $(LIBRARY) csrc/pyflowdata_kit.map
+	$(call DO,link) $(LINK) -Wl,--version-script=csrc/pyflowdata_kit.map -Wl,--gc-sections \
+	    -Wl,-rpath,'$$ORIGIN' -o $@ $(KIT_OBJECTS) $(LIBRARY) $(LIBS)
+
 # Moved into place, so that a process which has the old library mapped keeps it.
-pyflowdata/libpyflowdata.so: $(LIBRARY)
+pyflowdata/%.so: $(BUILD)/%.so
 	@mkdir -p $(@D) && cp $< $@.new && mv -f $@.new $@
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
@@ -69,7 +77,7 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D)
 	@[ "$$(cat $@ 2>/dev/null)" = '$(COMPILE)' ] || echo '$(COMPILE)' > $@
 
--include $(OBJECTS:.o=.d) $(C_TESTS:%=%.d)
+-include $(COMPILED:.o=.d) $(C_TESTS:%=%.d)
 
 # ---- Python: .venv holds numpy and cffi, for `make test` the test tools as well -----------------
 IN_VENV := .venv/bin/python
@@ -138,11 +146,11 @@ run-fuzz: all .venv/test
 
 # `objects` has them of one compiler.  What clang says depends on no optimization, and no warning on
 # debugging symbols.
-COMPILED = $(realpath $(shell command -v $(firstword $(CC))))
+COMPILER = $(realpath $(shell command -v $(firstword $(CC))))
 check: all objects .venv/test
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
 	    { echo "check: no $$cc here, left out"; continue; }; \
-	    [ "$$(realpath "$$(command -v $$cc)")" != "$(COMPILED)" ] || continue; \
+	    [ "$$(realpath "$$(command -v $$cc)")" != "$(COMPILER)" ] || continue; \
 	    flags='$(CFLAGS) -g0'; [ $$cc != clang ] || flags="$$flags -O0"; \
 	    $(MAKE) --no-print-directory CC=$$cc CFLAGS="$$flags" FLAVOUR=check-$$cc objects \
 	        >/dev/null || exit 1; done
@@ -201,7 +209,7 @@ clean:
 	rm -rf build dist pyflowdata/*.so *.egg-info
 
 help:
-	@echo 'make          the shared library: build/release and pyflowdata/libpyflowdata.so'
+	@echo 'make          the shared libraries, in build/release and pyflowdata/'
 	@echo 'make train    trains the example model on data/ (first makes .venv with numpy and cffi)'
 	@echo 'make test     all tests (first adds the test tools to .venv)'
 	@echo 'make test-torch  the tests with torch, Lightning and accelerate, which it adds to .venv'

@@ -1,4 +1,4 @@
-"""Builds the C library by make and puts it, with its headers, into the package."""
+"""Builds the C libraries by make and puts them, with their headers, into the package."""
 
 import re
 import shutil
@@ -10,7 +10,8 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
-BUILT = Path("build", "wheel", "libpyflowdata.so")
+BUILD = Path("build", "wheel")
+BUILT = [BUILD / "libpyflowdata.so", BUILD / "libpyflowdata_kit.so"]
 
 
 def version() -> str:
@@ -21,12 +22,12 @@ def version() -> str:
 
 
 class BuildWithLibrary(build_py):
-    """Adds the library and the headers.  An editable install finds both in the checkout."""
+    """Adds libraries and headers.  An editable install finds them in the checkout."""
 
     def run(self) -> None:
         # A folder of its own, and our warnings must not fail a build with a new compiler.
-        target = "all" if self.editable_mode else str(BUILT)
-        make = ["make", f"BUILD={BUILT.parent}", "WERROR=", target]
+        targets = ["all"] if self.editable_mode else map(str, BUILT)
+        make = ["make", f"BUILD={BUILD}", "WERROR=", *targets]
         subprocess.run(make, cwd=ROOT, check=True)
         super().run()
         if not self.editable_mode:
@@ -38,8 +39,7 @@ class BuildWithLibrary(build_py):
         package = Path(self.build_lib) / "pyflowdata"
         headers = sorted((ROOT / "csrc" / "include" / "pyflowdata").glob("*.h"))
         added = {header: package / "include" / "pyflowdata" / header.name for header in headers}
-        added[ROOT / BUILT] = package / BUILT.name
-        return added
+        return added | {ROOT / library: package / library.name for library in BUILT}
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         return super().get_outputs(include_bytecode) + [str(p) for p in self._additions().values()]

@@ -24,9 +24,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .conformance.job import Job, Spec, libraries_of, spec_of
-from .conformance.native import BuildError, MissingToolError, NativeChecks
+from .conformance.job import Job
 from .conformance.report import Finding, Report
+from .conformance.sanitizers import BuildError, MissingToolError, NativeChecks
+from .conformance.spec import Spec, libraries_of, spec_of
 from .errors import InvalidArgumentError
 from .graph import Blob
 from .plugins.loading import PLUGINS_VARIABLE

@@ -18,6 +18,7 @@
  */
 #ifndef PFD_DATASET_DATASET_H
 #define PFD_DATASET_DATASET_H
+#include "core/private.h"
 #include "core/scratch.h"
 #include "pyflowdata/op.h"
 
@@ -73,10 +74,10 @@ struct pfd_dataset {
  * closed.  `bounds` are borrowed, for is_cancelled().  PFD_INTERNAL names the method that is
  * missing or faulty. */
 pfd_status pfd_source_to_dataset(const pfd_source *source, const pfd_bounds *bounds,
-                                 pfd_dataset **out, pfd_error *err);
+                                 pfd_dataset **out, pfd_error *err) PFD_PRIVATE;
 
 /* The op's own part of such a dataset. */
-const void *pfd_source_self(const pfd_dataset *ds);
+const void *pfd_source_self(const pfd_dataset *ds) PFD_PRIVATE;
 
 /* Of such a dataset: what its source's places() says.  0: the source has none. */
 int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
@@ -88,10 +89,11 @@ int32_t pfd_dataset_is_random_access(const pfd_dataset *ds);
 /* next() and seek() of any dataset: those of a random-access one are made from size() and at(). */
 pfd_status pfd_dataset_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch, pfd_record *out,
                             int64_t *n, pfd_error *err);
-pfd_status pfd_dataset_seek(pfd_dataset *ds, int64_t epoch, int64_t position, pfd_error *err);
+pfd_status pfd_dataset_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
+                            pfd_error *err) PFD_PRIVATE;
 /* The first describe() found going down the chain, if there is one. */
 void pfd_dataset_describe(const pfd_dataset *ds, const pfd_record *record, pfd_error *err);
-void pfd_dataset_close(pfd_dataset *ds); /* accepts NULL */
+void pfd_dataset_close(pfd_dataset *ds) PFD_PRIVATE; /* accepts NULL */
 
 /* cancellation.c.  Once *cancelled is not 0, every call fails with PFD_CANCELLED: what reads on and
  * on (a buffer that fills, an epoch that is replayed) ends within one call of the source.  The flag

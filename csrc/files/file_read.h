@@ -12,6 +12,7 @@
  */
 #ifndef PFD_FILES_FILE_READ_H
 #define PFD_FILES_FILE_READ_H
+#include "core/private.h"
 #include "pyflowdata/op.h"
 
 typedef struct pfd_input_file pfd_input_file;
@@ -62,7 +63,7 @@ static inline int32_t pfd_file_compression(const pfd_file *file)
 
 /* host->read(). */
 pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
-                         const uint8_t **data, pfd_error *err);
+                         const uint8_t **data, pfd_error *err) PFD_PRIVATE;
 
 /* Whether there are no bytes from `offset` on.  Of a compressed file, whose size is not known while
  * it is read in sequence, frame() can ask this way. */

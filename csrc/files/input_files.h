@@ -16,6 +16,7 @@
  */
 #ifndef PFD_FILES_INPUT_FILES_H
 #define PFD_FILES_INPUT_FILES_H
+#include "core/private.h"
 #include "files/file_read.h"
 
 typedef struct pfd_input_files pfd_input_files;
@@ -29,9 +30,9 @@ typedef struct pfd_input_files pfd_input_files;
  * names the path and reason. */
 pfd_status pfd_input_files_open(char *const *paths, int64_t n, int32_t access, int32_t compression,
                                 pfd_input_files **out, pfd_error *err);
-void pfd_input_files_close(pfd_input_files *files); /* accepts NULL */
+void pfd_input_files_close(pfd_input_files *files) PFD_PRIVATE; /* accepts NULL */
 
-const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_t *n);
+const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_t *n) PFD_PRIVATE;
 
 /* Cheap, for every batch: PFD_IO once a SIGBUS struck in one of these files. */
 pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err);
@@ -42,7 +43,7 @@ pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *e
 
 /* Of base names, sizes and sampled content (the same on another machine with equal files). */
 uint64_t pfd_input_files_fingerprint(const pfd_input_files *files);
-int64_t pfd_input_files_bytes(const pfd_input_files *files);
+int64_t pfd_input_files_bytes(const pfd_input_files *files) PFD_PRIVATE;
 
 /* Which files on this machine these are, and in which state: of absolute paths; of sizes, times of
  * modification and sampled content.  Both begin with `seed`. */

@@ -2,6 +2,7 @@
  * OWNERSHIP  The list owns its paths; a zeroed struct is an empty list. */
 #ifndef PFD_FILES_PATH_LIST_H
 #define PFD_FILES_PATH_LIST_H
+#include "core/private.h"
 #include "pyflowdata/op.h"
 
 typedef struct pfd_path_list {
@@ -11,5 +12,5 @@ typedef struct pfd_path_list {
 
 /* Takes over `path`, from malloc(), also where it fails; NULL is PFD_OUT_OF_MEMORY. */
 pfd_status pfd_path_list_take(pfd_path_list *list, char *path, pfd_error *err);
-void pfd_path_list_free(pfd_path_list *list);
+void pfd_path_list_free(pfd_path_list *list) PFD_PRIVATE;
 #endif

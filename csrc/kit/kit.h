@@ -6,6 +6,7 @@
 #ifndef PFD_KIT_KIT_H
 #define PFD_KIT_KIT_H
 #include "files/input_files.h"
+#include "pyflowdata/kit.h"
 #include "registry/node.h"
 
 #include <pthread.h>

@@ -7,6 +7,7 @@
  */
 #ifndef PFD_LOADER_DATA_READER_H
 #define PFD_LOADER_DATA_READER_H
+#include "core/private.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
 #include "files/input_files.h"
@@ -44,10 +45,11 @@ int64_t pfd_draw_seed(void);
 
 /* Opens reader `index` of a loader. A failure leaves a reader that close() accepts. */
 pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
-                                int64_t drawn_seed, const pfd_bounds *bounds, pfd_error *err);
+                                int64_t drawn_seed, const pfd_bounds *bounds,
+                                pfd_error *err) PFD_PRIVATE;
 /* Closes the chain and the files; what was learned of them stays. Repeatable. */
 void pfd_data_reader_close_files(pfd_data_reader *reader);
-void pfd_data_reader_close(pfd_data_reader *reader); /* accepts a zeroed struct */
+void pfd_data_reader_close(pfd_data_reader *reader) PFD_PRIVATE; /* accepts a zeroed struct */
 
 /* Where next_seed is another than seed, builds the decorators again with it; nobody may be in the
  * chain. */
@@ -55,10 +57,10 @@ pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err);
 
 /* Adds op, file, line and byte of `record` (may be NULL) to an error that names a place in it. */
 void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record,
-                            pfd_error *err);
+                            pfd_error *err) PFD_PRIVATE;
 
 /* PFD_IO when a file was cut short while it was read; cheap. */
-pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error *err);
+pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error *err) PFD_PRIVATE;
 
 /* PFD_IO when the files on disk are not the ones that were opened. */
 pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *err);

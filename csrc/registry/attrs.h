@@ -5,6 +5,7 @@
  */
 #ifndef PFD_REGISTRY_ATTRS_H
 #define PFD_REGISTRY_ATTRS_H
+#include "core/private.h"
 #include "pyflowdata/pyflowdata.h"
 
 /* A parsed attr struct; strings and lists in it are owned by it. */
@@ -30,7 +31,7 @@ int32_t pfd_attrs_has_value(const pfd_attr *row, const pfd_attr_value *values, i
 
 /* PFD_INVALID_ARGUMENT: the attr is needed; `why` ends the sentence, or is "". */
 pfd_status pfd_attrs_fail_missing(const pfd_attr *row, const char *why, pfd_error *err);
-const void *pfd_attrs_struct(const pfd_attrs *attrs);
+const void *pfd_attrs_struct(const pfd_attrs *attrs) PFD_PRIVATE;
 void *pfd_attrs_unsettled(pfd_attrs *attrs); /* the same struct, for its creator to complete */
 
 /* "name=value" of one attr, written as in pfd_attr.default_value, with control bytes as \xNN; cut

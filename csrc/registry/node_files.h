@@ -5,13 +5,16 @@
  */
 #ifndef PFD_REGISTRY_NODE_FILES_H
 #define PFD_REGISTRY_NODE_FILES_H
+#include "core/private.h"
 #include "files/input_files.h"
 #include "files/path_list.h"
 #include "registry/node_fields.h"
 
 /* Of a reader with PFD_READS_FILES. */
-pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out, pfd_error *err);
+pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out,
+                               pfd_error *err) PFD_PRIVATE;
 
 /* The same, opened as file_access and compression say. */
-pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_error *err);
+pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out,
+                               pfd_error *err) PFD_PRIVATE;
 #endif

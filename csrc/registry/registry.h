@@ -5,6 +5,7 @@
  */
 #ifndef PFD_REGISTRY_REGISTRY_H
 #define PFD_REGISTRY_REGISTRY_H
+#include "core/private.h"
 #include "pyflowdata/pyflowdata.h"
 
 /* Defined in builtin_ops.c, ends with NULL. */
@@ -30,8 +31,8 @@ const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err);
 pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
                             const pfd_plugin **out, pfd_error *err);
 
-int32_t pfd_op_is_reader(const pfd_op *op);
+int32_t pfd_op_is_reader(const pfd_op *op) PFD_PRIVATE;
 
 /* The host table that ops are given. */
-const pfd_host *pfd_host_table(void);
+const pfd_host *pfd_host_table(void) PFD_PRIVATE;
 #endif

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from ..conformance.job import Spec, output_of
-from ..conformance.op_bench import cores, measure, thread_counts
-from ..conformance.op_bench_report import as_dict, as_table
+from ..conformance.bench import cores, measure, thread_counts
+from ..conformance.bench_report import as_dict, as_table
+from ..conformance.spec import Spec, output_of
 from ..errors import InvalidArgumentError
 from ..graph import Blob, Node
 from ..graph.attr_values import parse_attr

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from ..conformance.job import Spec
-from ..conformance.native import SANITIZERS, BuildError, MissingToolError, build_plugin
+from ..conformance.spec import Spec
+from ..conformance.sanitizers import SANITIZERS, BuildError, MissingToolError, build_plugin
 from ..conformance.report import Report
 from ..testing import Native, run_checks
 from .op_arguments import input_of, pairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
-from ..conformance.job import Spec
+from ..conformance.spec import Spec
 from .usage import UsageError
 
 

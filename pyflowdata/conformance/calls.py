@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,15 +12,14 @@ import numpy as np
 from ..errors import Error, InternalError
 from ..native import lib
 from .damage import KINDS
-from .job import Job, Spec
-from .kit import BACKWARD, FORWARD, MOST_RECORDS, SHUFFLED, STREAM, Kit, Run
-
-Tell = Callable[[str, str], None]  # a finding's id and text
+from .damage_trial import DamageTrial
+from .job import Job
+from .kit import BACKWARD, FORWARD, MOST_RECORDS, SHUFFLED, STREAM, Kit, Run, Tell
+from .spec import Spec
 
 _MOST_FAILURES = 40  # calls of which each is made to fail
 _LEAK_ROUNDS = 65
 _LEAK_REPEATS = 3
-_LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
 
 
 class Checks:
@@ -275,12 +274,14 @@ class Checks:
         kit = self._make_kit(self._job.spec.in_folder(str(folder)))
         base = kit.run(order=FORWARD, range=self._range())
         data = victim.read_bytes()
-        tries = _Damage(self, kit, base, kind, len(data))
+        trial = DamageTrial(kit, base, kind, len(data), self._range())
         for damaged, doing in KINDS[kind](data, victim.name):
             (folder / victim.name).write_bytes(damaged)
             self._propose(folder, doing)
-            tries.look(doing, data, damaged)
-        return tries.conclude()
+            trial.look(doing, data, damaged, self._tell)
+        if self.is_reader:
+            trial.conclude(self._tell if self._job.checksums else self._warn, self._tell, self._warn)
+        return trial.summary(self.is_reader)
 
     def _propose(self, folder: Path, doing: str) -> None:
         """Makes the node anew, where propose() is asked for what was left out."""
@@ -292,21 +293,6 @@ class Checks:
             self._tell("propose-status", f"with {doing}, making the node fails: {failure}")
         except Error:  # as it should
             pass
-
-    def say_damage(self, text: str) -> None:
-        """Damage that nobody noticed: a fault only where the format can tell."""
-        tell = self._tell if self._job.checksums else self._warn
-        tell("damage-unnoticed", text)
-
-    def say(self, id: str, text: str) -> None:
-        self._tell(id, text)
-
-    def warn(self, id: str, text: str) -> None:
-        self._warn(id, text)
-
-    @property
-    def range(self) -> int:
-        return self._range()
 
     # ---- Numbers of records ---------------------------------------------------------------------
 
@@ -336,78 +322,6 @@ class Checks:
                 f"{what}: {run.num_records} records ({said}), where {count} are expected"
                 + (", or PFD_CORRUPT_DATA" if count == 0 else ""),
             )
-
-
-class _Damage:
-    """One kind of damage, tried in many places."""
-
-    def __init__(self, checks: Checks, kit: Kit, base: Run, kind: str, size: int) -> None:
-        self._checks, self._kit, self._base = checks, kit, base
-        self._kind, self._size = kind, size
-        self._last_read = -1  # the last place where a change of a byte made a difference
-        self._tried = self._noticed = self._harmless = 0
-        self._unnoticed: list[str] = []
-        self._shorter: list[str] = []  # all that is left of the records is as before
-        self._unread = 0  # bytes at the end that can be cut off
-
-    def look(self, doing: str, data: bytes, damaged: bytes) -> None:
-        self._tried += 1
-        try:
-            run = self._kit.run(order=FORWARD, range=self._checks.range, doing=doing)
-        except Error:  # not of this op
-            self._noticed += 1
-            return
-        is_harmless = run.status == "PFD_OK" and run.equals(self._base)
-        if not is_harmless and len(damaged) == len(data):
-            place = next(i for i in reversed(range(len(data))) if data[i] != damaged[i])
-            self._last_read = max(self._last_read, place)
-        if is_harmless:
-            self._harmless += 1
-            self._unread = max(self._unread, len(data) - len(damaged))
-        elif run.status == "PFD_OK" and len(damaged) < len(data) and run.begins(self._base):
-            self._shorter.append(doing)
-        elif run.status == "PFD_OK":
-            self._unnoticed.append(doing)
-        elif run.status == "PFD_CORRUPT_DATA" or (
-            run.status == "PFD_UNSUPPORTED" and run.function == "open()"
-        ):
-            self._noticed += 1
-        else:
-            self._checks.say(
-                "damage-status",
-                f"with {doing}, {run.function} gives {run.status} ({run.message}): damaged data is "
-                "PFD_CORRUPT_DATA, which on_error can pass over; PFD_IO is for the file system, "
-                "the others stop the program",
-            )
-
-    def conclude(self) -> str:
-        if not self._checks.is_reader:
-            return f"{self._tried} damaged samples"
-        if self._unnoticed:
-            self._checks.say_damage(
-                f"{len(self._unnoticed)} of {self._tried} damaged samples ({self._kind}) were read "
-                f"without an error and gave other data, for example with {self._unnoticed[0]}: "
-                "compare the checksum before the data is used, or, where the format has none, "
-                "think of adding one",
-            )
-        if self._shorter:
-            self._checks.warn(
-                "cut-unnoticed",
-                f"{len(self._shorter)} of {self._tried} shorter files were read without an error, "
-                f"as files of fewer records, for example {self._shorter[0]}: no checksum of a "
-                "record can tell; a count of records in the file's header would",
-            )
-        record = self._size / max(self._base.num_records, 1)
-        if self._kind == "flipped":
-            self._unread = self._size - 1 - self._last_read
-        if self._unread >= max(_LEAST_TAIL, record / 2):
-            self._checks.say(
-                "tail-ignored",
-                f"the last {self._unread} bytes of the file can be {self._kind}, and all records "
-                "are as before: is the last record forgotten, or a loop one too short? Where these "
-                "bytes are a footer, look whether it is there (or ignore tail-ignored)",
-            )
-        return f"{self._tried} samples, {self._noticed} refused, {self._harmless} unharmed"
 
 
 def _spread(count: int) -> Iterable[int]:

@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..graph import Node
-from ..native import check, ffi, lib, new_error, new_struct, text
+from ..native import check, new_error, text
+from .binding import ffi, lib, new_struct
 
 Hashes = npt.NDArray[np.uint64]
+Tell = Callable[[str, str], None]  # a finding's id and text
 
 FORWARD, BACKWARD = lib.PFD_KIT_FORWARD, lib.PFD_KIT_BACKWARD
 SHUFFLED, STREAM = lib.PFD_KIT_SHUFFLED, lib.PFD_KIT_STREAM
@@ -67,7 +69,6 @@ class Run:
             self.rows, other.rows
         )
 
-
     def begins(self, other: Run) -> bool:
         """These are the first records of the other run, or all of them."""
         seen = self.records != 0
@@ -82,10 +83,10 @@ class Kit:
     """Runs over one node."""
 
     def __init__(
-        self, node: Node, tell: Callable[[str, str], None], report_fd: int, limit: float
+        self, node: Node, tell: Tell, report_fd: int, limit: float
     ) -> None:
-        """Args: the node; who is told a finding's id and text; where crashes are reported; seconds
-        for one run."""
+        """Args: the node; who is told of findings; where crashes are reported; seconds for one
+        run."""
         self._node = node
         self._blob = ffi.new("pfd_blob *")
         node.outputs[0].fill(self._blob)

@@ -11,7 +11,8 @@ from ..errors import Error
 from ..graph import Blob, Node
 from ..loader import DataLoader
 from ..native import ffi, lib, new_error
-from .job import Job, Spec
+from .job import Job
+from .spec import Spec
 
 # Attrs of the reader that the checks set themselves; the seed is one for all loaders, so that
 # random_bits() gives each record the same in all of them.

@@ -22,8 +22,10 @@ from ..errors import Error
 from ..native import lib
 from .calls import Checks
 from .damage import KINDS
-from .job import Job, driver_job, flags_of
+from .driver import driver_job
+from .job import Job
 from .loader import LoaderChecks, has_groups
+from .spec import flags_of
 
 _GRACE = 10  # a group may take so many times the limit of one pass, by the clock
 _STOP = 3  # exit status of a group behind which no other can run

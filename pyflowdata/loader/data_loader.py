@@ -311,7 +311,7 @@ class DataLoader(Generic[BatchT]):
         stats = new_struct("pfd_stats")
         check(lib.pfd_loader_get_stats(self._handle, stats), new_error())
         found: dict[str, float] = {}
-        for name, _ in ffi.typeof("pfd_stats").fields:
+        for name, _ in ffi.typeof(stats).item.fields:
             if name.endswith("_ns"):
                 found[name.removesuffix("_ns") + "_seconds"] = getattr(stats, name) / 1e9
             elif name != "struct_size":

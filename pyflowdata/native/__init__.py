@@ -9,7 +9,6 @@ from .binding import (
     exception,
     expected_abi_version,
     ffi,
-    include_dir,
     lib,
     library_path,
     new_error,
@@ -17,6 +16,7 @@ from .binding import (
     text,
     version,
 )
+from .shared_library import include_dir
 
 __all__ = [
     "EXCEPTIONS",

@@ -97,6 +97,18 @@ def test_a_plugin_passes_with_further_samples(good, samples, tmp_path):
     assert "2 further samples" in report["groups"]["sizes"]
 
 
+def test_a_sample_may_be_a_pattern(good, samples):
+    """Damaged copies of it are read by the same names, and nothing else is added."""
+    done = pyflowdata(
+        "check", good, "--op", "BoxReader", "--attr", f"files={samples}/part-*", "--records",
+        RECORDS, "--checksums", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    assert report["findings"] == [] and "sizes" in report["groups"]
+    assert re.match(r"(\d+) samples, \1 refused, 0 unharmed", report["groups"]["damage: flipped"])
+
+
 def test_a_further_sample_of_another_number_is_a_fault(good, samples, tmp_path):
     (tmp_path / "part-0").write_bytes(box_file([b"single"]))
     done = pyflowdata(

@@ -10,7 +10,7 @@ from support.paths import ROOT
 from support.plugin_sources import compile_library
 
 from pyflowdata import testing
-from pyflowdata.conformance.job import Spec
+from pyflowdata.conformance.spec import Spec
 
 DATA = str(ROOT / "data")
 FOLDER = ROOT / "tests/conformance/faulty"

@@ -14,8 +14,8 @@ from support.face import DATA
 from support.plugin_sources import COUNT, build, renamed
 
 import pyflowdata as flow
-from pyflowdata.conformance.op_bench import Scaling, measure, thread_counts
-from pyflowdata.conformance.op_bench_report import as_dict, as_table, verdict
+from pyflowdata.conformance.bench import Scaling, measure, thread_counts
+from pyflowdata.conformance.bench_report import as_dict, as_table, verdict
 from pyflowdata.cli import main
 
 SHORT = {"rounds": 2, "seconds": 0.002, "threads": [1]}

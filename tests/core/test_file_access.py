@@ -4,6 +4,7 @@ import ctypes
 import mmap
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -211,3 +212,4 @@ def test_files_leave_mappings_for_all_else(tmp_path):
         maps = Path("/proc/self/maps").read_text()
         assert maps.count(f"{tmp_path}/") <= most // 2
         assert sum(len(batch) for batch in loader) == num_files
+    shutil.rmtree(tmp_path)  # pytest would keep that many files

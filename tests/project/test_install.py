@@ -39,8 +39,10 @@ def test_installed(checkout, venv, tmp_path):
     package = use(venv, tmp_path)
     assert venv.parent.parent in package.parents
     names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
-    assert {"libpyflowdata.so", "py.typed", "ops.pyi", "include/pyflowdata/op.h"} <= names
-    assert {"integrations/torch.py", "conformance/check_driver.c"} <= names
+    assert {"libpyflowdata.so", "libpyflowdata_kit.so", "py.typed", "ops.pyi"} <= names
+    headers = sorted(path.name for path in (package / "include" / "pyflowdata").iterdir())
+    assert headers == ["kit.h", "op.h", "pyflowdata.h"]
+    assert {"integrations/torch.py", "conformance/driver.c"} <= names
     templates = ROOT / "pyflowdata" / "templates"
     assert {str(p.relative_to(templates.parent)) for p in templates.rglob("*.in")} <= names
 
@@ -77,4 +79,5 @@ def test_wheel_from_source_distribution(checkout, tmp_path):
         )
     wheel = next(tmp_path.glob("*.whl"))
     assert "-py3-none-linux" in wheel.name
-    assert "pyflowdata/libpyflowdata.so" in zipfile.ZipFile(wheel).namelist()
+    libraries = {"pyflowdata/libpyflowdata.so", "pyflowdata/libpyflowdata_kit.so"}
+    assert libraries <= set(zipfile.ZipFile(wheel).namelist())

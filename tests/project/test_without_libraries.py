@@ -37,8 +37,9 @@ def library(tmp_path_factory):
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
     source = ROOT / "csrc" / "files" / "codecs.c"
     subprocess.run(["cc", *flags, *strict, "-c", source, "-o", codecs], check=True)
-    sources = [path for path in (ROOT / "csrc").rglob("*.c") if path.name != "codecs.c"]
-    objects = [OBJECTS / path.relative_to(ROOT / "csrc").with_suffix(".o") for path in sources]
+    csrc = ROOT / "csrc"
+    sources = {*csrc.rglob("*.c")} - {source, *csrc.glob("kit/*.c")}
+    objects = [OBJECTS / path.relative_to(csrc).with_suffix(".o") for path in sources]
     link = ["cc", "-shared", "-pthread", f"-Wl,--version-script={ROOT / 'csrc/pyflowdata.map'}"]
     subprocess.run([*link, "-o", library, codecs, *objects, "-lm", "-ldl"], check=True)
     return library

@@ -183,11 +183,13 @@ pfd_status pfd_megatron_header_read(const pfd_host *host, const pfd_file *idx, p
     if (size == MAGIC_BYTES && !memcmp(begin, CURRENT, MAGIC_BYTES))
         return read_current(idx, scratch, out, err);
     char found[256], seems[100];
-    const char *other = pfd_file_looks_like(host, idx, scratch, "megatron");
-    return host->fail_file(
-        err, idx, 0, PFD_CORRUPT_DATA,
-        "the file begins with %s; an .idx of Megatron-LM begins with MMIDIDX, or "
-        "with TNTIDX if it is an old one%s",
-        size > 0 ? pfd_quote_bytes(begin, size, found, sizeof found) : "nothing",
-        pfd_looks_like_hint(other, "", seems, sizeof seems));
+    const uint8_t *head = begin;
+    int64_t enough = idx->size < PFD_HINT_BYTES ? idx->size : PFD_HINT_BYTES;
+    PFD_TRY(pfd_file_read(idx, 0, enough, scratch, &head, err));
+    const char *other = host->looks_like(head, enough, "megatron");
+    return host->fail_file(err, idx, 0, PFD_CORRUPT_DATA,
+                           "the file begins with %s; an .idx of Megatron-LM begins with MMIDIDX, or "
+                           "with TNTIDX if it is an old one%s",
+                           size > 0 ? pfd_quote_bytes(begin, size, found, sizeof found) : "nothing",
+                           pfd_looks_like_hint(other, "", seems, sizeof seems));
 }

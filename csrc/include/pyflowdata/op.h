@@ -459,10 +459,10 @@ struct pfd_host {
      * threads, batch size, rank or restart. */
     uint64_t (*random_bits)(uint64_t random_key, int64_t ordinal, int64_t draw);
 
-    /* Since 1.1.  What the first bytes of a file seem to be, for the message of a reader that cannot
-     * read them: "tar (TarReader reads it)", "Parquet".  NULL: not known, or of the format with the
-     * name `own` (NULL: no format is left out).  512 bytes are enough; the text lives as long as
-     * the process. */
+    /* Since 1.1.  What the first bytes of a file seem to be, for the message of a reader that
+     * cannot read them: "tar (TarReader reads it)", "Parquet".  NULL: not known, or of the format
+     * with the name `own` (NULL: no format is left out).  512 bytes are enough; the text lives as
+     * long as the process. */
     const char *(*looks_like)(const uint8_t *data, int64_t size, const char *own);
 
     /* Since 1.1.  As fail(), about an attr of the op: the message begins with "attr 'NAME'", and
@@ -529,10 +529,10 @@ typedef struct pfd_op {
 } pfd_op;
 
 /* ---- File formats (since 1.1) -----------------------------------------------------------------
- * What commands such as `pyflowdata head` and messages know of a format.  A file's format is the one
- * whose probe gives the highest score, of equal ones the first in the list.  A name with a suffix of
- * the format adds PFD_PROBE_SUFFIX to a score above PFD_PROBE_NO and below PFD_PROBE_CERTAIN, and
- * decides where no probe gives a score. */
+ * What commands such as `pyflowdata head` and messages know of a format.  A file's format is the
+ * one whose probe gives the highest score, of equal ones the first in the list.  A name with a
+ * suffix of the format adds PFD_PROBE_SUFFIX to a score above PFD_PROBE_NO and below
+ * PFD_PROBE_CERTAIN, and decides where no probe gives a score. */
 #define PFD_PROBE_NO 0        /* the bytes are of something else */
 #define PFD_PROBE_POSSIBLE 20 /* nothing speaks against it, as of any text */
 #define PFD_PROBE_LIKELY 50   /* lengths or offsets that fit */
@@ -544,7 +544,7 @@ typedef struct pfd_probe_args {
     uint32_t struct_size;
     int32_t reserved;
     const uint8_t *data; /* what the file begins with, decompressed; of an empty file no bytes */
-    int64_t size;        /* of data: PFD_PROBE_BYTES where the file has them, but for a message 512 */
+    int64_t size;        /* of data: PFD_PROBE_BYTES where the file has them, for a message 512 */
     int64_t file_size;   /* of all bytes of the file; -1: not known, as of a compressed file */
     const char *path;    /* for what lies beside the file; NULL: not known */
 } pfd_probe_args;
@@ -566,8 +566,8 @@ typedef struct pfd_format {
                              nothing */
     const char *folder_file; /* name of the file that makes a folder a data set of this format:
                                 "index.json"; NULL: none */
-    /* The score of a file, 0 to 100.  A pure function of the bytes and of what lies beside the file;
-     * called by any thread.  NULL: the name alone tells. */
+    /* The score of a file, 0 to 100.  A pure function of the bytes and of what lies beside the
+     * file; called by any thread.  NULL: the name alone tells. */
     int32_t (*probe)(const pfd_probe_args *args);
 } pfd_format;
 

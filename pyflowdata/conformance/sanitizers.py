@@ -13,10 +13,11 @@ from pathlib import Path
 
 from ..native import include_dir, library_path
 from .damage import KINDS
+from .kit_path import kit_path
 from .report import Finding
 
 SANITIZERS = {"asan": "address", "ubsan": "undefined", "tsan": "thread"}
-_DRIVER = Path(__file__).resolve().parent / "check_driver.c"
+_DRIVER = Path(__file__).resolve().parent / "driver.c"
 _DAMAGED = 24  # samples of each kind of damage
 _SECONDS = 300
 
@@ -91,7 +92,8 @@ class NativeChecks:
         """The driver; a job file beside it names the plugin that was built for it."""
         folder = self._folder / name
         folder.mkdir(exist_ok=True)
-        plugin, program, library = folder / "plugin.so", folder / "driver", library_path()
+        plugin, program = folder / "plugin.so", folder / "driver"
+        libraries = [library_path(), kit_path()]
         kept = ["-fno-sanitize-recover=all"]
         _compile(
             compiler,
@@ -99,8 +101,8 @@ class NativeChecks:
         )
         _compile(
             compiler,
-            [*driver, *kept, str(_DRIVER), str(library), f"-Wl,-rpath,{library.parent}",
-             "-o", str(program)],
+            [*driver, *kept, str(_DRIVER), *map(str, libraries),
+             f"-Wl,-rpath,{libraries[0].parent}", "-o", str(program)],
         )  # fmt: skip
         said = f"library {str(plugin).encode().hex()}\n{self._job}"
         (folder / "job").write_text(said, encoding="utf-8")
@@ -191,14 +193,11 @@ class NativeChecks:
         for file in self._files:
             shutil.copyfile(file, sample / file.name)
             shutil.copyfile(file, corpus / file.name)
-        job = program.parent / "job"
-        text = job.read_text(encoding="utf-8")
-        job.write_text(_with_data_dir(text, str(sample)), encoding="utf-8")
         victim = self._files[-1].name
         done = subprocess.run(
             [str(program), str(corpus), f"-max_total_time={seconds}", f"-timeout={int(limit) + 1}",
              "-rss_limit_mb=2048", "-artifact_prefix=pyflowdata-fuzz-", "-print_final_stats=1"],
-            env={**os.environ, "PYFLOWDATA_CHECK_JOB": str(job),
+            env={**os.environ, "PYFLOWDATA_CHECK_JOB": str(program.parent / "job"),
                  "PYFLOWDATA_CHECK_FILE": str(sample / victim),
                  "ASAN_OPTIONS": "detect_leaks=1:allow_user_segv_handler=1"},
             capture_output=True, text=True, errors="replace", timeout=seconds + _SECONDS,
@@ -212,10 +211,6 @@ class NativeChecks:
         found = told[0] if told else _summary(done.stderr) or "the process ended"
         return [Finding("fuzz", f"{found}{where}: put this file among the tests' samples, and "
                         "look at the place that is named", "fuzz")]  # fmt: skip
-
-
-def _with_data_dir(job: str, folder: str) -> str:
-    return re.sub(r"^(attr data_dir \d+) .*$", rf"\1 {folder.encode().hex()}", job, flags=re.M)
 
 
 def _told(output: str) -> list[tuple[str, str]]:

@@ -1,21 +1,21 @@
 /* Runs the conformance kit over an op without Python, so that sanitizers see nothing but the op.
  *
- *   driver JOB FOLDER...   with the data_dir of the reader in turn each of the folders
+ *   driver JOB FOLDER...   with the files of the reader in turn in each of the folders
  *
  * A job is a text of lines: "library PATH", "node OP", and for the node named last "attr NAME KIND
  * VALUE..." (strings in hexadecimal, lists with their size in front) and "input NODE OUTPUT".  The
  * last node is checked.  Findings go to stdout, one "id<tab>text" a line.
  *
  * With PFD_CHECK_FUZZ it is a libFuzzer target: what it gives becomes the file that
- * PYFLOWDATA_CHECK_FILE names, in the data_dir of the job that PYFLOWDATA_CHECK_JOB names. */
-#include "pyflowdata/pyflowdata.h"
+ * PYFLOWDATA_CHECK_FILE names, and the job that PYFLOWDATA_CHECK_JOB names reads that folder. */
+#include "pyflowdata/kit.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { most_nodes = 64, most_attrs = 64, most_text = 65536 };
+enum { most_nodes = 64, most_attrs = 64, most_text = 65536, most_path = 4096 };
 
 typedef struct job_node {
     char op[64];
@@ -23,7 +23,9 @@ typedef struct job_node {
     int64_t num_attrs;
     int inputs[16], outputs[16]; /* node, and which output of it */
     int64_t num_inputs;
-    const char *data_dir; /* of the job, in place of which folders are put */
+    /* Of the job; in their place come a folder, and the files of these names in it. */
+    const char *data_dir;
+    const char *const *files;
 } job_node;
 
 static job_node nodes[most_nodes];
@@ -142,6 +144,31 @@ static void read_job(const char *path)
 
 /* ---- Running it -------------------------------------------------------------------------------
  */
+static void move_files(job_node *node, pfd_attr_value *files, const char *folder)
+{
+    size_t n = (size_t)files->list_size;
+    if (!node->files) {
+        char(*room)[most_path] = allocate(n * sizeof *room);
+        const char **moved = allocate(n * sizeof *moved);
+        for (size_t i = 0; i < n; i++) moved[i] = room[i];
+        node->files = files->list;
+        files->list = moved;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const char *path = node->files[i], *slash = strrchr(path, '/');
+        char *moved = (char *)(uintptr_t)((const char *const *)files->list)[i];
+        snprintf(moved, most_path, "%s/%s", folder, slash ? slash + 1 : path);
+    }
+}
+
+static void move_to(job_node *node, pfd_attr_value *attr, const char *folder)
+{
+    if (!strcmp(attr->name, "files")) move_files(node, attr, folder);
+    if (strcmp(attr->name, "data_dir") != 0) return;
+    if (!node->data_dir) node->data_dir = attr->s;
+    attr->s = folder;
+}
+
 static pfd_node *make_nodes(const char *folder, pfd_node **made)
 {
     pfd_error err;
@@ -150,11 +177,7 @@ static pfd_node *make_nodes(const char *folder, pfd_node **made)
         pfd_blob inputs[16];
         for (int64_t k = 0; k < node->num_inputs; k++)
             inputs[k] = (pfd_blob){made[node->inputs[k]], node->outputs[k]};
-        for (int64_t k = 0; k < node->num_attrs; k++)
-            if (folder && !strcmp(node->attrs[k].name, "data_dir")) {
-                if (!node->data_dir) node->data_dir = node->attrs[k].s;
-                node->attrs[k].s = folder;
-            }
+        for (int64_t k = 0; k < node->num_attrs; k++) move_to(node, &node->attrs[k], folder);
         if (pfd_node_create(node->op, "", node->attrs, node->num_attrs, inputs, node->num_inputs,
                             &made[i], &err) != PFD_OK)
             fail("the op cannot be used", err.message);
@@ -200,7 +223,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     fuzzed_file = getenv("PYFLOWDATA_CHECK_FILE");
     if (!job || !fuzzed_file) fail("PYFLOWDATA_CHECK_JOB and _FILE", "are not set");
     read_job(job);
-    fuzzed = make_nodes(NULL, made);
+    static char folder[most_path];
+    snprintf(folder, sizeof folder, "%s", fuzzed_file);
+    char *slash = strrchr(folder, '/');
+    if (!slash) fail("PYFLOWDATA_CHECK_FILE has no folder", fuzzed_file);
+    *slash = '\0';
+    fuzzed = make_nodes(folder, made);
     return 0;
 }
 

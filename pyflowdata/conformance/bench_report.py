@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
-from .op_bench import Bench, Part, cores
+from .bench import Bench, Part, cores
 
 _MOST_DECODERS = 4  # lines of the table; the fastest ones share the last of them
 _WHAT = {

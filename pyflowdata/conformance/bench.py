@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 from ..errors import InvalidArgumentError
 from ..graph import Blob, Node
-from ..native import CData, check, ffi, lib, new_error, new_struct, text
-from .job import output_of, spec_of
+from ..native import CData, check, new_error, text
+from .binding import ffi, lib, new_struct
+from .spec import output_of, spec_of
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,156 @@
+/* pyflowdata/kit.h -- the C interface of libpyflowdata_kit.so: what checks and measures ops.
+ *
+ *   pfd_kit_*    the conformance kit, which `pyflowdata check` runs
+ *   pfd_bench_*  the benchmark of ops, which `pyflowdata bench` runs
+ *
+ * The library is linked against libpyflowdata.so of the same build, and works on nodes that were made
+ * with that.  A program that trains does not load it.
+ *
+ * OWNERSHIP, ERRORS, FORK  As in pyflowdata.h.
+ * THREADS                  Any thread; one pfd_kit_run() at a time, further callers wait.
+ */
+#ifndef PYFLOWDATA_KIT_H
+#define PYFLOWDATA_KIT_H
+
+#include "pyflowdata/pyflowdata.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* cdef-begin */
+
+/* Compared by Python with what it read from this header before anything else is called. */
+uint32_t pfd_kit_abi_version(void);
+
+/* ---- Conformance kit ----------------------------------------------------------------------------
+ *
+ * Calls the functions of one op as a loader would, in one process and without a loader, through a
+ * host that looks closely: what it hands out lies between forbidden pages, its read() and alloc()
+ * can be made to fail, and what the op returns is examined.  A faulty op may crash the process:
+ * the crash is described in report_fd first. */
+#define PFD_KIT_FORWARD 0
+#define PFD_KIT_BACKWARD 1
+#define PFD_KIT_SHUFFLED 2 /* and each record twice */
+#define PFD_KIT_STREAM 3   /* next(), also where there is at() */
+
+typedef struct pfd_kit_options {
+    uint32_t struct_size;
+    int32_t order;              /* PFD_KIT_*; of a stream always PFD_KIT_STREAM */
+    int64_t range;              /* records of one call of at(), next() and compute(), >= 1 */
+    int64_t seek;               /* PFD_KIT_STREAM: begin at this record; -1: without a seek() */
+    int64_t most_records;       /* of more than these the first and last ones are looked at, >= 2 */
+    int64_t fail_read;          /* number of the read() that fails, from 1; 0: none */
+    int64_t fail_alloc;         /* number of the alloc() that fails, from 1; 0: none */
+    pfd_status fail_read_with;  /* PFD_IO or PFD_CORRUPT_DATA */
+    int32_t cancelled;          /* 1: is_cancelled() says so */
+    int32_t filler;             /* 1: every second record is marked as filler */
+    int32_t num_threads;        /* in one source at once; above 1 some checks are left out */
+    int32_t rounds;             /* open to close, >= 1; from 6 on leaks are looked for */
+    int32_t twice;              /* 1: every compute() is called twice, and has to agree */
+    int32_t types;              /* 1: nothing but inputs of many types, of an op with inputs */
+    int32_t reserved;           /* 0 */
+    int32_t watch_globals;      /* 1: from the second round on, the plugin's global memory */
+    int32_t report_fd;          /* for crashes and endless calls; -1: signals are left alone */
+    int32_t limit_ms;           /* processor time of a run; 0: no limit.  Needs a report_fd */
+    int64_t seed;               /* of PFD_KIT_SHUFFLED and of the random key */
+    const char *doing;          /* for messages: what was done to the sample; NULL: nothing */
+    uint64_t *records;          /* hash of each record, 0: not seen, 1: failed; NULL: not wanted */
+    uint64_t *rows;             /* the same of all outputs of the op in this row */
+    int64_t capacity;           /* of the two */
+    int64_t epoch;              /* that seek() is given, >= 0 */
+    int64_t seek_from;          /* PFD_KIT_STREAM, seek > 0: read this record before; 0: none */
+} pfd_kit_options;
+
+/* One fault of an op. */
+typedef struct pfd_kit_finding {
+    char id[32];    /* "reads-past-record", always the same for one kind of fault */
+    char text[992]; /* what was found, what was expected, what to do */
+} pfd_kit_finding;
+
+typedef struct pfd_kit_result {
+    uint32_t struct_size;
+    pfd_status status;   /* of the first call that failed, if possible not of PFD_CORRUPT_DATA */
+    pfd_error error;     /* what it said */
+    char function[16];   /* which it was: "open()" */
+    int32_t injected;    /* a failure that was asked for took place */
+    int64_t num_records; /* of the source, as far as they are looked at; of a stream: yielded */
+    int64_t num_failed;  /* of these, records and rows that failed */
+    int64_t num_reads, num_allocs; /* of the first round */
+    int64_t num_findings;
+    pfd_kit_finding findings[8]; /* the first ones, each id once */
+} pfd_kit_result;
+
+/* Checks the op behind a blob.  PFD_OK whenever the op could be called at all: what it then did is
+ * in *out.  One run at a time in a process.
+ * PFD_INVALID_ARGUMENT: an option is wrong.  PFD_UNSUPPORTED: several readers are upstream. */
+pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
+                       pfd_error *err);
+
+/* The i-th file that the reader behind a blob would read; PFD_END past the last one.  `path` has
+ * room for `size` bytes. */
+pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
+
+/* ---- Benchmark of ops ---------------------------------------------------------------------------
+ *
+ * Calls the functions of a reader and of the ops behind it as a loader would, on one thread, over
+ * ranges of records, and times each part by itself.  What is measured is a window: the first
+ * records of the dataset, as many as take a round's time, or all of them. */
+typedef struct pfd_bench_options {
+    uint32_t struct_size;
+    int32_t rounds;   /* the best one counts, >= 1 */
+    int64_t round_ns; /* how long a round takes at least, > 0 */
+    int64_t window;   /* records to measure over, at most; 0: as many as take a round's time */
+    int32_t shuffled; /* 1: in random order; the reader's attrs should ask for a shuffle, so that
+                         it opens for random access */
+} pfd_bench_options;
+
+/* What one part of the work costs a record. */
+typedef struct pfd_bench_cost {
+    double ns;
+    double mallocs;      /* allocations from the C library; -1: they cannot be counted here */
+    double malloc_bytes; /* of them; -1 as well */
+    double allocs;       /* calls of host->alloc() by compute(): they cost next to nothing */
+    double alloc_bytes;
+} pfd_bench_cost;
+
+#define PFD_BENCH_MOST_OPS 32
+
+typedef struct pfd_bench_result {
+    uint32_t struct_size;
+    int32_t num_ops; /* the reader first */
+    int64_t num_files;
+    int64_t num_bytes;                    /* of all files */
+    int64_t num_records;                  /* of the dataset; -1: a stream */
+    int64_t range_rows;                   /* rows of one compute(), as many as a loader takes */
+    int64_t window_records, window_bytes; /* measured; bytes of their data */
+    uint64_t window_sum; /* of that data as 64-bit words, each record's last one filled with 0 */
+    double open_ns;      /* of the whole dataset: files, open(), index */
+    pfd_bench_cost locate;                    /* the source's at(), or a stream's next() */
+    pfd_bench_cost read;                      /* touching each cache line of the data */
+    pfd_bench_cost copy;                      /* limit: memcpy() of the data, record by record */
+    pfd_bench_cost sum;                       /* limit: summing the data in place */
+    const char *op_names[PFD_BENCH_MOST_OPS]; /* live as long as the process */
+    pfd_bench_cost ops[PFD_BENCH_MOST_OPS];   /* compute() of each */
+} pfd_bench_result;
+
+/* Measures the ops behind some blobs.  Takes 3 times the rounds.
+ * PFD_UNSUPPORTED: several readers, more than PFD_BENCH_MOST_OPS ops, or a stream in random order.
+ * PFD_CORRUPT_DATA: a record is damaged, or there is none. */
+pfd_status pfd_bench_ops(const pfd_blob *blobs, int64_t num_blobs, const pfd_bench_options *options,
+                         pfd_bench_result *out, pfd_error *err);
+
+/* Records per second that a loader of the same blobs delivers, in the best round. */
+pfd_status pfd_bench_loader(const pfd_blob *blobs, int64_t num_blobs,
+                            const pfd_loader_options *loader_options,
+                            const pfd_bench_options *options, double *records_per_second,
+                            pfd_error *err);
+
+/* cdef-end */
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,10 @@
+/* By what Python knows that the kit fits the header that it has read. */
+#include "pyflowdata/kit.h"
+
+#define MIX(hash, type) ((hash)*31u + (uint32_t)sizeof(type))
+#define ABI_OF_CHECKS MIX(MIX(MIX(1u, pfd_kit_options), pfd_kit_finding), pfd_kit_result)
+
+uint32_t pfd_kit_abi_version(void)
+{
+    return MIX(MIX(MIX(ABI_OF_CHECKS, pfd_bench_options), pfd_bench_cost), pfd_bench_result);
+}

@@ -1,0 +1,107 @@
+"""One kind of damage, tried in many places of a file: what the op makes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import Error
+from .kit import FORWARD, Kit, Run, Tell
+
+_LEAST_TAIL = 4  # bytes at a file's end that nothing may depend on
+
+
+class DamageTrial:
+    """Runs over damaged copies, compared with one over the file as it is."""
+
+    def __init__(self, kit: Kit, base: Run, kind: str, size: int, rows: int) -> None:
+        """
+        Args:
+            kit: A kit over the folder in which the copies are put, one after the other.
+            base: Its run over the file as it is.
+            kind: What is done to the file: a key of damage.KINDS.
+            size: Of the file, in bytes.
+            rows: Records of one call.
+        """
+        self._kit, self._base = kit, base
+        self._kind, self._size, self._rows = kind, size, rows
+        self._last_read = -1  # the last place where a change of a byte made a difference
+        self._tried = self._noticed = self._harmless = 0
+        self._unnoticed: list[str] = []
+        self._shorter: list[str] = []  # all that is left of the records is as before
+        self._unread = 0  # bytes at the end that can be cut off
+
+    def look(self, doing: str, data: bytes, damaged: bytes, tell: Tell) -> None:
+        """Runs over the copy that is in place."""
+        self._tried += 1
+        try:
+            run = self._kit.run(order=FORWARD, range=self._rows, doing=doing)
+        except Error:  # not of this op
+            self._noticed += 1
+            return
+        is_harmless = run.status == "PFD_OK" and run.equals(self._base)
+        if not is_harmless and len(damaged) == len(data):
+            self._last_read = max(self._last_read, _last_difference(data, damaged))
+        if is_harmless:
+            self._harmless += 1
+            self._unread = max(self._unread, len(data) - len(damaged))
+        elif run.status == "PFD_OK" and len(damaged) < len(data) and run.begins(self._base):
+            self._shorter.append(doing)
+        elif run.status == "PFD_OK":
+            self._unnoticed.append(doing)
+        elif run.status == "PFD_CORRUPT_DATA" or (
+            run.status == "PFD_UNSUPPORTED" and run.function == "open()"
+        ):
+            self._noticed += 1
+        else:
+            tell(
+                "damage-status",
+                f"with {doing}, {run.function} gives {run.status} ({run.message}): damaged data is "
+                "PFD_CORRUPT_DATA, which on_error can pass over; PFD_IO is for the file system, "
+                "the others stop the program",
+            )
+
+    def conclude(self, tell_unnoticed: Tell, tell: Tell, warn: Tell) -> None:
+        """Tells what only all copies together show.
+
+        Args:
+            tell_unnoticed: Who is told of damage that nobody noticed: a fault only where the
+                format can tell.
+            tell, warn: Who is told of faults and of warnings.
+        """
+        if self._unnoticed:
+            tell_unnoticed(
+                "damage-unnoticed",
+                f"{len(self._unnoticed)} of {self._tried} damaged samples ({self._kind}) were read "
+                f"without an error and gave other data, for example with {self._unnoticed[0]}: "
+                "compare the checksum before the data is used, or, where the format has none, "
+                "think of adding one",
+            )
+        if self._shorter:
+            warn(
+                "cut-unnoticed",
+                f"{len(self._shorter)} of {self._tried} shorter files were read without an error, "
+                f"as files of fewer records, for example {self._shorter[0]}: no checksum of a "
+                "record can tell; a count of records in the file's header would",
+            )
+        record = self._size / max(self._base.num_records, 1)
+        if self._kind == "flipped":
+            self._unread = self._size - 1 - self._last_read
+        if self._unread >= max(_LEAST_TAIL, record / 2):
+            tell(
+                "tail-ignored",
+                f"the last {self._unread} bytes of the file can be {self._kind}, and all records "
+                "are as before: is the last record forgotten, or a loop one too short? Where these "
+                "bytes are a footer, look whether it is there (or ignore tail-ignored)",
+            )
+
+    def summary(self, is_reader: bool) -> str:
+        """What was looked at, in words; of an op with inputs, whose reader notices damage."""
+        if not is_reader:
+            return f"{self._tried} damaged samples"
+        return f"{self._tried} samples, {self._noticed} refused, {self._harmless} unharmed"
+
+
+def _last_difference(one: bytes, two: bytes) -> int:
+    """The last place in which texts of one length differ."""
+    differs = np.frombuffer(one, np.uint8) != np.frombuffer(two, np.uint8)
+    return int(np.flatnonzero(differs)[-1])

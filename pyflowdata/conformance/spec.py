@@ -1,0 +1,134 @@
+"""A node as data: what makes it again, in another process or over other files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import InvalidArgumentError
+from ..graph.attr_values import parse_attr
+from ..graph.node import Blob, Node, reader_nodes
+from ..graph.registry import HOST_OUTPUTS, find_op
+from ..native import encode, ffi, lib, new_error
+
+_BUILT_IN = "built in"
+
+
+def _listed(files: Any) -> list[str]:
+    """What the attr files was given, one by one."""
+    if files is None:
+        return []
+    if isinstance(files, (str, os.PathLike)):
+        files = [files]
+    return [os.fspath(each) for each in files]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A node that can be made again in another process.
+
+    Attributes:
+        op: Name of the op.
+        attrs: Values as Python gives them.
+        texts: Values as text, for attrs whose type is known only once the op is.
+        inputs: For each input the node and the name of its output, "" for the only one.
+    """
+
+    op: str
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    inputs: tuple[tuple[Spec, str], ...] = ()
+
+    def make(self) -> Node:
+        """The node.  Raises InvalidArgumentError as the op's function does."""
+        op = find_op(self.op)
+        values = {name: parse_attr(op, name, said) for name, said in self.texts.items()}
+        inputs = [output_of(spec.make(), name) for spec, name in self.inputs]
+        return Node(op, None, inputs, {**values, **self.attrs})
+
+    def needs_whole_batches(self) -> bool:
+        """Whether a row may depend on the other rows of its batch."""
+        if flags_of(self.op) & lib.PFD_WHOLE_BATCH:
+            return True
+        return any(spec.needs_whole_batches() for spec, _ in self.inputs)
+
+    def reader(self) -> Spec:
+        """The reader upstream, along the first inputs."""
+        return self.inputs[0][0].reader() if self.inputs else self
+
+    def files(self) -> list[str]:
+        """The paths and patterns that the reader's attr `files` was given."""
+        reader = self.reader()
+        if "files" in reader.texts:
+            return _listed(parse_attr(find_op(reader.op), "files", reader.texts["files"]))
+        return _listed(reader.attrs.get("files"))
+
+    def in_folder(self, folder: str) -> Spec:
+        """The same over the files of these names in another folder."""
+        named = self.files()
+        if not named:
+            return self.with_reader(data_dir=folder)
+        return self.with_reader(files=[os.path.join(folder, os.path.basename(n)) for n in named])
+
+    def with_found(self, node: Node) -> Spec:
+        """The same with what was found in the files of a node made like this one."""
+        readers = reader_nodes(node.outputs)
+        if len(readers) != 1:
+            return self
+        return self.with_reader(**{name: readers[0].values[name] for name in readers[0].found})
+
+    def with_reader(self, **attrs: Any) -> Spec:
+        """The same over a reader with some attrs changed; None takes one away."""
+        if self.inputs:
+            inputs = tuple((spec.with_reader(**attrs), name) for spec, name in self.inputs)
+            return replace(self, inputs=inputs)
+        gone = {name for name, value in attrs.items() if value is None}
+        new = {name: value for name, value in attrs.items() if value is not None}
+        return replace(
+            self,
+            attrs={**{k: v for k, v in self.attrs.items() if k not in gone}, **new},
+            texts={k: v for k, v in self.texts.items() if k not in gone and k not in new},
+        )
+
+
+def output_of(node: Node, name: str) -> Blob:
+    """The output with this name; "" for the only one."""
+    own = [blob for blob in node.outputs if node.op.outputs[blob.index].name not in HOST_OUTPUTS]
+    if not name and len(own) == 1:
+        return own[0]
+    for blob in node.outputs:
+        if node.op.outputs[blob.index].name == name:
+            return blob
+    names = ", ".join(port.name for port in node.op.outputs)
+    raise InvalidArgumentError(
+        f"output '{name}' of {node.op.name} is not there; name one of {names}", op=node.op.name
+    )
+
+
+def spec_of(node: Node) -> Spec:
+    """What makes a node like this one."""
+    inputs = tuple(
+        (spec_of(blob.node), blob.node.op.outputs[blob.index].name) for blob in node.inputs
+    )
+    attrs: dict[str, Any] = {k: v for k, v in node.values.items() if k not in node.found}
+    if isinstance(attrs.get("data_dir"), (str, os.PathLike)):
+        attrs["data_dir"] = os.path.abspath(attrs["data_dir"])
+    if attrs.get("files"):
+        attrs["files"] = [os.path.abspath(each) for each in _listed(attrs["files"])]
+    return Spec(node.op.name, attrs=attrs, inputs=inputs)
+
+
+def libraries_of(spec: Spec) -> list[str]:
+    """The plugins that the ops of a graph come from, in an order in which they can be loaded."""
+    found = [path for upstream, _ in spec.inputs for path in libraries_of(upstream)]
+    out = find_op(spec.op).origin
+    return list(dict.fromkeys([*found, *([] if out == _BUILT_IN else [out])]))
+
+
+def flags_of(name: str) -> int:
+    """The PFD_READS_FILES ... of an op."""
+    found, err = ffi.new("const pfd_op **"), new_error()
+    lib.pfd_op_find(encode(name, "op name"), found, err)
+    return int(found[0].flags)
