@@ -176,6 +176,7 @@ pfd_status pfd_megatron_header_read(const pfd_host *host, const pfd_file *idx, p
 {
     out->host = host;
     const uint8_t *begin;
+    out->host = host;
     int64_t size = idx->size < MAGIC_BYTES ? idx->size : MAGIC_BYTES;
     PFD_TRY(pfd_file_read(idx, 0, size, scratch, &begin, err));
     if (size >= LEGACY_MAGIC && !memcmp(begin, LEGACY, LEGACY_MAGIC))

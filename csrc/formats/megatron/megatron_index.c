@@ -202,8 +202,7 @@ pfd_status pfd_megatron_index_open(const pfd_host *host, const pfd_file *idx, co
                                    int32_t gaps, const pfd_scratch *bounds,
                                    pfd_megatron_index *out, pfd_error *err)
 {
-    *out = (pfd_megatron_index){
-        .host = host, .file = idx, .bin = bin, .data = pfd_file_data(idx)};
+    *out = (pfd_megatron_index){.file = idx, .bin = bin, .data = pfd_file_data(idx)};
     checker c = {.host = host,
                  .index = out,
                  .bounds = bounds,
