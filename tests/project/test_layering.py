@@ -173,6 +173,21 @@ def test_c_calls_point_down():
     assert not circle_in(calls)
 
 
+PRIVATE_FAILURE = re.compile(r"\bpfd_fail\w*\(")
+
+
+def fails_by_itself(text: str) -> list[str]:
+    return PRIVATE_FAILURE.findall(text)
+
+
+def test_ops_and_formats_fail_as_plugins_do():
+    """By the host's functions: what is here can be copied out of the tree."""
+    layers = [path for path in C_FILES if path.relative_to(ROOT / "csrc").parts[0] in C_OPS]
+    assert len(layers) > 60
+    assert {path.name: found for path in layers if (found := fails_by_itself(path.read_text()))} == {}
+    assert fails_by_itself('if (!copy) return pfd_fail_memory(err, 8, "a path");')
+
+
 def test_one_file_names_the_ops():
     listed = re.findall(r"\bX\((\w+)\)", code(ROOT / "csrc/registry/builtin_ops.c"))
     assert sorted(listed) == sorted(OPS)

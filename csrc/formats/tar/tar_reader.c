@@ -1,5 +1,4 @@
 /* TarReader: samples of several files each, as WebDataset packs them into tar files. */
-#include "core/error.h"
 #include "sources/wrapped_source.h"
 #include "formats/tar/tar_end.h"
 #include "formats/tar/tar_index.h"
@@ -112,7 +111,7 @@ static pfd_status parse_fields(const pfd_host *host, const tar_reader *own, pfd_
                                pfd_error *err)
 {
     *out = calloc((size_t)own->fields.size + 1, sizeof **out);
-    if (!*out) return pfd_fail_memory(err, own->fields.size, "fields");
+    if (!*out) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     for (int64_t i = 0; i < own->fields.size; i++)
         PFD_TRY(parse_field(host, own, i, *out + i, err));
     return PFD_OK;
@@ -333,11 +332,8 @@ const pfd_op pfd_op_tar_reader = {
            "name, the extension what comes behind it, in lower case. Other entries than files, "
            "names that begin with a dot or have none, and names like __this__ are passed over. "
            "ustar, GNU and pax headers are read.",
-    .attrs = attrs,
-    .num_attrs = PFD_COUNT(attrs),
-    .attrs_struct_size = sizeof(tar_reader),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(tar_reader, attrs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .propose = propose,
     .open = open_source,
