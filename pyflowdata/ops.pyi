@@ -1470,7 +1470,7 @@ def OneRecDecoder(
 def TarReader(
     data_dir: str | PathLike[str] = "",
     *,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
     index_files: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     with_mask: bool = False,
     with_id: bool = False,
@@ -1485,9 +1485,10 @@ def TarReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; or else files is given.
-        fields (list of str, required): The outputs, each the extension of a sample's file, which
-            begins after the dot that ends the key: 'jpg', 'image=jpg|png', 'note=txt:bytes=' with
-            an empty default, 'key=__key__'.
+        fields (list of str, found in the files if left out): The outputs, each the extension of a
+            sample's file, which begins after the dot that ends the key: 'jpg', 'image=jpg|png',
+            'note=txt:bytes=' with an empty default, 'key=__key__'; left out, the key and the
+            extensions of the first samples.
         index_files (list of str, default ()): An index file of DALI for each of the files, which is
             compared with it.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for

@@ -216,13 +216,9 @@ const pfd_op pfd_op_affine = {
     .doc = "Computes in * scale + shift for each number. "
            "The arithmetic is that of float64, product and sum rounded one after the other, then "
            "the result is rounded to dtype. Lists have a number for each channel.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(affine_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(affine_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

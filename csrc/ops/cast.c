@@ -87,13 +87,9 @@ const pfd_op pfd_op_cast = {
            "Numbers are rounded to the nearest float, ties to even; floats become integers by "
            "cutting the fraction off; all but 0 is true. With overflow='wrap' and 'saturate' NaN "
            "becomes 0 in an integer dtype, and with 'wrap' infinity does too.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(cast_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(cast_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

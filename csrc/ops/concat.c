@@ -157,13 +157,9 @@ const pfd_op pfd_op_concat = {
     .name = "Concat",
     .doc = "Joins the rows of several blobs, such as columns of numbers to one vector a row. "
            "Where dimensions vary, rows that do not agree are damaged.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(concat_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(concat_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

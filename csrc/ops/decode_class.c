@@ -61,10 +61,8 @@ const pfd_op pfd_op_decode_class = {
     .name = "DecodeClass",
     .doc = "Parses the text of each row as a decimal integer, such as a class number. "
            "Blanks and newlines around it are passed over; any other text is damaged.",
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

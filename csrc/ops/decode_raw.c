@@ -119,13 +119,9 @@ const pfd_op pfd_op_decode_raw = {
     .doc = "Takes the bytes of each row as numbers. "
            "A row of another size than dtype and shape take is damaged. Of bools, all that is not "
            "0 is true.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(decode_raw_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(decode_raw_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

@@ -105,13 +105,9 @@ const pfd_op pfd_op_one_hot = {
     .doc = "Makes a vector of each class number, with on_value at its place and off_value at all "
            "others. "
            "A number outside of [0, depth) is an error of its row.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(one_hot_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(one_hot_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

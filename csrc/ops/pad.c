@@ -122,13 +122,9 @@ const pfd_op pfd_op_pad = {
     .doc = "Makes rows of different sizes rows of one shape. "
            "What is missing behind a row gets a value; what is too long is an error of its row, "
            "or is cut where that is asked for.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(pad_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(pad_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

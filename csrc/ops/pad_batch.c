@@ -143,13 +143,9 @@ const pfd_op pfd_op_pad_batch = {
            "that the output is a Ragged, whose rows then have one shape: its attribute dense is "
            "the array of (rows, longest, ...), without a copy. Where one size is wanted for all "
            "batches, Pad takes it.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(pad_batch_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(pad_batch_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

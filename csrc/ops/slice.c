@@ -160,13 +160,9 @@ const pfd_op pfd_op_slice = {
            "A list has one number for each dimension that is cut: Slice(x, start=[0, 2], "
            "stop=[5, 4]) is row[0:5, 2:4]. What a row does not have is not there: a slice may be "
            "shorter than asked for, and empty.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(slice_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(slice_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

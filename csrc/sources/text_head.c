@@ -28,7 +28,7 @@ pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t off
         pfd_error_init(&damage);
         pfd_status rest =
             pfd_file_bytes_at(file, offset, window, scratch, &size, &is_end, &damage);
-        PFD_TRY((host ? host->read : pfd_file_read)(file, offset, size, scratch, &text, err));
+        PFD_TRY(host->read(file, offset, size, scratch, &text, err));
         pfd_status status = look(ctx, text, size, is_end, err);
         if (status != PFD_END || is_end) return status;
         if (rest == PFD_OK) continue;

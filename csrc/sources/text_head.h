@@ -19,8 +19,7 @@ pfd_status pfd_text_file(const pfd_file *file, pfd_stream_window *window, const 
 typedef pfd_status (*pfd_text_look_fn)(void *ctx, const uint8_t *text, int64_t size, int32_t is_end,
                                        pfd_error *err);
 
-/* Calls look() with longer and longer texts from `offset` on; a mapped file is given whole.  Reads
- * by the host, or itself where `host` is NULL: the scratch is then not one of an op's call. */
+/* Calls look() with longer and longer texts from `offset` on; a mapped file is given whole. */
 pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t offset,
                          pfd_scratch *scratch, pfd_text_look_fn look, void *ctx, pfd_error *err);
 

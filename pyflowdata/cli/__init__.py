@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from .. import __version__
 from ..errors import Error
 from ..native import interrupt
-from .usage import UsageError
+from .output import say
+from .usage import MADE_OF_FIELDS, UsageError
 
 # Module -> what it does.  Each is imported only when it is asked for.
 COMMANDS = {
@@ -38,15 +39,12 @@ COMMANDS = {
 }
 
 
-_MADE_OF_FIELDS = ("columns", "features", "fields")  # attrs of readers and decoders
-
-
 def _parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pyflowdata", description="Data loading in C for models in Python."
     )
     parser.add_argument("--version", action="version", version=f"pyflowdata {__version__}")
-    # Before and behind the command; there it must not undo what was given here.
+    # Before and after the command; there it must not undo what was given here.
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     debug = argparse.ArgumentParser(add_help=False)
     debug.add_argument(
@@ -75,12 +73,14 @@ def _said(failure: BaseException, has_fields: bool) -> str:
         name = f"{failure.filename}: " if failure.filename is not None else ""
         return f"{name}{failure.strerror}"
     attr = failure.attr if isinstance(failure, (Error, UsageError)) else None
-    made = f" ({attr} is made of --fields)" if has_fields and attr in _MADE_OF_FIELDS else ""
+    made = f" ({attr} is made of --fields)" if has_fields and attr in MADE_OF_FIELDS else ""
     return f"{failure}{made}"
 
 
 def _print_error(said: str) -> None:
-    print(f"pyflowdata: error: {said}", file=sys.stderr)
+    first, *others = f"pyflowdata: error: {said}".split("\n")  # those of a compiler
+    for line in (first, *others):
+        say(line, sys.stderr)
 
 
 def _drop_output() -> None:

@@ -12,18 +12,53 @@ from typing import Any
 
 from ..errors import InvalidArgumentError
 from ..formats import FORMATS, Source, open_source
+from ..formats.base.detection import data_file
+from ..plugins import Plugin, load_library
 from .op_arguments import pairs
-from .usage import UsageError
+from .output import say
+from .usage import MADE_OF_FIELDS, UsageError
+
+_UNITS = {"GB": 10**9, "MB": 10**6, "KB": 10**3}
+_BUDGET = 10**9
 
 
 def add_source_arguments(parser: argparse.ArgumentParser) -> None:
-    """--format, --fields and --attr."""
+    """--format, --fields, --attr and --plugin."""
     add = parser.add_argument
-    add("--format", choices=list(FORMATS), help="the files' format (default: by their content)")
+    add("--format", metavar="FORMAT",
+        help=f"the files' format (default: by their content): {', '.join(FORMATS)}, or a "
+        "plugin's")  # fmt: skip
     add("--fields", metavar="NAME[:TYPE],...", default="",
         help="only these fields, as x or x:float32[3] (default: all)")  # fmt: skip
     add("--attr", action="append", default=[], metavar="NAME=VALUE",
         help="an attr of the reader (may be repeated)")  # fmt: skip
+    add("--plugin", action="append", default=[], metavar="LIB", help="load this plugin first")
+
+
+def add_memory_argument(parser: argparse.ArgumentParser) -> None:
+    """--memory-budget."""
+    parser.add_argument(
+        "--memory-budget", type=_bytes, default=_BUDGET, metavar="BYTES",
+        help="memory for records, as 512MB or 4GB (default: 1GB): a record that needs more, as "
+        "bytes that were compressed a thousandfold, is an error",
+    )  # fmt: skip
+
+
+def _bytes(said: str) -> int:
+    number, unit = said[:-2], said[-2:].upper()
+    factor = _UNITS.get(unit, 0)
+    try:
+        count = int(float(number) * factor) if factor else int(said)
+    except (ValueError, OverflowError):
+        count = 0
+    if not 0 < count < 2**62:
+        raise argparse.ArgumentTypeError(f"{said}: it must be a number of bytes, like 512MB")
+    return count
+
+
+def load_plugins(args: argparse.Namespace) -> list[Plugin]:
+    """Loads the libraries that --plugin names."""
+    return [load_library(library) for library in args.plugin]
 
 
 def split_fields(said: str) -> list[str]:
@@ -48,7 +83,7 @@ def expand(paths: Sequence[str]) -> list[str]:
     for path in paths:
         before = len(found)
         if os.path.exists(path):
-            is_folder = os.path.isdir(path) and not os.path.isfile(os.path.join(path, "index.json"))
+            is_folder = os.path.isdir(path) and data_file(path) is None
             inside = sorted(os.path.join(path, name) for name in os.listdir(path)) if is_folder \
                 else [path]  # fmt: skip
             found += [one for one in inside if not is_folder or _is_data(one)]
@@ -83,9 +118,12 @@ def opened(
     """
     given = pairs(args.attr, "--attr")
     for name in given:
-        if name in ("files", "columns", "fields", "features"):
+        if name in ("files", *MADE_OF_FIELDS):
             raise UsageError(f"--attr {name}: that is what FILE and --fields are for")
-    source = open_source(paths, args.format, only_records=only_records).with_attrs(given)
+    source = open_source(
+        paths, args.format, only_records=only_records, attrs=given,
+        memory_budget=getattr(args, "memory_budget", 0),
+    )  # fmt: skip
     return source.choose(split_fields(args.fields))
 
 
@@ -98,7 +136,7 @@ def about(source: Source) -> str:
 def say_left_out(source: Source) -> None:
     """Names what of the records is not shown."""
     for one in source.left_out:
-        print(f"left out: {one}", file=sys.stderr)
+        say(f"left out: {one}", sys.stderr)
 
 
 def finite(value: Any) -> Any:
@@ -112,7 +150,7 @@ def finite(value: Any) -> Any:
 
 def size_text(count: float) -> str:
     """Bytes in words."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+    for unit, factor in _UNITS.items():
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
     return f"{count:.0f} bytes"

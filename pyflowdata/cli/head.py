@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
+import contextlib
 import shutil
 from typing import Any
 
@@ -11,16 +11,19 @@ import numpy as np
 
 from ..errors import CorruptDataError
 from ..formats import Source
-from ..formats.source import RECORD
+from ..formats.base.format import RECORD
 from ..ragged import Ragged
 from .file_arguments import (
     about,
+    add_memory_argument,
     add_source_arguments,
     expand,
     finite,
+    load_plugins,
     say_left_out,
     source_of,
 )
+from .output import printable, say, say_json
 from .usage import UsageError
 
 
@@ -30,15 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", type=int, default=10, metavar="N", help="how many (%(default)s)")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each record")
     add_source_arguments(parser)
+    add_memory_argument(parser)
 
 
 def _bytes_text(data: bytes) -> str:
-    try:
-        text = data.decode()
-        if text.isprintable():
+    with contextlib.suppress(UnicodeDecodeError):
+        if (text := data.decode()).isprintable():
             return text
-    except UnicodeDecodeError:
-        pass
     return f"<{len(data)} bytes {data[:8].hex(' ')}{' ...' if len(data) > 8 else ''}>"
 
 
@@ -75,6 +76,7 @@ def rows_of(batch: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _print_table(names: list[str], rows: list[list[str]]) -> None:
+    names = [printable(name) for name in names]
     room = max(shutil.get_terminal_size((100, 24)).columns, 40)
     most = max(room // max(len(names), 1) - 2, 12)
     texts = [[cell if len(cell) <= most else cell[: most - 3] + "..." for cell in row]
@@ -82,19 +84,19 @@ def _print_table(names: list[str], rows: list[list[str]]) -> None:
     table = [names, *texts]
     widths = [max(len(row[place]) for row in table) for place in range(len(names))]
     for row in table:
-        print("  ".join(map(str.ljust, row, widths)).rstrip())
+        say("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
 def _first_rows(source: Source, count: int) -> tuple[list[dict[str, Any]], int]:
     """So many rows at most, and how many records there are; -1: that is not known."""
     rows: list[dict[str, Any]] = []
-    if source.is_empty:
+    for batch in source.batches(batch_size=min(count, 4096)):
+        rows += rows_of(batch)
+        if len(rows) >= count:
+            break
+    if not rows:
         return rows, 0
-    with source.loader(batch_size=min(count, 4096)) as loader:
-        for batch in loader:
-            rows += rows_of(batch)
-            if len(rows) >= count:
-                break
+    with source.loader() as loader:
         return rows[:count], loader.readers[0].records
 
 
@@ -102,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
     """Prints the table."""
     if args.n < 1:
         raise UsageError(f"-n {args.n}: it must be 1 or more")
+    load_plugins(args)
     files = expand(args.files)
     source = source_of(args, files)
     say_left_out(source)
@@ -114,13 +117,13 @@ def run(args: argparse.Namespace) -> int:
         rows, records = _first_rows(source, args.n)
     if args.json:
         for row in rows:
-            print(json.dumps({name: _plain(value) for name, value in row.items()}))
+            say_json({name: _plain(value) for name, value in row.items()})
         return 0
     count = f"{records} records" if records >= 0 else "records in sequence"
     if not rows:
         count = "0 records"
     more = f", {len(files)} files" if len(files) > 1 else ""
-    print(f"{args.files[0]}: {about(source)}{more}, {count}")
+    say(f"{args.files[0]}: {about(source)}{more}, {count}")
     if not rows:
         return 0
     types = {field.name: field.type for field in source.fields} or {RECORD: "bytes"}

@@ -12,9 +12,10 @@ from ..errors import InvalidArgumentError
 from ..graph import Node, Op, find_op
 from ..graph.attr_values import parse_attr
 from ..loader.state import Reader
-from ..plugins import Plugin, load_library
-from .file_arguments import add_source_arguments, expand, opened, size_text
+from ..plugins import Plugin
+from .file_arguments import add_source_arguments, expand, load_plugins, opened, size_text
 from .op_arguments import pairs
+from .output import say
 from .usage import UsageError
 
 _SMALL = 16 << 20  # bytes of files that have no index on disk unless a folder is named
@@ -26,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("paths", nargs="+", metavar="PATH",
         help="a file, a pattern or a folder; each is the files of one reader")  # fmt: skip
     add("--op", help="the reader op (default: by the files' content, or that of --plugin)")
-    add("--plugin", action="append", default=[], metavar="LIB", help="load this plugin first")
     add("--index-dir", default="", metavar="DIR", help="where indexes are kept (attr index_dir)")
     add(
         "--sequential",
@@ -80,11 +80,11 @@ def _place(node: Node, reader: Reader) -> str:
     return "in memory: it is not kept"
 
 
-def _describe(path: str, node: Node, reader: Reader) -> str:
+def _describe(path: str, node: Node, reader: Reader) -> list[str]:
     index = reader.index
     what = f"{node.op.name}: {path}: {reader.files} files, {size_text(reader.bytes)}"
     if reader.records < 0:
-        return f"{what}\n  has no index: it can only be read in sequence"
+        return [what, "  has no index: it can only be read in sequence"]
     bits = 8 * index.bytes / max(reader.bytes, 1)
     lines = [
         f"{what}, {reader.records} records",
@@ -92,14 +92,15 @@ def _describe(path: str, node: Node, reader: Reader) -> str:
         f"  {'built' if index.is_new else 'found'}  in {index.seconds:.3f} s",
         f"  lies   {_place(node, reader)}",
     ]
-    return "\n".join(lines if index.bytes else [lines[0], "  needs no index"])
+    return lines if index.bytes else [lines[0], "  needs no index"]
 
 
 def run(args: argparse.Namespace) -> int:
     """Opens a loader over each path, which builds or finds the index, and describes it."""
-    plugins = [load_library(library) for library in args.plugin]
+    plugins = load_plugins(args)
     nodes = [(path, _reader_node(args, plugins, path)) for path in args.paths]
     for path, node in nodes:
         with DataLoader(node.outputs) as loader:
-            print(_describe(path, node, loader.readers[0]))
+            for line in _describe(path, node, loader.readers[0]):
+                say(line)
     return 0

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from typing import Any
 
 import numpy as np
 
 from ..formats import Source
-from ..formats.source import RECORD
+from ..formats.base.format import RECORD
 from ..ragged import Ragged
 from .file_arguments import (
     about,
+    add_memory_argument,
     add_source_arguments,
     expand,
     finite,
+    load_plugins,
     say_left_out,
     size_text,
     source_of,
 )
+from .output import printable, say, say_json
 
 _BATCH = 1024
 _BARS = 40  # characters of the longest bar
@@ -32,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="data files of one format")
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_source_arguments(parser)
+    add_memory_argument(parser)
 
 
 class _Numbers:
@@ -117,10 +120,10 @@ def _print_fields(fields: dict[str, dict[str, Any]]) -> None:
             f"{_short(length['min'])} to {_short(length['max'])}, mean {_short(length['mean'])}"
         )  # fmt: skip
         numbers = [_short(one[key]) if key in one else "" for key in ("min", "max", "mean", "nan")]
-        rows.append([name, one["type"], *numbers, said])
+        rows.append([printable(name), one["type"], *numbers, said])
     widths = [max(len(row[place]) for row in rows) for place in range(7)]
     for row in rows:
-        print("  " + "  ".join(map(str.ljust, row, widths)).rstrip())
+        say("  " + "  ".join(map(str.ljust, row, widths)).rstrip())
 
 
 def _histogram(lengths: Any) -> list[tuple[int, int, int]]:
@@ -135,13 +138,13 @@ def _histogram(lengths: Any) -> list[tuple[int, int, int]]:
 
 
 def _print_histogram(bins: list[tuple[int, int, int]]) -> None:
-    print("  bytes of a record")
+    say("  bytes of a record")
     most = max(count for _, _, count in bins)
     names = [f"{a}" if a == b else f"{a} to {b}" for a, b, _ in bins]
     width = max(map(len, names))
     for name, (_, _, count) in zip(names, bins, strict=True):
         bar = "#" * -(-_BARS * count // most)
-        print(f"    {name:>{width}}  {bar:{_BARS}}  {count}".rstrip())
+        say(f"    {name:>{width}}  {bar:{_BARS}}  {count}".rstrip())
 
 
 def _read(source: Source) -> tuple[dict[str, _Field], Any]:
@@ -150,32 +153,34 @@ def _read(source: Source) -> tuple[dict[str, _Field], Any]:
     wanted = [*names, RECORD] if source.has_records or not names else names
     fields: dict[str, _Field] = {name: _Field() for name in names}
     sizes = []
-    with source.loader(wanted, batch_size=_BATCH) as loader:
-        for batch in loader:
-            for name, field in fields.items():
-                field.add(batch[name])
-            whole = [RECORD] if RECORD in batch else names
-            sizes.append(sum(_row_bytes(batch[name]) for name in whole))
-    return fields, np.concatenate([np.zeros(0, np.int64), *sizes])
+    for batch in source.batches(wanted, batch_size=_BATCH):
+        for name, field in fields.items():
+            field.add(batch[name])
+        whole = [RECORD] if RECORD in batch else names
+        sizes.append(sum(_row_bytes(batch[name]) for name in whole))
+    if not sizes:
+        return {}, np.zeros(0, np.int64)
+    return fields, np.concatenate(sizes)
 
 
 def run(args: argparse.Namespace) -> int:
     """Reads all records and prints what was found."""
+    load_plugins(args)
     files = expand(args.files)
     source = source_of(args, files)
     say_left_out(source)
     source = source.with_types()
-    fields, lengths = ({}, np.zeros(0, np.int64)) if source.is_empty else _read(source)
+    fields, lengths = _read(source)
     size = sum(os.path.getsize(one) for one in source.files)
     found = {name: field.about() for name, field in fields.items()}
     bins = _histogram(lengths) if lengths.size else []
     if args.json:
-        print(json.dumps({
+        say_json({
             "format": source.format.name, "compression": source.compression, "files": len(files),
             "bytes": size, "records": len(lengths), "fields": finite(found), "record_bytes": bins,
-        }, indent=2))  # fmt: skip
+        }, indent=2)  # fmt: skip
         return 0
-    print(f"{about(source)}: {len(files)} files, {size_text(size)}, {len(lengths)} records")
+    say(f"{about(source)}: {len(files)} files, {size_text(size)}, {len(lengths)} records")
     if found:
         _print_fields(found)
     if bins:

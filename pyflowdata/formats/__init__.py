@@ -1,18 +1,20 @@
-"""Which format a file has, by its content, and how files of each format are read and written.
+"""Which format a file has, and how files of each format are read and written.
 
     from pyflowdata.formats import detect, open_source
 
     detect("train.gz")                  Detected(path='train.gz', format='tfrecord', ...)
     source = open_source(["train.gz"])  the fields of its records, from the first of them
     blobs = source.blobs(batch_size=64)
+
+Each format has a module of its name here, and what these share is in `base`.
 """
 
-from .detect import FORMATS, Detected, Format, detect
-from .fields import Field
-from .hashes import check_mds_hashes
-from .opening import open_source
-from .scan import Damage, Scan, scan_ofrecord, scan_tfrecord
-from .source import Source
+from .base.damage import Damage, Scan
+from .base.detection import Detected, detect
+from .base.fields import Field
+from .base.format import Format, Source
+from .base.known import FORMATS
+from .base.opening import open_source
 
 __all__ = [
     "FORMATS",
@@ -22,9 +24,6 @@ __all__ = [
     "Format",
     "Scan",
     "Source",
-    "check_mds_hashes",
     "detect",
     "open_source",
-    "scan_ofrecord",
-    "scan_tfrecord",
 ]

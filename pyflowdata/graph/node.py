@@ -63,7 +63,8 @@ class Node:
         except Error as failure:
             if failure.op is None:
                 failure.op = op.name
-            if found and failure.reason == "world-size":
+            is_of_world = failure.reason == "world-size" or failure.attr in ("rank", "world_size")
+            if found and is_of_world:
                 failure.message += f" (world_size was found out: {found.source})"
             raise
         self.worlds: tuple[World, ...] = (

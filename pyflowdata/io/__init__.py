@@ -10,23 +10,21 @@ A writer works under temporary names in the target's folder.  `close()`, or the 
 block, syncs the files and gives them their names; an exception in the block leaves nothing.
 """
 
-from .csv import CSVWriter
-from .idx import IDXWriter
-from .lines import TextLineWriter
-from .megatron import MegatronWriter
-from .messages import (
+from ..formats.base.writer import Writer
+from ..formats.csv import CSVWriter
+from ..formats.idx import IDXWriter
+from ..formats.megatron import MegatronWriter
+from ..formats.npy import NpyWriter
+from ..formats.ofrecord import OFRecordWriter, encode_ofrecord, encode_ofrecords
+from ..formats.raw import RawWriter
+from ..formats.tar import TarWriter
+from ..formats.text import TextLineWriter
+from ..formats.tfrecord import (
+    TFRecordWriter,
     encode_example,
     encode_examples,
-    encode_ofrecord,
-    encode_ofrecords,
     encode_sequence_example,
 )
-from .npy import NpyWriter
-from .ofrecord import OFRecordWriter
-from .raw import RawWriter
-from .tar import TarWriter
-from .tfrecord import TFRecordWriter
-from .writer import Writer
 
 __all__ = [
     "CSVWriter",

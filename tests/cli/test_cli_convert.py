@@ -29,7 +29,7 @@ from support.cli_files import (
 )
 from support.paths import ROOT
 
-from pyflowdata.cli import conversion
+from pyflowdata.cli import conversion, shards, targets
 from pyflowdata.formats import open_source
 from pyflowdata.io import NpyWriter, RawWriter, TextLineWriter, TFRecordWriter
 
@@ -113,7 +113,7 @@ def test_lines_from_one_file_to_several(run, tmp_path):
 @pytest.mark.parametrize("jobs, packed", [(1, None), (2, None), (1, "gzip")])
 def test_shards_hold_what_one_file_holds(jobs, packed, run, tmp_path, monkeypatch):
     """Also where shards do not begin with a batch; a stream is read by one process."""
-    monkeypatch.setattr(conversion, "_BATCH", 64)
+    monkeypatch.setattr(shards, "_BATCH", 64)
     path = examples(tmp_path, compression=packed)
     out = convert(run, path, tmp_path / "b.npy", "--fields", "x", "--shards", 7, "--jobs", jobs)
     parts = [np.load(tmp_path / f"b-0000{i}-of-00007.npy") for i in range(7)]
@@ -213,7 +213,7 @@ def test_a_source_that_has_changed_is_begun_anew(run, tmp_path, monkeypatch):
     monkeypatch.setattr(conversion.Conversion, "note", original)
     write(TFRecordWriter, path, {**COLUMNS, "y": Y + 1}, overwrite=True)
     status, _, err = run(*arguments)
-    assert status == 0 and "have changed: beginning anew" in err
+    assert status == 0 and "have changed: starting again" in err
     parts = [tmp_path / f"b-0000{i}-of-00003.csv" for i in range(3)]
     body = [one.split(",")[-1] for part in parts for one in part.read_text().split("\n")[1:-1]]
     assert [int(one) for one in body] == (Y + 1).tolist()
@@ -222,7 +222,7 @@ def test_a_source_that_has_changed_is_begun_anew(run, tmp_path, monkeypatch):
 def test_two_conversions_to_one_name(run, tmp_path):
     path = examples(tmp_path)
     source = open_source([path])
-    target = conversion.Target(str(tmp_path / "b.csv"), "csv")
+    target = targets.Target(str(tmp_path / "b.csv"), "csv")
     first = conversion.Conversion(source, target, [0, N], "data")
     with first.at_work():
         status, _, err = run("convert", path, tmp_path / "b.csv")

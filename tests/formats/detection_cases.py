@@ -298,13 +298,11 @@ def _in_folder(folder: Path, name: str, content: bytes, look: Callable[[Path], s
         path.unlink()
 
 
-def detections(
-    sample: Sample, folder: Path, look: Callable[[Path], str] = detected
-) -> dict[str, str]:
+def detections(sample: Sample, folder: Path) -> dict[str, str]:
     """What is detected of each variant, in a folder where nothing else is."""
-    found = {"in-place": look(sample.path) if sample.path else SAME}
+    found = {"in-place": detected(sample.path) if sample.path else SAME}
     for variant, made in variants(sample).items():
-        found[variant] = _in_folder(folder, *made, look) if made else SAME
+        found[variant] = _in_folder(folder, *made, detected) if made else SAME
     return found
 
 

@@ -256,6 +256,7 @@ FORMATS = {
         lambda files, **attrs: flow.TarReader(
             files=files, fields=["key=__key__", "txt", "cls"], **attrs
         ),
+        end_mark=2 * tarfile.BLOCKSIZE,
     ),
     "RawReader": Format(
         raw,

@@ -32,8 +32,8 @@ PYTHON_LAYERS = {
     "__init__": {"pyops", "plugins", "loader", "ops", "graph", "native", "ragged", "errors"},
     "conformance": {"plugins", "loader", "graph", "native", "errors"},
     "testing": {"conformance", "plugins", "graph", "errors"},
-    "io": {"native", "ragged", "errors"},
-    "formats": {"io", "loader", "graph", "native", "errors"},
+    "formats": {"loader", "graph", "native", "ragged", "errors"},
+    "io": {"formats"},
     "integrations": {"__init__", "loader", "graph", "errors"},
     "cli": {
         "__init__", "testing", "conformance", "formats", "io", "plugins", "loader", "graph",
@@ -175,6 +175,21 @@ def test_c_calls_point_down():
     assert not circle_in(calls)
 
 
+PRIVATE_FAILURE = re.compile(r"\bpfd_fail\w*\(")
+
+
+def fails_by_itself(text: str) -> list[str]:
+    return PRIVATE_FAILURE.findall(text)
+
+
+def test_ops_and_formats_fail_as_plugins_do():
+    """By the host's functions: what is here can be copied out of the tree."""
+    layers = [path for path in C_FILES if path.relative_to(ROOT / "csrc").parts[0] in C_OPS]
+    assert len(layers) > 60
+    assert {path.name: found for path in layers if (found := fails_by_itself(path.read_text()))} == {}
+    assert fails_by_itself('if (!copy) return pfd_fail_memory(err, 8, "a path");')
+
+
 def test_one_file_names_the_ops():
     listed = re.findall(r"\bX\((\w+)\)", code(ROOT / "csrc/registry/builtin_ops.c"))
     assert sorted(listed) == sorted(OPS)
@@ -243,24 +258,24 @@ def test_signatures_of_others_are_not_those_of_formats_here():
 PACKAGE = ROOT / "pyflowdata"
 
 
-def modules(folder: str = "") -> list[tuple[Path, ast.Module]]:
-    paths = sorted((PACKAGE / folder).rglob("*.py"))
+def modules(folder: str = "", package: Path = PACKAGE) -> list[tuple[Path, ast.Module]]:
+    paths = sorted((package / folder).rglob("*.py"))
     assert paths
     return [(path, ast.parse(path.read_text())) for path in paths]
 
 
-def module_name(path: Path) -> str:
+def module_name(path: Path, package: Path = PACKAGE) -> str:
     """`graph.node`, `graph.__init__`, `errors` or, of the package itself, `__init__`."""
-    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(path.relative_to(package).with_suffix("").parts)
 
 
 def layer_of(module: str) -> str:
     return module.split(".")[0]
 
 
-def imported(path: Path, tree: ast.Module) -> set[str]:
+def imported(path: Path, tree: ast.Module, package: Path = PACKAGE) -> set[str]:
     """The modules of this package that a file imports, anywhere in it."""
-    here = ("pyflowdata", *path.parent.relative_to(PACKAGE).parts)
+    here = ("pyflowdata", *path.parent.relative_to(package).parts)
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -323,19 +338,77 @@ def test_commands_know_nothing_of_each_other():
         assert not others, f"{path.name} imports other commands: {others}"
 
 
-def test_writers_and_formats_are_on_top():
-    """Only commands know them; formats know a checksum of the writers."""
-    below = {
-        "io": {"native.__init__", "errors", "ragged"},
-        "formats": {
-            "native.__init__", "errors", "graph.__init__", "graph.attr_values", "graph.registry",
-            "io.crc32c", "loader.__init__",
-        },
+def test_formats_take_little_of_what_is_below():
+    allowed = {
+        "native.__init__", "errors", "ragged", "graph.__init__", "graph.attr_values",
+        "graph.registry", "loader.__init__",
     }  # fmt: skip
-    for folder, allowed in below.items():
-        for path, tree in modules(folder):
-            names = {name for name in imported(path, tree) if layer_of(name) != folder}
-            assert names <= allowed, f"{folder}/{path.name} imports {names - allowed}"
+    for path, tree in modules("formats"):
+        names = {name for name in imported(path, tree) if layer_of(name) != "formats"}
+        assert names <= allowed, f"{path.name} imports {names - allowed}"
+
+
+def format_of(module: str) -> str | None:
+    """The format whose module this is: "csv" of formats.csv.table."""
+    layer, name, *_ = [*module.split("."), "", ""]
+    return name if layer == "formats" and name in FORMATS else None
+
+
+def formats_that_see_each_other(package: Path) -> list[str]:
+    """Modules of a format that import others than their own and formats/base."""
+    return [
+        f"{module_name(path, package)} may not import {name}"
+        for path, tree in modules("formats", package)
+        if (own := format_of(module_name(path, package)))
+        for name in sorted(imported(path, tree, package))
+        if layer_of(name) == "formats" and format_of(name) != own
+        and not name.startswith("formats.base.")
+    ]  # fmt: skip
+
+
+def format_names_outside(package: Path) -> list[str]:
+    """Texts that are the name of a format, or of its reader, outside the format's own module.
+
+    Modules that may not import formats know none; there a word like "text" has another meaning.
+    """
+    know = {"formats", *(layer for layer, below in PYTHON_LAYERS.items() if "formats" in below)}
+    home = {name: name for name in FORMATS}
+    for name in FORMATS:
+        own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")
+        home[re.findall(r'\.reader = "(\w+)"', own)[0]] = name
+    return [
+        f"{path.relative_to(package)} names {text}"
+        for path, tree in modules("", package)
+        for text in sorted(strings(tree) & home.keys())
+        if layer_of(module_name(path, package)) in know
+        and format_of(module_name(path, package)) != home[text]
+    ]  # fmt: skip
+
+
+def test_a_format_is_known_in_its_own_module_alone():
+    assert formats_that_see_each_other(PACKAGE) == []
+    assert format_names_outside(PACKAGE) == []
+
+
+def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "pyflowdata", ignore=shutil.ignore_patterns("*.so"))
+    package = tmp_path / "pyflowdata"
+    for name, line in {
+        "cli/head.py": 'is_table = source.format.name == "csv"',
+        "formats/base/opening.py": '_READERS = {"TarReader"}',
+        "formats/mds.py": "from .csv.cells import Column",
+        "formats/csv/table.py": "from .. import tar",
+    }.items():
+        with (package / name).open("a") as file:
+            file.write(f"{line}\n")
+    assert format_names_outside(package) == [
+        "cli/head.py names csv",
+        "formats/base/opening.py names TarReader",
+    ]
+    assert formats_that_see_each_other(package) == [
+        "formats.csv.table may not import formats.tar",
+        "formats.mds may not import formats.csv.cells",
+    ]
 
 
 def test_integrations_are_on_top():

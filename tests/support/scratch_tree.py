@@ -11,6 +11,7 @@ from pathlib import Path
 from .paths import ROOT  # also as tests.support, for bench/
 
 LIST_HEAD = "#define BUILTIN_OPS(X)"
+FORMATS_HEAD = "#define BUILTIN_FORMATS(X)"
 
 
 def take_objects(tree: Path, build: str = "build/release", without: str = "") -> None:
@@ -27,23 +28,37 @@ def take_objects(tree: Path, build: str = "build/release", without: str = "") ->
     shutil.copystat(compiled / "flags", taken / "flags")
 
 
-def build_scratch_tree(tmp_dir: Path, op_files: Iterable[Path]) -> Path:
-    """Makes `tmp_dir` a copy of the C sources with these op files in it; returns the library built.
+def _add_line(path: Path, head: str, name: str) -> None:
+    """Adds X(name) as the first line of a list."""
+    lines = path.read_text().splitlines(keepends=True)
+    (at,) = (i for i, line in enumerate(lines) if line.startswith(head))
+    lines.insert(at + 1, f"    X({name})".ljust(99) + "\\\n")
+    path.write_text("".join(lines))
+
+
+def build_scratch_tree(
+    tmp_dir: Path, op_files: Iterable[Path] = (), format_folder: Path | None = None
+) -> Path:
+    """Makes `tmp_dir` a copy of the C sources with these files in it; returns the library built.
 
     An op file `name.c` defines `pfd_op_name`: it goes into csrc/ops, and a line with its name
-    into the list of built-in ops.  Nothing outside `tmp_dir` is written.
+    into the list of built-in ops.  A format's folder `name` has `name_reader.c` and
+    `name_format.c`: it goes into csrc/formats, with a line in that list and in that of formats.
+    Nothing outside `tmp_dir` is written.
     """
     tmp_dir.mkdir(parents=True, exist_ok=True)
     shutil.copytree(ROOT / "csrc", tmp_dir / "csrc")
     take_objects(tmp_dir)
     shutil.copy(ROOT / "Makefile", tmp_dir)
-    builtin_ops = tmp_dir / "csrc" / "registry" / "builtin_ops.c"
-    lines = builtin_ops.read_text().splitlines(keepends=True)
-    (head,) = (i for i, line in enumerate(lines) if line.startswith(LIST_HEAD))
+    registry = tmp_dir / "csrc" / "registry"
     for op_file in map(Path, op_files):
         shutil.copy(op_file, tmp_dir / "csrc" / "ops")
-        lines.insert(head + 1, f"    X({op_file.stem})".ljust(99) + "\\\n")
-    builtin_ops.write_text("".join(lines))
+        _add_line(registry / "builtin_ops.c", LIST_HEAD, op_file.stem)
+    if format_folder is not None:
+        name = format_folder.name
+        shutil.copytree(format_folder, tmp_dir / "csrc" / "formats" / name)
+        _add_line(registry / "builtin_ops.c", LIST_HEAD, f"{name}_reader")
+        _add_line(registry / "builtin_formats.c", FORMATS_HEAD, name)
 
     library = tmp_dir / "build" / "release" / "libpyflowdata.so"
     inherited = {"MAKEFLAGS", "MAKELEVEL", "MFLAGS", "SAN", "FLAVOUR", "LD_PRELOAD"}

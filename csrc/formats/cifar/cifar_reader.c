@@ -1,5 +1,4 @@
 /* CIFARReader: the binary version of CIFAR-10 and CIFAR-100. */
-#include "core/error.h"
 #include "files/compression.h"
 #include "pyflowdata/op.h"
 
@@ -26,11 +25,11 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const cifar_reader_attrs *attrs = args->attrs;
     if (attrs->version != 10 && attrs->version != 100)
-        return pfd_fail_attr(err, "version", NULL, PFD_INVALID_ARGUMENT,
-                             " = %" PRId32 "; it must be 10 or 100", attrs->version);
+        return args->host->fail_attr(err, "version", NULL, PFD_INVALID_ARGUMENT,
+                                     " = %" PRId32 "; it must be 10 or 100", attrs->version);
     if (attrs->with_coarse_label && attrs->version == 10)
-        return pfd_fail_attr(err, "with_coarse_label", NULL, PFD_INVALID_ARGUMENT,
-                             " = true, but CIFAR-10 has no coarse labels; version=100 has");
+        return args->host->fail_attr(err, "with_coarse_label", NULL, PFD_INVALID_ARGUMENT,
+                                     " = true, but CIFAR-10 has no coarse labels; version=100 has");
     pfd_row_type image = {.dtype = PFD_UINT8, .ndim = 3, .shape = {channels, side, side}};
     if (attrs->layout == LAYOUT_HWC)
         image = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 3, .shape = {side, side, channels}};
@@ -73,10 +72,10 @@ static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pf
                        pfd_compression_name(compression));
         hint = packed;
     }
-    return pfd_fail_at(err, file, file->size - file->size % record, PFD_CORRUPT_DATA,
-                       "the file's %" PRId64 " bytes are no whole number of records of %" PRId64
-                       ": %s",
-                       file->size, record, hint);
+    return args->host->fail_file(err, file, file->size - file->size % record, PFD_CORRUPT_DATA,
+                                 "the file's %" PRId64
+                                 " bytes are no whole number of records of %" PRId64 ": %s",
+                                 file->size, record, hint);
 }
 
 static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
@@ -100,10 +99,10 @@ static pfd_status check_label(const pfd_compute_args *args, int64_t row, int64_t
 {
     int32_t label = args->records[row].data[byte];
     if (label < classes) return PFD_OK;
-    return pfd_fail_row(err, row, byte, PFD_CORRUPT_DATA,
-                        "the label is %" PRId32 ", and there are %" PRId32
-                        " classes: the file is damaged, or is no CIFAR file",
-                        label, classes);
+    return args->host->fail_row(err, row, byte, PFD_CORRUPT_DATA,
+                                "the label is %" PRId32 ", and there are %" PRId32
+                                " classes: the file is damaged, or is no CIFAR file",
+                                label, classes);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
@@ -114,9 +113,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         const pfd_record *record = &args->records[row];
         uint8_t *image = args->outputs[0]->data + row * image_bytes;
         if (record->size != labels + image_bytes)
-            return pfd_fail_row(err, row, -1, PFD_CORRUPT_DATA,
-                                "the record has %" PRId64 " bytes of %" PRId64, record->size,
-                                labels + image_bytes);
+            return args->host->fail_row(err, row, -1, PFD_CORRUPT_DATA,
+                                        "the record has %" PRId64 " bytes of %" PRId64,
+                                        record->size, labels + image_bytes);
         if (labels == 2) PFD_TRY(check_label(args, row, 0, 20, err));
         PFD_TRY(check_label(args, row, labels - 1, attrs->version, err));
         args->outputs[1]->data[row] = record->data[labels - 1];
@@ -153,11 +152,8 @@ const pfd_op pfd_op_cifar_reader = {
     .doc = "Reads the binary version of CIFAR-10 and CIFAR-100. "
            "Files may have any number of records. Labels that are no class are damage; changed "
            "pixels are not found, as the format has no checksums.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(cifar_reader_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(cifar_reader_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

@@ -298,7 +298,9 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     pfd_csv_table *table = NULL;
     int64_t *heads = args->host->alloc(args->scratch, args->num_files * (int64_t)sizeof *heads);
     int32_t is_framed = 0;
-    pfd_status status = heads ? pfd_text_check(args, err) : fail_memory(args->host, err);
+    const csv_attrs *attrs = args->attrs;
+    pfd_status status = heads ? PFD_OK : fail_memory(args->host, err);
+    if (status == PFD_OK) status = pfd_text_check(args, (uint8_t)attrs->quote[0], err);
     if (status == PFD_OK) status = make_table(args, heads, &table, err);
     if (status == PFD_OK) status = open_rows(args, &table->format, heads, out, &is_framed, err);
     if (status != PFD_OK) {
@@ -358,11 +360,8 @@ const pfd_op pfd_op_csv_reader = {
            "one. Spaces and tabs around a number are allowed. A missing value without a default, "
            "and a row with more or fewer fields than the header, are errors. Blank lines and empty "
            "files are passed over, and so is a UTF-8 byte order mark.",
-    .attrs = attrs_table,
-    .num_attrs = PFD_COUNT(attrs_table),
-    .attrs_struct_size = sizeof(csv_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(csv_attrs, attrs_table),
+    PFD_OP_OUTPUTS(outputs),
     .outputs_attr = "columns",
     .infer = infer,
     .open = open_source,

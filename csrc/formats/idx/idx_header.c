@@ -2,7 +2,6 @@
 #include "formats/idx/idx_header.h"
 
 #include "core/bytes.h"
-#include "core/error.h"
 #include "files/file_hint.h"
 #include "parse/quote.h"
 
@@ -21,16 +20,17 @@ int32_t pfd_idx_dtype(uint8_t code)
     }
 }
 
-static pfd_status fail_magic(const pfd_host *host, const uint8_t *data, int64_t size, pfd_error *err)
+static pfd_status fail_magic(const pfd_host *host, const uint8_t *data, int64_t size,
+                             pfd_error *err)
 {
     char found[256], seems[100];
     const char *hint = pfd_looks_like_hint(host->looks_like(data, size, "idx"), "", seems,
                                            sizeof seems);
-    return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                        "this is no IDX file: it begins with %s%s; an IDX file begins with two "
-                        "zeros, a code of its dtype (8, 9 or 11 to 14) and its number of "
-                        "dimensions",
-                        pfd_quote_bytes(data, size < 4 ? size : 4, found, sizeof found), hint);
+    return host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,
+                          "this is no IDX file: it begins with %s%s; an IDX file begins with two "
+                          "zeros, a code of its dtype (8, 9 or 11 to 14) and its number of "
+                          "dimensions",
+                          pfd_quote_bytes(data, size < 4 ? size : 4, found, sizeof found), hint);
 }
 
 pfd_status pfd_idx_header_read(const pfd_host *host, const uint8_t *data, int64_t size,
@@ -44,14 +44,14 @@ pfd_status pfd_idx_header_read(const pfd_host *host, const uint8_t *data, int64_
     out->row.ndim = ndim - 1;
     out->header_bytes = 4 + 4 * (int64_t)ndim;
     if (ndim > PFD_MAX_DIMS + 1)
-        return pfd_fail_row(err, -1, 3, PFD_CORRUPT_DATA,
-                            "the array has %" PRId32 " dimensions; at most %d can be read", ndim,
-                            PFD_MAX_DIMS + 1);
+        return host->fail_row(err, -1, 3, PFD_CORRUPT_DATA,
+                              "the array has %" PRId32 " dimensions; at most %d can be read", ndim,
+                              PFD_MAX_DIMS + 1);
     if (size < out->header_bytes)
-        return pfd_fail_row(err, -1, size, PFD_CORRUPT_DATA,
-                            "the file ends inside its header, after %" PRId64 " bytes of %" PRId64
-                            "; was it cut short?",
-                            size, out->header_bytes);
+        return host->fail_row(err, -1, size, PFD_CORRUPT_DATA,
+                              "the file ends inside its header, after %" PRId64 " bytes of %" PRId64
+                              "; was it cut short?",
+                              size, out->header_bytes);
     for (int32_t i = 0; i < ndim; i++) {
         int64_t value = (int64_t)pfd_load_be(data + 4 + 4 * i, 4);
         if (i == 0)

@@ -48,10 +48,11 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     if (attrs->labels.size == 0) return PFD_OK;
     pfd_status status = pfd_file_patterns_find("labels", &attrs->labels, 0, &found, err);
     if (status == PFD_OK && found.size != args->num_paths)
-        status = pfd_fail_attr(err, "labels", NULL, PFD_INVALID_ARGUMENT,
-                               " names %" PRId64 " files, and there are %" PRId64
-                               " files of images; each needs one of labels, in the same order",
-                               found.size, args->num_paths);
+        status =
+            args->host->fail_attr(err, "labels", NULL, PFD_INVALID_ARGUMENT,
+                                  " names %" PRId64 " files, and there are %" PRId64
+                                  " files of images; each needs one of labels, in the same order",
+                                  found.size, args->num_paths);
     for (int64_t i = 0; status == PFD_OK && i < found.size; i++)
         status = args->add(args->list, found.paths[i], err);
     pfd_path_list_free(&found);
@@ -90,32 +91,32 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     return propose_array(args, args->num_paths / 2, "label_dtype", "label_shape", err);
 }
 
-static pfd_status check_header(const array *a, const pfd_file *file, const pfd_idx_header *header,
-                               pfd_error *err)
+static pfd_status check_header(const pfd_host *host, const array *a, const pfd_file *file,
+                               const pfd_idx_header *header, pfd_error *err)
 {
     const pfd_row_type *row = &header->row;
     size_t dims = (size_t)row->ndim * sizeof row->shape[0];
     if (row->dtype != a->row.dtype || row->ndim != a->row.ndim ||
         memcmp(row->shape, a->row.shape, dims) != 0) {
         char found[256], expected[256];
-        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
-                           "the rows of this file are %s; by the attrs %s and %s they are %s",
-                           pfd_format_row_type(row, found, sizeof found), a->dtype_attr,
-                           a->shape_attr,
-                           pfd_format_row_type(&a->row, expected, sizeof expected));
+        return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
+                               "the rows of this file are %s; by the attrs %s and %s they are %s",
+                               pfd_format_row_type(row, found, sizeof found), a->dtype_attr,
+                               a->shape_attr,
+                               pfd_format_row_type(&a->row, expected, sizeof expected));
     }
     /* At most 2^32 rows of at most 2^46 bytes, which int64_t does not hold: divided instead. */
     int64_t bytes = pfd_stored_row_bytes(row), there = file->size - header->header_bytes;
     if (there % bytes == 0 && there / bytes == header->num_rows) return PFD_OK;
     if (there / bytes < header->num_rows)
-        return pfd_fail_at(err, file, file->size, PFD_CORRUPT_DATA,
-                           "the file ends here, and by its header it has %" PRId64
-                           " rows of %" PRId64 " bytes, behind %" PRId64
-                           " bytes of header; was it cut short?",
-                           header->num_rows, bytes, header->header_bytes);
-    return pfd_fail_at(err, file, header->header_bytes + header->num_rows * bytes,
-                       PFD_CORRUPT_DATA, "the array ends here, and %" PRId64 " bytes follow",
-                       there - header->num_rows * bytes);
+        return host->fail_file(err, file, file->size, PFD_CORRUPT_DATA,
+                               "the file ends here, and by its header it has %" PRId64
+                               " rows of %" PRId64 " bytes, behind %" PRId64
+                               " bytes of header; was it cut short?",
+                               header->num_rows, bytes, header->header_bytes);
+    return host->fail_file(err, file, header->header_bytes + header->num_rows * bytes,
+                           PFD_CORRUPT_DATA, "the array ends here, and %" PRId64 " bytes follow",
+                           there - header->num_rows * bytes);
 }
 
 static pfd_status open_array(const pfd_open_args *args, array *a, pfd_source *out, pfd_error *err)
@@ -123,11 +124,12 @@ static pfd_status open_array(const pfd_open_args *args, array *a, pfd_source *ou
     int64_t n = a->num_files, bytes = n * (int64_t)sizeof(pfd_fixed_layout);
     pfd_fixed_layout *layouts = args->host->alloc(args->scratch, bytes);
     a->num_rows = args->host->alloc(args->scratch, n * (int64_t)sizeof(int64_t));
-    if (!layouts || !a->num_rows) return pfd_fail_memory(err, bytes, "the layouts of the files");
+    if (!layouts || !a->num_rows)
+        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the layouts of the files");
     for (int64_t i = 0; i < n; i++) {
         pfd_idx_header header;
         PFD_TRY(read_header(args->host, a->files[i], args->scratch, &header, err));
-        PFD_TRY(check_header(a, a->files[i], &header, err));
+        PFD_TRY(check_header(args->host, a, a->files[i], &header, err));
         a->num_rows[i] = header.num_rows;
         layouts[i] = (pfd_fixed_layout){PFD_SIZE(pfd_fixed_layout), header.header_bytes,
                                         pfd_stored_row_bytes(&a->row), 0};
@@ -135,14 +137,15 @@ static pfd_status open_array(const pfd_open_args *args, array *a, pfd_source *ou
     return pfd_fixed_open_each(a->files, layouts, n, out, err);
 }
 
-static pfd_status check_pairs(const array *images, const array *labels, pfd_error *err)
+static pfd_status check_pairs(const pfd_host *host, const array *images, const array *labels,
+                              pfd_error *err)
 {
     for (int64_t i = 0; i < images->num_files; i++) {
         if (labels->num_rows[i] == images->num_rows[i]) continue;
-        return pfd_fail_at(err, labels->files[i], 4, PFD_CORRUPT_DATA,
-                           "this file has %" PRId64 " labels, and '%s' has %" PRId64
-                           " images; each image needs one label",
-                           labels->num_rows[i], images->files[i]->path, images->num_rows[i]);
+        return host->fail_file(err, labels->files[i], 4, PFD_CORRUPT_DATA,
+                               "this file has %" PRId64 " labels, and '%s' has %" PRId64
+                               " images; each image needs one label",
+                               labels->num_rows[i], images->files[i]->path, images->num_rows[i]);
     }
     return PFD_OK;
 }
@@ -157,7 +160,7 @@ static pfd_status open_pair(const pfd_open_args *args, array *images, array *lab
         image_source.methods->close(image_source.self);
         return status;
     }
-    status = check_pairs(images, labels, err);
+    status = check_pairs(args->host, images, labels, err);
     if (status == PFD_OK) status = pfd_paired_source_open(&image_source, &label_source, out, err);
     if (status == PFD_OK) return PFD_OK;
     image_source.methods->close(image_source.self);
@@ -197,17 +200,15 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-#define DTYPES "uint8|int8|int16|int32|float32|float64"
-
 static const pfd_attr attr_table[] = {
     PFD_STRINGS_ATTR(idx_reader_attrs, labels, "",
                      "Files of labels, paths or patterns: one for each file of images, in the "
                      "same order."),
-    PFD_FOUND_ATTR_ROW(idx_reader_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, DTYPES,
+    PFD_FOUND_ATTR_ROW(idx_reader_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, PFD_IDX_DTYPES,
                        "The dtype of the images; every file must have it."),
     PFD_FOUND_ATTR_ROW(idx_reader_attrs, shape, PFD_ATTR_SHAPE, NULL, 0, 0, NULL,
                        "Shape of one image; every file must have it."),
-    PFD_FOUND_ATTR_ROW(idx_reader_attrs, label_dtype, PFD_ATTR_DTYPE, "uint8", 0, 0, DTYPES,
+    PFD_FOUND_ATTR_ROW(idx_reader_attrs, label_dtype, PFD_ATTR_DTYPE, "uint8", 0, 0, PFD_IDX_DTYPES,
                        "The dtype of the labels."),
     PFD_FOUND_ATTR_ROW(idx_reader_attrs, label_shape, PFD_ATTR_SHAPE, "", 0, 0, NULL,
                        "Shape of one label: empty for a number; QMNIST's are int32 of shape 8."),
@@ -230,11 +231,8 @@ const pfd_op pfd_op_idx_reader = {
            "labels against each other, when the loader opens. Compressed files are "
            "decompressed into memory as a whole. EMNIST's images are stored transposed, and come "
            "as they are.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(idx_reader_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(idx_reader_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

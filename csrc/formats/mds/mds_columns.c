@@ -2,7 +2,6 @@
 #include "formats/mds/mds_columns.h"
 
 #include "core/dtype.h"
-#include "core/error.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,8 +156,8 @@ static int32_t parse_columns(pfd_mds_arrays *at, pfd_mds_columns *out, pfd_json 
     return 1;
 }
 
-pfd_status pfd_mds_columns_parse(const pfd_mds_arrays *arrays, pfd_mds_columns *out, pfd_json *json,
-                                 pfd_error *err)
+pfd_status pfd_mds_columns_parse(const pfd_host *host, const pfd_mds_arrays *arrays,
+                                 pfd_mds_columns *out, pfd_json *json, pfd_error *err)
 {
     int64_t bytes = 0, n = count(arrays->names, &bytes);
     *out = (pfd_mds_columns){.size = 0};
@@ -167,17 +166,18 @@ pfd_status pfd_mds_columns_parse(const pfd_mds_arrays *arrays, pfd_mds_columns *
         count(arrays->sizes, NULL) != n) {
         pfd_json_refuse(json, "expected column_names, column_encodings and column_sizes of one "
                               "length, from 1 to 65536");
-        return pfd_fail(err, PFD_CORRUPT_DATA, "%s", json->problem);
+        return host->fail(err, PFD_CORRUPT_DATA, "%s", json->problem);
     }
     out->list = calloc((size_t)n, sizeof *out->list);
     out->text = malloc((size_t)bytes);
     out->size = n;
-    if (!out->list || !out->text) return pfd_fail_memory(err, bytes, "the columns of a shard");
+    if (!out->list || !out->text)
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the columns of a shard");
     pfd_mds_arrays at = *arrays;
     pfd_json *failed = &at.names;
     if (parse_columns(&at, out, &failed)) return PFD_OK;
     *json = *failed;
-    return pfd_fail(err, PFD_CORRUPT_DATA, "%s", json->problem);
+    return host->fail(err, PFD_CORRUPT_DATA, "%s", json->problem);
 }
 
 void pfd_mds_columns_free(pfd_mds_columns *columns)

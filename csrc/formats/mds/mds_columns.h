@@ -41,8 +41,8 @@ typedef struct pfd_mds_arrays {
 
 /* PFD_CORRUPT_DATA: *json is then the cursor that has the problem.  *out is freed by the caller
  * in any case. */
-pfd_status pfd_mds_columns_parse(const pfd_mds_arrays *arrays, pfd_mds_columns *out, pfd_json *json,
-                                 pfd_error *err);
+pfd_status pfd_mds_columns_parse(const pfd_host *host, const pfd_mds_arrays *arrays,
+                                 pfd_mds_columns *out, pfd_json *json, pfd_error *err);
 void pfd_mds_columns_free(pfd_mds_columns *columns);
 int32_t pfd_mds_columns_equal(const pfd_mds_columns *a, const pfd_mds_columns *b);
 #endif

@@ -1,7 +1,6 @@
 /* The shards of MDS datasets: from index.json to files. */
 #include "formats/mds/mds_files.h"
 
-#include "core/error.h"
 #include "files/compression.h"
 #include "files/file_start.h"
 
@@ -21,7 +20,7 @@ static char *named_path(const pfd_host *host, const char *index, const pfd_json_
                    "%s names the shard '%.*s', which is not below its folder", index, (int)size,
                    text);
     else if (!text || !(path = pfd_path_beside(index, text, size)))
-        pfd_fail_memory(err, name->size, "the path of a shard");
+        host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the path of a shard");
     free(text);
     return path;
 }
@@ -74,16 +73,17 @@ pfd_status pfd_mds_find_shard(const pfd_open_args *args, const char *index,
     if (*file) return PFD_OK;
     if (zip->size > 0) PFD_TRY(find_named(args, index, zip, hint, file, err));
     if (!*file)
-        return pfd_fail(err, PFD_IO,
-                        "%s names the shard '%.*s', which is not among the files that were opened",
-                        index, (int)raw->size, (const char *)raw->data);
+        return args->host->fail(
+            err, PFD_IO, "%s names the shard '%.*s', which is not among the files that were opened",
+            index, (int)raw->size, (const char *)raw->data);
     *compression = compression_of(&named->compression);
     if (*compression >= 0) return PFD_OK;
-    return pfd_fail_at(err, *file, -1, PFD_UNSUPPORTED,
-                       "the shard is compressed by '%.*s', and zstd and gz are known here; "
-                       "decompress it to '%.*s' beside it, or write the dataset anew",
-                       (int)named->compression.size, (const char *)named->compression.data,
-                       (int)raw->size, (const char *)raw->data);
+    return args->host->fail_file(
+        err, *file, -1, PFD_UNSUPPORTED,
+        "the shard is compressed by '%.*s', and zstd and gz are known here; "
+        "decompress it to '%.*s' beside it, or write the dataset anew",
+        (int)named->compression.size, (const char *)named->compression.data, (int)raw->size,
+        (const char *)raw->data);
 }
 
 /* ---- Before they are opened ------------------------------------------------------------------ */
@@ -107,14 +107,14 @@ typedef struct shard_paths {
     int64_t count, room;
 } shard_paths;
 
-static pfd_status remember_path(shard_paths *all, char *path, pfd_error *err)
+static pfd_status remember_path(const pfd_host *host, shard_paths *all, char *path, pfd_error *err)
 {
     if (all->count == all->room) {
         int64_t room = all->room ? 2 * all->room : 64;
         char **grown = realloc(all->paths, (size_t)room * sizeof *grown);
         if (!grown) {
             free(path);
-            return pfd_fail_memory(err, room * (int64_t)sizeof *grown, "the paths of shards");
+            return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the paths of shards");
         }
         all->paths = grown;
         all->room = room;
@@ -133,9 +133,10 @@ static pfd_status add_companion(const pfd_companion_args *args, shard_paths *all
         path = named_path(args->host, all->index, &named->zip_name, err);
     }
     if (!path) return err->status;
-    PFD_TRY(remember_path(all, path, err));
+    PFD_TRY(remember_path(args->host, all, path, err));
     if (!pfd_file_is_there(path))
-        return pfd_fail(err, PFD_IO, "%s names a shard that is not there: %s", all->index, path);
+        return args->host->fail(err, PFD_IO, "%s names a shard that is not there: %s", all->index,
+                                path);
     return is_named(args, path, hint) ? PFD_OK : args->add(args->list, path, err);
 }
 
@@ -147,22 +148,21 @@ static int compare_paths(const void *left, const void *right)
 }
 
 /* A shard that is listed twice would be read twice. */
-static pfd_status check_paths(const shard_paths *all, pfd_error *err)
+static pfd_status check_paths(const pfd_host *host, const shard_paths *all, pfd_error *err)
 {
     char ***sorted = malloc((size_t)all->count * sizeof *sorted + 1);
-    if (!sorted)
-        return pfd_fail_memory(err, all->count * (int64_t)sizeof *sorted, "the paths of shards");
+    if (!sorted) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the paths of shards");
     for (int64_t i = 0; i < all->count; i++) sorted[i] = all->paths + i;
     qsort(sorted, (size_t)all->count, sizeof *sorted, compare_paths);
     pfd_status status = PFD_OK;
     for (int64_t i = 1; i < all->count && status == PFD_OK; i++)
         if (strcmp(*sorted[i - 1], *sorted[i]) == 0)
-            status = pfd_fail(err, PFD_CORRUPT_DATA,
-                              "%s lists the shard %s twice, as entries %" PRId64 " and %" PRId64
-                              " of its shards, counted from 0; its samples would be read twice: "
-                              "take one of the entries out",
-                              all->index, *sorted[i], (int64_t)(sorted[i - 1] - all->paths),
-                              (int64_t)(sorted[i] - all->paths));
+            status = host->fail(err, PFD_CORRUPT_DATA,
+                                "%s lists the shard %s twice, as entries %" PRId64 " and %" PRId64
+                                " of its shards, counted from 0; its samples would be read twice: "
+                                "take one of the entries out",
+                                all->index, *sorted[i], (int64_t)(sorted[i - 1] - all->paths),
+                                (int64_t)(sorted[i] - all->paths));
     free(sorted);
     return status;
 }
@@ -184,7 +184,7 @@ static pfd_status add_shards_of(const pfd_companion_args *args, const char *path
         status = args->host->fail(err, PFD_CORRUPT_DATA,
                                   "%s, byte %" PRId64 ": the JSON that describes the shards: %s",
                                   path, index.json.at, index.json.problem);
-    if (status == PFD_OK) status = check_paths(&all, err);
+    if (status == PFD_OK) status = check_paths(args->host, &all, err);
     for (int64_t i = 0; i < all.count; i++) free(all.paths[i]);
     free(all.paths);
     free(text);
@@ -196,7 +196,7 @@ static pfd_status add_folder(const pfd_companion_args *args, int64_t i, pfd_erro
 {
     char *path = NULL;
     if (asprintf(&path, "%s/index.json", args->paths[i]) < 0)
-        return pfd_fail_memory(err, 0, "the path of an index");
+        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the path of an index");
     pfd_status status = PFD_OK;
     if (pfd_file_is_there(path)) {
         status = args->replace(args->list, i, path, err);

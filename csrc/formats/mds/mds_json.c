@@ -2,7 +2,6 @@
 #include "formats/mds/mds_json.h"
 
 #include "core/bytes.h"
-#include "core/error.h"
 #include "formats/mds/mds_files.h"
 #include "files/compression.h"
 

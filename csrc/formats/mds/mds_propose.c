@@ -42,13 +42,13 @@ static pfd_status propose_columns(const pfd_propose_args *args, const pfd_file *
 {
     pfd_mds_columns columns;
     pfd_json json;
-    pfd_status status = pfd_mds_columns_parse(arrays, &columns, &json, err);
+    pfd_status status = pfd_mds_columns_parse(args->host, arrays, &columns, &json, err);
     if (status == PFD_CORRUPT_DATA) status = pfd_mds_fail_json(args->host, file, begin, &json, err);
     int64_t n = columns.size;
     pfd_found_field *found = NULL;
     if (status == PFD_OK) {
         found = args->host->alloc(args->scratch, n * (int64_t)sizeof *found);
-        if (!found) status = pfd_fail_memory(err, n, "columns");
+        if (!found) status = args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for columns");
     }
     for (int64_t i = 0; status == PFD_OK && i < n; i++)
         status = propose_column(args->host, file, &columns.list[i], &found[i], err);

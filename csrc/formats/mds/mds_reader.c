@@ -251,7 +251,7 @@ static pfd_status parse_layout(mds *self, const pfd_file *file, int64_t begin,
 {
     pfd_mds_columns columns;
     pfd_json json;
-    pfd_status status = pfd_mds_columns_parse(arrays, &columns, &json, err);
+    pfd_status status = pfd_mds_columns_parse(self->host, arrays, &columns, &json, err);
     if (status == PFD_OK) return add_layout(self, &columns, number, err);
     pfd_mds_columns_free(&columns);
     if (status != PFD_CORRUPT_DATA) return status;
@@ -425,11 +425,8 @@ const pfd_op pfd_op_mds_reader = {
            "the field; bytes, str, json, jpeg, png and all others are ragged uint8, as they lie in "
            "the shard. Pickles are not loaded. A plain shard is read at random; where one is "
            "compressed (zstd, gz), the dataset is a stream that decompresses shard after shard.",
-    .attrs = attrs,
-    .num_attrs = PFD_COUNT(attrs),
-    .attrs_struct_size = sizeof(mds_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(mds_attrs, attrs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

@@ -1,7 +1,6 @@
 /* Samples of MDS shards: columns compared with what a user wants, and found in the bytes. */
 #include "formats/mds/mds_sample.h"
 
-#include "core/error.h"
 #include "pyflowdata/pyflowdata.h"
 #include "parse/quote.h"
 #include "parse/row_type.h"

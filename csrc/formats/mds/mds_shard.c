@@ -1,7 +1,6 @@
 /* Offsets and samples of MDS shards. */
 #include "formats/mds/mds_shard.h"
 
-#include "core/error.h"
 #include "files/file_hint.h"
 
 #include <inttypes.h>

@@ -97,10 +97,7 @@ static const pfd_attr attr_table[] = {
                     "The dtype of the tokens in flat files; auto takes what the .idx says."),
     PFD_INT_ATTR(gpt_reader, header_bytes, "0", 0, 1073741824,
                  "Bytes before the first token of a flat file."),
-    PFD_BOOL_ATTR(gpt_reader, gaps, "false",
-                  "Whether the .idx may leave bytes of the .bin out, or name them in another "
-                  "order or twice; otherwise its sequences must be all of the .bin, one behind "
-                  "the other."),
+    PFD_TOKEN_GAPS_ATTR(gpt_reader),
     PFD_CHOICE_ATTR(gpt_reader, order, "own", "own|megatron",
                     "Which windows there are, and in which order: own cuts the files as they "
                     "are, and random_shuffle shuffles windows; megatron gives the samples of "
@@ -131,11 +128,8 @@ const pfd_op pfd_op_gpt_reader = {
            "lies beside it, or flat ones as nanoGPT writes them. A window ends with the token that "
            "the next one begins with; it goes on from document to document and from file to file, "
            "and what is left behind the last whole window is not read.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(gpt_reader),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(gpt_reader, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

@@ -1,4 +1,4 @@
-/* formats/megatron/megatron_header.h -- the fixed part of a Megatron .idx; for formats/megatron/megatron_index.c.
+/* formats/megatron/megatron_header.h -- the fixed part of a Megatron .idx; for megatron_index.c.
  *
  * What the header says is compared with the file's size before anything is made of it.
  */
@@ -8,6 +8,7 @@
 
 /* What is known of a .idx once it is open; megatron_index.h. */
 typedef struct pfd_megatron_index {
+    const pfd_host *host;
     const pfd_file *file, *bin; /* NULL: there is no index */
     const uint8_t *data;        /* all of the .idx, mapped; NULL: it is read */
     int32_t is_legacy;

@@ -2,7 +2,6 @@
 #include "formats/megatron/megatron_index.h"
 
 #include "core/bytes.h"
-#include "core/error.h"
 #include "core/scratch.h"
 #include "files/input_files.h"
 #include "formats/megatron/megatron_header.h"
@@ -48,9 +47,9 @@ static pfd_status fail_sequence(const pfd_megatron_index *index, int64_t byte, i
                                 const char *what, int64_t found, const char *expected,
                                 int64_t bound, pfd_error *err)
 {
-    return pfd_fail_at(err, index->file, byte, PFD_CORRUPT_DATA,
-                       "sequence %" PRId64 " %s %" PRId64 "; %s %" PRId64, i, what, found, expected,
-                       bound);
+    return index->host->fail_file(err, index->file, byte, PFD_CORRUPT_DATA,
+                                  "sequence %" PRId64 " %s %" PRId64 "; %s %" PRId64, i, what,
+                                  found, expected, bound);
 }
 
 /* One sequence, of `length` tokens, at byte `pointer` of the .bin. */
@@ -134,12 +133,12 @@ static pfd_status check_documents(checker *c, int64_t first, int64_t n, int64_t 
     for (int64_t i = 0; i < n; i++) {
         int64_t begin = load_i64(entries + 8 * i);
         if (begin < *last || begin > index->num_sequences || (first + i == 0 && begin != 0))
-            return pfd_fail_at(err, index->file, index->documents + 8 * (first + i),
-                               PFD_CORRUPT_DATA,
-                               "document %" PRId64 " begins with sequence %" PRId64
-                               ", and the one before it with %" PRId64 "; they begin at 0, never "
-                               "go down and end at %" PRId64,
-                               first + i, begin, *last, index->num_sequences);
+            return c->host->fail_file(
+                err, index->file, index->documents + 8 * (first + i), PFD_CORRUPT_DATA,
+                "document %" PRId64 " begins with sequence %" PRId64
+                ", and the one before it with %" PRId64 "; they begin at 0, never "
+                "go down and end at %" PRId64,
+                first + i, begin, *last, index->num_sequences);
         *last = begin;
     }
     return PFD_OK;
@@ -161,7 +160,7 @@ static pfd_status check_each(checker *c, check_some check, int64_t num, int64_t 
     for (int64_t first = 0; first < num; first += entries_at_once) {
         int64_t n = num - first < entries_at_once ? num - first : entries_at_once;
         if (pfd_scratch_is_cancelled(c->bounds))
-            return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
+            return c->host->fail(err, PFD_CANCELLED, "the loader is closing");
         PFD_TRY(check(c, first, n, last, err));
         pfd_scratch_reset(c->scratch);
     }
@@ -176,24 +175,25 @@ static pfd_status check_all(checker *c, pfd_error *err)
     if (c->gaps) {
         size_t blocks = (size_t)(index->num_sequences / block + 1);
         index->tokens_before = calloc(blocks, sizeof *index->tokens_before);
-        if (!index->tokens_before) return pfd_fail_memory(err, (int64_t)blocks * 8, "an index");
+        if (!index->tokens_before)
+            return c->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an index");
     }
     index->is_contiguous = 1;
     PFD_TRY(check_each(c, check_sequences, index->num_sequences, NULL, err));
     PFD_TRY(check_each(c, check_documents, index->num_documents + 1, &last, err));
     index->num_tokens = c->bytes / index->element_bytes;
     if (last != index->num_sequences)
-        return pfd_fail_at(err, index->file, index->documents + 8 * index->num_documents,
-                           PFD_CORRUPT_DATA,
-                           "the last document ends with sequence %" PRId64
-                           ", and there are %" PRId64 " sequences",
-                           last, index->num_sequences);
+        return c->host->fail_file(
+            err, index->file, index->documents + 8 * index->num_documents, PFD_CORRUPT_DATA,
+            "the last document ends with sequence %" PRId64 ", and there are %" PRId64 " sequences",
+            last, index->num_sequences);
     if (c->bytes != index->bin->size && !c->gaps)
-        return pfd_fail_at(err, index->bin, c->bytes, PFD_CORRUPT_DATA,
-                           "the file has %" PRId64 " bytes, and its .idx tells of %" PRId64
-                           "; does the .idx belong to it?  Where bytes are left out on purpose, "
-                           "set gaps=True",
-                           index->bin->size, c->bytes);
+        return c->host->fail_file(
+            err, index->bin, c->bytes, PFD_CORRUPT_DATA,
+            "the file has %" PRId64 " bytes, and its .idx tells of %" PRId64
+            "; does the .idx belong to it?  Where bytes are left out on purpose, "
+            "set gaps=True",
+            index->bin->size, c->bytes);
     if (c->bytes != index->bin->size) index->is_contiguous = 0;
     return PFD_OK;
 }
@@ -208,8 +208,8 @@ pfd_status pfd_megatron_index_open(const pfd_host *host, const pfd_file *idx, co
                  .bounds = bounds,
                  .scratch = pfd_scratch_create(),
                  .gaps = gaps};
-    pfd_status status =
-        c.scratch ? check_all(&c, err) : pfd_fail_memory(err, 0, "a scratch");
+    pfd_status status = c.scratch ? check_all(&c, err)
+                                  : host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a scratch");
     pfd_scratch_free(c.scratch);
     if (status != PFD_OK) pfd_megatron_index_close(out);
     return status;
@@ -226,10 +226,11 @@ void pfd_megatron_index_close(pfd_megatron_index *index)
 /* The file may have changed since it was checked. */
 static pfd_status fail_changed(const pfd_megatron_index *index, int64_t i, pfd_error *err)
 {
-    return pfd_fail_at(err, index->file, index->pointers + 8 * i, PFD_IO,
-                       "sequence %" PRId64 " does not lie within the .bin any more: the file "
-                       "changed while open",
-                       i);
+    return index->host->fail_file(err, index->file, index->pointers + 8 * i, PFD_IO,
+                                  "sequence %" PRId64
+                                  " does not lie within the .bin any more: the file "
+                                  "changed while open",
+                                  i);
 }
 
 pfd_status pfd_megatron_sequence(const pfd_megatron_index *index, int64_t i, pfd_scratch *scratch,
@@ -258,10 +259,11 @@ pfd_status pfd_megatron_document(const pfd_megatron_index *index, int64_t i, pfd
     *first = load_i64(entries);
     *end = load_i64(entries + 8);
     if (*first >= 0 && *first <= *end && *end <= index->num_sequences) return PFD_OK;
-    return pfd_fail_at(err, index->file, index->documents + 8 * i, PFD_IO,
-                       "document %" PRId64 " has no place among the sequences any more: the file "
-                       "changed while open",
-                       i);
+    return index->host->fail_file(err, index->file, index->documents + 8 * i, PFD_IO,
+                                  "document %" PRId64
+                                  " has no place among the sequences any more: the file "
+                                  "changed while open",
+                                  i);
 }
 
 /* The last block that begins with `token` or before it. */

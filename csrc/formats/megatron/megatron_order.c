@@ -1,7 +1,6 @@
 /* Megatron-LM's index of documents, of samples, and of their order. */
 #include "formats/megatron/megatron_order.h"
 
-#include "core/error.h"
 #include "core/mt19937.h"
 #include "core/scratch.h"
 
@@ -16,6 +15,7 @@ static const int64_t MOST_INDEX_BYTES = INT64_C(1) << 40;
 
 /* What an order is made of, besides the request. */
 typedef struct plan {
+    const pfd_host *host;
     const pfd_token_files *files;
     const pfd_megatron_request *request;
     const pfd_scratch *bounds;
@@ -29,28 +29,30 @@ typedef struct plan {
 static pfd_status check_cancelled(const plan *p, int64_t step, pfd_error *err)
 {
     if (step % cancel_every != 0 || !pfd_scratch_is_cancelled(p->bounds)) return PFD_OK;
-    return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
+    return p->host->fail(err, PFD_CANCELLED, "the loader is closing");
 }
 
-static void *alloc_index(int64_t n, int64_t each, const char *what, pfd_error *err)
+static void *alloc_index(const pfd_host *host, int64_t n, int64_t each, const char *what,
+                         pfd_error *err)
 {
     void *index = n <= MOST_INDEX_BYTES / each ? malloc((size_t)(n * each)) : NULL;
     if (!index)
-        (void)pfd_fail(err, PFD_OUT_OF_MEMORY,
-                       "no memory for the index of %s: %" PRId64 " times %" PRId64
-                       " bytes; ask for fewer samples with num_samples",
-                       what, n, each);
+        (void)host->fail(err, PFD_OUT_OF_MEMORY,
+                         "no memory for the index of %s: %" PRId64 " times %" PRId64
+                         " bytes; ask for fewer samples with num_samples",
+                         what, n, each);
     return index;
 }
 
 /* ---- What there is to choose from ------------------------------------------------------------ */
-static pfd_status fail_split(const pfd_megatron_request *request, const char *what, pfd_error *err)
+static pfd_status fail_split(const pfd_host *host, const pfd_megatron_request *request,
+                             const char *what, pfd_error *err)
 {
-    return pfd_fail_attr(err, "split", NULL, PFD_INVALID_ARGUMENT,
-                         " has %" PRId64 " weights and split_index = %" PRId64
-                         "; %s: give up to three weights that are not negative and not all 0, as "
-                         "in split=[969, 30, 1], and the index of one of them that is above 0",
-                         request->split.size, request->split_index, what);
+    return host->fail_attr(err, "split", NULL, PFD_INVALID_ARGUMENT,
+                           " has %" PRId64 " weights and split_index = %" PRId64
+                           "; %s: give up to three weights that are not negative and not all 0, as "
+                           "in split=[969, 30, 1], and the index of one of them that is above 0",
+                           request->split.size, request->split_index, what);
 }
 
 /* Weights become shares of 1, these are added up, and where a part ends is rounded to the nearest
@@ -62,18 +64,18 @@ static pfd_status choose_part(plan *p, pfd_error *err)
     double sum = 0, bounds[4] = {0};
     p->end = p->files->num_sequences;
     if (split->size == 0 && request->split_index == 0) return PFD_OK;
-    if (split->size > 3) return fail_split(request, "these are too many parts", err);
+    if (split->size > 3) return fail_split(p->host, request, "these are too many parts", err);
     if (request->split_index >= split->size)
-        return fail_split(request, "there is no such part", err);
+        return fail_split(p->host, request, "there is no such part", err);
     for (int64_t i = 0; i < split->size; i++) {
         if (!(split->data[i] >= 0 && split->data[i] < HUGE_VAL))
-            return fail_split(request, "one of them is no weight", err);
+            return fail_split(p->host, request, "one of them is no weight", err);
         sum += split->data[i];
     }
-    if (!(sum > 0)) return fail_split(request, "they are all 0", err);
+    if (!(sum > 0)) return fail_split(p->host, request, "they are all 0", err);
     for (int64_t i = 0; i < split->size; i++) bounds[i + 1] = bounds[i] + split->data[i] / sum;
     if (!(bounds[request->split_index + 1] > bounds[request->split_index]))
-        return fail_split(request, "this part has the weight 0", err);
+        return fail_split(p->host, request, "this part has the weight 0", err);
     double n = (double)p->files->num_sequences;
     p->begin = (int64_t)rint(bounds[request->split_index] * n);
     p->end = (int64_t)rint(bounds[request->split_index + 1] * n);
@@ -99,17 +101,17 @@ static pfd_status count_tokens(plan *p, pfd_error *err)
         PFD_TRY(check_cancelled(p, i, err));
         PFD_TRY(length_of(p, i, &length, err));
         if (length > INT32_MAX)
-            return pfd_fail(err, PFD_UNSUPPORTED,
-                            "sequence %" PRId64 " has %" PRId64
-                            " tokens; Megatron's order knows up to 2^31 - 1",
-                            i, length);
+            return p->host->fail(err, PFD_UNSUPPORTED,
+                                 "sequence %" PRId64 " has %" PRId64
+                                 " tokens; Megatron's order knows up to 2^31 - 1",
+                                 i, length);
         p->epoch_tokens += length;
     }
     if (p->epoch_tokens > p->request->seq_length) return PFD_OK;
-    return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "the %" PRId64 " sequences of this part have %" PRId64
-                    " tokens, too few for a sample of seq_length + 1 = %" PRId64,
-                    p->end - p->begin, p->epoch_tokens, p->request->seq_length + 1);
+    return p->host->fail(err, PFD_INVALID_ARGUMENT,
+                         "the %" PRId64 " sequences of this part have %" PRId64
+                         " tokens, too few for a sample of seq_length + 1 = %" PRId64,
+                         p->end - p->begin, p->epoch_tokens, p->request->seq_length + 1);
 }
 
 /* As few epochs as have the samples; the last one is shuffled by itself where it gives fewer than
@@ -121,15 +123,16 @@ static pfd_status choose_epochs(plan *p, pfd_error *err)
     p->num_epochs = 1;
     if (request->num_samples == 0) return PFD_OK;
     if (__builtin_mul_overflow(request->num_samples, seq, &needed) || needed == INT64_MAX)
-        return pfd_fail_attr(err, "num_samples", NULL, PFD_INVALID_ARGUMENT,
-                             " = %" PRId64 " of %" PRId64 " tokens each are more than can be "
-                             "counted", request->num_samples, seq);
+        return p->host->fail_attr(err, "num_samples", NULL, PFD_INVALID_ARGUMENT,
+                                  " = %" PRId64 " of %" PRId64 " tokens each are more than can be "
+                                  "counted",
+                                  request->num_samples, seq);
     p->num_epochs = needed / p->epoch_tokens + 1; /* needed + 1 tokens, rounded up */
     if (__builtin_mul_overflow(p->num_epochs, p->epoch_tokens, &all))
-        return pfd_fail_attr(err, "num_samples", NULL, PFD_INVALID_ARGUMENT,
-                             " = %" PRId64 " needs %" PRId64 " epochs of %" PRId64
-                             " tokens, more than can be counted", request->num_samples,
-                             p->num_epochs, p->epoch_tokens);
+        return p->host->fail_attr(err, "num_samples", NULL, PFD_INVALID_ARGUMENT,
+                                  " = %" PRId64 " needs %" PRId64 " epochs of %" PRId64
+                                  " tokens, more than can be counted",
+                                  request->num_samples, p->num_epochs, p->epoch_tokens);
     if (p->num_epochs == 1) return PFD_OK;
     p->before_last = ((p->num_epochs - 1) * p->epoch_tokens - 1) / seq;
     int64_t an_epoch = (p->epoch_tokens - 1) / seq;
@@ -143,12 +146,13 @@ static pfd_status make_sequences(const plan *p, pfd_mt19937 *random, pfd_megatro
 {
     int64_t each = p->end - p->begin;
     if (p->files->num_sequences > INT32_MAX)
-        return pfd_fail(err, PFD_UNSUPPORTED,
-                        "there are %" PRId64 " sequences; Megatron's order knows up to 2^31 - 1",
-                        p->files->num_sequences);
+        return p->host->fail(err, PFD_UNSUPPORTED,
+                             "there are %" PRId64
+                             " sequences; Megatron's order knows up to 2^31 - 1",
+                             p->files->num_sequences);
     if (__builtin_mul_overflow(each, p->num_epochs, &out->num_sequences))
         out->num_sequences = INT64_MAX;
-    out->sequences = alloc_index(out->num_sequences, 4, "documents", err);
+    out->sequences = alloc_index(p->host, out->num_sequences, 4, "documents", err);
     if (!out->sequences) return err->status;
     for (int64_t i = 0; i < out->num_sequences; i++)
         out->sequences[i] = (uint32_t)(p->begin + i % each);
@@ -172,7 +176,7 @@ static pfd_status walk(const plan *p, pfd_megatron_order *out, pfd_error *err)
         while (left > length - offset) {
             left -= length - offset;
             if (++place == out->num_sequences)
-                return pfd_fail(err, PFD_IO, "an .idx changed while it was read");
+                return p->host->fail(err, PFD_IO, "an .idx changed while it was read");
             offset = 0;
             PFD_TRY(check_cancelled(p, place, err));
             PFD_TRY(length_of(p, out->sequences[place], &length, err));
@@ -184,9 +188,9 @@ static pfd_status walk(const plan *p, pfd_megatron_order *out, pfd_error *err)
 static pfd_status make_samples(const plan *p, pfd_megatron_order *out, pfd_error *err)
 {
     out->num_samples = (p->num_epochs * p->epoch_tokens - 1) / p->request->seq_length;
-    out->begins = alloc_index(out->num_samples + 1, sizeof *out->begins, "samples", err);
+    out->begins = alloc_index(p->host, out->num_samples + 1, sizeof *out->begins, "samples", err);
     if (!out->begins) return err->status;
-    out->offsets = alloc_index(out->num_samples + 1, sizeof *out->offsets, "samples", err);
+    out->offsets = alloc_index(p->host, out->num_samples + 1, sizeof *out->offsets, "samples", err);
     if (!out->offsets) return err->status;
     return walk(p, out, err);
 }
@@ -196,14 +200,14 @@ static pfd_status make_shuffle(const plan *p, pfd_mt19937 *random, pfd_megatron_
 {
     int64_t n = out->num_samples, first = p->last_apart ? p->before_last : n;
     if (n >= (int64_t)UINT32_MAX - 1) {
-        out->wide_shuffle = alloc_index(n, sizeof *out->wide_shuffle, "their order", err);
+        out->wide_shuffle = alloc_index(p->host, n, sizeof *out->wide_shuffle, "their order", err);
         if (!out->wide_shuffle) return err->status;
         for (int64_t i = 0; i < n; i++) out->wide_shuffle[i] = i;
         pfd_mt19937_shuffle64(random, out->wide_shuffle, first);
         pfd_mt19937_shuffle64(random, out->wide_shuffle + first, n - first);
         return PFD_OK;
     }
-    out->shuffle = alloc_index(n, sizeof *out->shuffle, "their order", err);
+    out->shuffle = alloc_index(p->host, n, sizeof *out->shuffle, "their order", err);
     if (!out->shuffle) return err->status;
     for (int64_t i = 0; i < n; i++) out->shuffle[i] = (uint32_t)i;
     pfd_mt19937_shuffle32(random, out->shuffle, first);
@@ -228,9 +232,11 @@ pfd_status pfd_megatron_order_open(const pfd_token_files *files,
                                    pfd_megatron_order *out, pfd_error *err)
 {
     *out = (pfd_megatron_order){0};
-    plan p = {.files = files, .request = request, .bounds = bounds};
+    plan p = {.host = files->host, .files = files, .request = request, .bounds = bounds};
     p.scratch = pfd_scratch_create();
-    pfd_status status = p.scratch ? make_all(&p, out, err) : pfd_fail_memory(err, 0, "a scratch");
+    pfd_status status = p.scratch
+                            ? make_all(&p, out, err)
+                            : files->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a scratch");
     pfd_scratch_free(p.scratch);
     if (status != PFD_OK) pfd_megatron_order_close(out);
     return status;

@@ -1,6 +1,5 @@
 /* MegatronReader: the documents of .bin and .idx files, as Megatron-LM writes them. */
 #include "pyflowdata/pyflowdata.h"
-#include "core/error.h"
 #include "formats/megatron/megatron_header.h"
 #include "formats/megatron/token_documents.h"
 
@@ -81,10 +80,7 @@ static const pfd_attr attr_table[] = {
     PFD_CHOICE_ATTR(megatron_reader, unit, "document", "document|sequence",
                     "What a record is: a document, or one of the sequences (sentences, say) that "
                     "it is made of; mostly a document is one sequence."),
-    PFD_BOOL_ATTR(megatron_reader, gaps, "false",
-                  "Whether the .idx may leave bytes of the .bin out, or name them in another "
-                  "order or twice; otherwise its sequences must be all of the .bin, one behind "
-                  "the other."),
+    PFD_TOKEN_GAPS_ATTR(megatron_reader),
 };
 
 static const pfd_port outputs[] = {
@@ -98,11 +94,8 @@ const pfd_op pfd_op_megatron_reader = {
     .doc = "Reads documents of tokens from .bin and .idx files of Megatron-LM. "
            "Either of the two is named, and the other one lies beside it. Both versions of the "
            ".idx are read, and each entry of it is compared with the .bin when the reader opens.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(megatron_reader),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(megatron_reader, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

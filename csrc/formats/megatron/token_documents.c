@@ -2,7 +2,6 @@
 #include "formats/megatron/token_documents.h"
 
 #include "core/dtype.h"
-#include "core/error.h"
 #include "core/widen.h"
 
 #include <inttypes.h>
@@ -212,7 +211,8 @@ pfd_status pfd_token_documents_open(const pfd_open_args *args, int32_t dtype, in
     pfd_token_options options = {
         .format = PFD_TOKENS_MEGATRON, .gaps = gaps, .row_dtype = dtype};
     documents *self = calloc(1, sizeof *self);
-    if (!self) return pfd_fail_memory(err, sizeof *self, "a source of documents");
+    if (!self)
+        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a source of documents");
     *self = (documents){.host = args->host,
                         .dtype = dtype,
                         .by_document = by_document,

@@ -2,7 +2,6 @@
 #include "formats/megatron/token_files.h"
 
 #include "core/dtype.h"
-#include "core/error.h"
 #include "core/widen.h"
 #include "files/compression.h"
 #include "files/input_files.h"
@@ -41,7 +40,7 @@ static pfd_status add(const pfd_companion_args *args, const char *path, size_t s
                       const char *suffix, int32_t must_be, pfd_error *err)
 {
     char *partner = malloc(size + strlen(suffix) + 1);
-    if (!partner) return pfd_fail_memory(err, (int64_t)size, "a path");
+    if (!partner) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a path");
     memcpy(partner, path, size);
     strcpy(partner + size, suffix);
     int32_t adds = must_be || access(partner, F_OK) == 0;
@@ -54,7 +53,8 @@ static pfd_status add(const pfd_companion_args *args, const char *path, size_t s
 
 /* Where a path is not there, it may be what the names of a pair begin with: then its .bin, or what
  * there is of the pair, comes in its place.  *out is NULL else; free() it. */
-static pfd_status find_half(const char *path, int32_t has_index, char **out, pfd_error *err)
+static pfd_status find_half(const pfd_host *host, const char *path, int32_t has_index, char **out,
+                            pfd_error *err)
 {
     static const char *const endings[] = {".bin", ".idx"};
     *out = NULL;
@@ -62,7 +62,7 @@ static pfd_status find_half(const char *path, int32_t has_index, char **out, pfd
     for (int32_t k = 0; k <= has_index; k++) {
         if (asprintf(out, "%s%s", path, endings[k]) < 0) {
             *out = NULL;
-            return pfd_fail_memory(err, (int64_t)strlen(path), "a path");
+            return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a path");
         }
         if (access(*out, F_OK) == 0) return PFD_OK;
         free(*out);
@@ -87,7 +87,7 @@ pfd_status pfd_token_companions(const pfd_companion_args *args, int32_t format, 
 {
     for (int64_t i = 0; i < args->num_paths; i++) {
         char *half;
-        PFD_TRY(find_half(args->paths[i], format != PFD_TOKENS_FLAT, &half, err));
+        PFD_TRY(find_half(args->host, args->paths[i], format != PFD_TOKENS_FLAT, &half, err));
         pfd_status status = half ? args->replace(args->list, i, half, err) : PFD_OK;
         if (status == PFD_OK)
             status = add_partner(args, half ? half : args->paths[i], format, !half, err);
@@ -98,15 +98,17 @@ pfd_status pfd_token_companions(const pfd_companion_args *args, int32_t format, 
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
-static pfd_status fail_unpaired(const pfd_file *file, int32_t is_index, pfd_error *err)
+static pfd_status fail_unpaired(const pfd_host *host, const pfd_file *file, int32_t is_index,
+                                pfd_error *err)
 {
     if (is_index)
-        return pfd_fail_at(err, file, -1, PFD_INVALID_ARGUMENT,
-                           "the .bin of this .idx is not among the files");
-    return pfd_fail_at(err, file, -1, PFD_INVALID_ARGUMENT,
-                       "there is no .idx beside the file to tell its dtype and documents; if it is "
-                       "nothing but tokens (as nanoGPT writes them), set file_dtype, mostly "
-                       "'uint16'");
+        return host->fail_file(err, file, -1, PFD_INVALID_ARGUMENT,
+                               "the .bin of this .idx is not among the files");
+    return host->fail_file(
+        err, file, -1, PFD_INVALID_ARGUMENT,
+        "there is no .idx beside the file to tell its dtype and documents; if it is "
+        "nothing but tokens (as nanoGPT writes them), set file_dtype, mostly "
+        "'uint16'");
 }
 
 /* The .bin beside an .idx is not asked whether it is compressed: tokens may look like the beginning
@@ -119,18 +121,22 @@ static pfd_status open_pair(const pfd_open_args *args, const pfd_token_options *
                                     &out->index, err));
     out->dtype = out->index.dtype;
     if (options->header_bytes > 0)
-        return pfd_fail_attr(err, "header_bytes", out->bin, PFD_INVALID_ARGUMENT,
-                             " = %" PRId64 ", but files with an .idx have no header; leave it out, "
-                             "or set format='flat'", options->header_bytes);
+        return args->host->fail_attr(err, "header_bytes", out->bin, PFD_INVALID_ARGUMENT,
+                                     " = %" PRId64
+                                     ", but files with an .idx have no header; leave it out, "
+                                     "or set format='flat'",
+                                     options->header_bytes);
     if (options->file_dtype && options->file_dtype != out->dtype)
-        return pfd_fail_attr(err, "file_dtype", idx, PFD_INVALID_ARGUMENT,
-                             " = '%s', and the .idx says %s; leave it out, or set format='flat' if "
-                             "the .idx is of another file", pfd_dtype_name(options->file_dtype),
-                             pfd_dtype_name(out->dtype));
+        return args->host->fail_attr(
+            err, "file_dtype", idx, PFD_INVALID_ARGUMENT,
+            " = '%s', and the .idx says %s; leave it out, or set format='flat' if "
+            "the .idx is of another file",
+            pfd_dtype_name(options->file_dtype), pfd_dtype_name(out->dtype));
     return PFD_OK;
 }
 
-static pfd_status open_flat(const pfd_token_options *options, pfd_token_file *out, pfd_error *err)
+static pfd_status open_flat(const pfd_host *host, const pfd_token_options *options,
+                            pfd_token_file *out, pfd_error *err)
 {
     PFD_TRY(pfd_compression_refuse(out->bin, err));
     const pfd_file *bin = out->bin;
@@ -138,37 +144,39 @@ static pfd_status open_flat(const pfd_token_options *options, pfd_token_file *ou
     out->header_bytes = options->header_bytes;
     int64_t each = pfd_dtype_size(out->dtype), bytes = bin->size - out->header_bytes;
     if (bytes < 0)
-        return pfd_fail_at(err, bin, bin->size, PFD_CORRUPT_DATA,
-                           "the file ends at byte %" PRId64 ", and header_bytes = %" PRId64,
-                           bin->size, out->header_bytes);
+        return host->fail_file(err, bin, bin->size, PFD_CORRUPT_DATA,
+                               "the file ends at byte %" PRId64 ", and header_bytes = %" PRId64,
+                               bin->size, out->header_bytes);
     if (bytes % each == 0) return PFD_OK;
-    return pfd_fail_at(err, bin, bin->size - bytes % each, PFD_CORRUPT_DATA,
-                       "the last token, from here on, has %" PRId64 " of %" PRId64
-                       " bytes; was the file cut short, or is it not of %s?",
-                       bytes % each, each, pfd_dtype_name(out->dtype));
+    return host->fail_file(err, bin, bin->size - bytes % each, PFD_CORRUPT_DATA,
+                           "the last token, from here on, has %" PRId64 " of %" PRId64
+                           " bytes; was the file cut short, or is it not of %s?",
+                           bytes % each, each, pfd_dtype_name(out->dtype));
 }
 
 /* Where the next file begins. */
-static pfd_status add_up(const pfd_token_file *file, pfd_token_file *next, pfd_error *err)
+static pfd_status add_up(const pfd_host *host, const pfd_token_file *file, pfd_token_file *next,
+                         pfd_error *err)
 {
     const pfd_megatron_index *index = &file->index;
     int64_t tokens = index->num_tokens;
     if (!index->file) tokens = (file->bin->size - file->header_bytes) / file->element_bytes;
     if (tokens > INT64_MAX / 16 - file->first_token)
-        return pfd_fail(err, PFD_INVALID_ARGUMENT, "the files have too many tokens together");
+        return host->fail(err, PFD_INVALID_ARGUMENT, "the files have too many tokens together");
     next->first_token = file->first_token + tokens;
     next->first_sequence = file->first_sequence + index->num_sequences;
     next->first_document = file->first_document + index->num_documents;
     return PFD_OK;
 }
 
-static pfd_status check_row_dtype(const pfd_token_file *file, int32_t row_dtype, pfd_error *err)
+static pfd_status check_row_dtype(const pfd_host *host, const pfd_token_file *file,
+                                  int32_t row_dtype, pfd_error *err)
 {
     if (pfd_widen_best(file->dtype, row_dtype)) return PFD_OK;
-    return pfd_fail_attr(err, "dtype", file->bin, PFD_INVALID_ARGUMENT,
-                         " = '%s', and the tokens of the file are %s, which do not all fit into "
-                         "it; take that, or a wider one such as 'int64'", pfd_dtype_name(row_dtype),
-                         pfd_dtype_name(file->dtype));
+    return host->fail_attr(err, "dtype", file->bin, PFD_INVALID_ARGUMENT,
+                           " = '%s', and the tokens of the file are %s, which do not all fit into "
+                           "it; take that, or a wider one such as 'int64'",
+                           pfd_dtype_name(row_dtype), pfd_dtype_name(file->dtype));
 }
 
 static pfd_status open_one(const pfd_open_args *args, const pfd_token_options *options,
@@ -177,10 +185,10 @@ static pfd_status open_one(const pfd_open_args *args, const pfd_token_options *o
     if (idx)
         PFD_TRY(open_pair(args, options, idx, file, err));
     else
-        PFD_TRY(open_flat(options, file, err));
+        PFD_TRY(open_flat(args->host, options, file, err));
     file->element_bytes = pfd_dtype_size(file->dtype);
-    PFD_TRY(check_row_dtype(file, options->row_dtype, err));
-    return add_up(file, file + 1, err);
+    PFD_TRY(check_row_dtype(args->host, file, options->row_dtype, err));
+    return add_up(args->host, file, file + 1, err);
 }
 
 static pfd_status check_dtypes(const pfd_token_files *files, pfd_error *err)
@@ -188,11 +196,12 @@ static pfd_status check_dtypes(const pfd_token_files *files, pfd_error *err)
     for (int64_t i = 1; i < files->num_files; i++) {
         const pfd_token_file *file = &files->files[i];
         if (file->dtype == files->files[0].dtype) continue;
-        return pfd_fail_at(err, file->bin, -1, PFD_INVALID_ARGUMENT,
-                           "the file has tokens of %s, and the first file, %s, of %s; windows that "
-                           "go from one to the other need one dtype: are both of one tokenizer?",
-                           pfd_dtype_name(file->dtype), files->files[0].bin->path,
-                           pfd_dtype_name(files->files[0].dtype));
+        return files->host->fail_file(
+            err, file->bin, -1, PFD_INVALID_ARGUMENT,
+            "the file has tokens of %s, and the first file, %s, of %s; windows that "
+            "go from one to the other need one dtype: are both of one tokenizer?",
+            pfd_dtype_name(file->dtype), files->files[0].bin->path,
+            pfd_dtype_name(files->files[0].dtype));
     }
     return PFD_OK;
 }
@@ -210,7 +219,7 @@ static pfd_status find_pair(const pfd_open_args *args, const pfd_token_options *
     *idx = is_index && partner ? file : partner;
     int32_t may_be_flat = options->format == PFD_TOKENS_FLAT ||
                           (options->format == PFD_TOKENS_AUTO && options->file_dtype && !is_index);
-    if (!partner && !may_be_flat) return fail_unpaired(file, is_index, err);
+    if (!partner && !may_be_flat) return fail_unpaired(args->host, file, is_index, err);
     for (int64_t k = 0; k < i; k++)
         if (partner && args->files[k] == partner) *bin = NULL;
     return PFD_OK;
@@ -220,9 +229,10 @@ static pfd_status open_all(const pfd_open_args *args, const pfd_token_options *o
                            pfd_token_files *out, pfd_error *err)
 {
     if (options->format == PFD_TOKENS_FLAT && !options->file_dtype)
-        return pfd_fail_attr(err, "format", NULL, PFD_INVALID_ARGUMENT,
-                             " = 'flat' needs file_dtype as well, mostly 'uint16': nothing in such "
-                             "a file says what its tokens are");
+        return args->host->fail_attr(
+            err, "format", NULL, PFD_INVALID_ARGUMENT,
+            " = 'flat' needs file_dtype as well, mostly 'uint16': nothing in such "
+            "a file says what its tokens are");
     for (int64_t i = 0; i < args->num_files; i++) {
         const pfd_file *bin, *idx;
         PFD_TRY(find_pair(args, options, i, &bin, &idx, err));
@@ -240,9 +250,9 @@ static pfd_status open_all(const pfd_open_args *args, const pfd_token_options *o
 pfd_status pfd_token_files_open(const pfd_open_args *args, const pfd_token_options *options,
                                 pfd_token_files *out, pfd_error *err)
 {
-    *out = (pfd_token_files){.files = calloc((size_t)args->num_files + 1, sizeof *out->files)};
-    if (!out->files)
-        return pfd_fail_memory(err, args->num_files * (int64_t)sizeof *out->files, "files");
+    *out = (pfd_token_files){.host = args->host,
+                             .files = calloc((size_t)args->num_files + 1, sizeof *out->files)};
+    if (!out->files) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for files");
     pfd_status status = open_all(args, options, out, err);
     if (status != PFD_OK) pfd_token_files_close(out);
     return status;

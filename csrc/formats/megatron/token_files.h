@@ -37,6 +37,7 @@ typedef struct pfd_token_file {
 } pfd_token_file;
 
 typedef struct pfd_token_files {
+    const pfd_host *host;
     int64_t num_files;
     int64_t num_tokens, num_sequences, num_documents;
     pfd_token_file *files; /* num_files, and one that begins behind the last; owned */
@@ -58,4 +59,11 @@ const pfd_token_file *pfd_file_of_document(const pfd_token_files *files, int64_t
 /* Where a token of the file (by its number in all files) is, and how many follow it there. */
 pfd_status pfd_token_place(const pfd_token_file *file, int64_t token, pfd_scratch *scratch,
                            pfd_token_range *out, pfd_error *err);
+
+/* The attr `gaps` of both readers. */
+#define PFD_TOKEN_GAPS_ATTR(owner)                                                                 \
+    PFD_BOOL_ATTR(owner, gaps, "false",                                                            \
+                  "Whether the .idx may leave bytes of the .bin out, or name them in another "     \
+                  "order or twice; otherwise its sequences must be all of the .bin, one behind "   \
+                  "the other.")
 #endif

@@ -2,7 +2,6 @@
 #include "formats/megatron/token_windows.h"
 
 #include "core/dtype.h"
-#include "core/error.h"
 #include "core/widen.h"
 
 #include <inttypes.h>
@@ -189,10 +188,10 @@ static const pfd_source_methods methods = {
 
 static pfd_status fail_too_short(const windows *self, pfd_error *err)
 {
-    return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "the files have %" PRId64 " tokens together, too few for a window of "
-                    "seq_length + 1 = %" PRId64,
-                    self->files.num_tokens, self->seq_length + 1);
+    return self->host->fail(err, PFD_INVALID_ARGUMENT,
+                            "the files have %" PRId64 " tokens together, too few for a window of "
+                            "seq_length + 1 = %" PRId64,
+                            self->files.num_tokens, self->seq_length + 1);
 }
 
 /* Megatron's order is one of documents, which a flat file has not. */
@@ -201,9 +200,10 @@ static pfd_status open_order(windows *self, const pfd_megatron_request *request,
 {
     for (int64_t i = 0; i < self->files.num_files; i++)
         if (!self->files.files[i].index.file)
-            return pfd_fail_attr(err, "order", self->files.files[i].bin, PFD_INVALID_ARGUMENT,
-                                 " = 'megatron' shuffles documents, and the file has no .idx to "
-                                 "tell them; use order='own'");
+            return self->host->fail_attr(
+                err, "order", self->files.files[i].bin, PFD_INVALID_ARGUMENT,
+                " = 'megatron' shuffles documents, and the file has no .idx to "
+                "tell them; use order='own'");
     PFD_TRY(pfd_megatron_order_open(&self->files, request, bounds, &self->order, err));
     self->num_windows = self->order.num_samples;
     return PFD_OK;
@@ -228,7 +228,7 @@ pfd_status pfd_token_windows_open(const pfd_open_args *args, const pfd_token_opt
                                   pfd_source *out, pfd_error *err)
 {
     windows *self = calloc(1, sizeof *self);
-    if (!self) return pfd_fail_memory(err, sizeof *self, "a source of windows");
+    if (!self) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a source of windows");
     *self = (windows){.host = args->host, .seq_length = seq_length};
     pfd_status status = open_all(self, args, options, order, err);
     if (status != PFD_OK) {

@@ -1,8 +1,6 @@
 /* The JSON header of MindRecord shards: fields, pages, names of shards. */
 #include "formats/mindrecord/mindrecord_header.h"
 
-#include "core/error.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,7 +116,8 @@ static int32_t parse_fields(pfd_json *json, pfd_mindrecord_header *out)
 }
 
 /* [{"blob_fields": [...], "desc": ..., "schema": {...}}] */
-static pfd_status parse_schema(pfd_json *json, pfd_mindrecord_header *out, pfd_error *err)
+static pfd_status parse_schema(const pfd_host *host, pfd_json *json, pfd_mindrecord_header *out,
+                               pfd_error *err)
 {
     pfd_json_text key;
     pfd_json blobs = {0}, fields = {0};
@@ -140,7 +139,8 @@ static pfd_status parse_schema(pfd_json *json, pfd_mindrecord_header *out, pfd_e
     if (json->problem) return PFD_CORRUPT_DATA;
     out->fields = calloc((size_t)out->num_fields, sizeof *out->fields);
     out->text = malloc((size_t)bytes);
-    if (!out->fields || !out->text) return pfd_fail_memory(err, bytes, "the fields of MindRecord");
+    if (!out->fields || !out->text)
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the fields of MindRecord");
     if (!parse_fields(&fields, out)) *json = fields;
     else if (!parse_blobs(&blobs, out)) *json = blobs;
     return json->problem ? PFD_CORRUPT_DATA : PFD_OK;
@@ -252,7 +252,8 @@ static const char *check_pages(pfd_mindrecord_header *out, uint8_t *seen)
     return NULL;
 }
 
-static pfd_status parse_pages(pfd_json *json, pfd_mindrecord_header *out, pfd_error *err)
+static pfd_status parse_pages(const pfd_host *host, pfd_json *json, pfd_mindrecord_header *out,
+                              pfd_error *err)
 {
     pfd_json at = *json;
     if (!walk_pages(at, out, json)) return PFD_CORRUPT_DATA;
@@ -268,7 +269,7 @@ static pfd_status parse_pages(pfd_json *json, pfd_mindrecord_header *out, pfd_er
     }
     free(seen);
     if (!out->pages || !out->groups || !seen)
-        return pfd_fail_memory(err, out->num_pages, "the pages of MindRecord");
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the pages of MindRecord");
     if (problem) pfd_json_refuse(json, problem);
     return problem ? PFD_CORRUPT_DATA : PFD_OK;
 }
@@ -324,7 +325,7 @@ static pfd_status parse_version(pfd_json *json, pfd_mindrecord_header *out)
     return PFD_UNSUPPORTED;
 }
 
-pfd_status pfd_mindrecord_header_parse(const uint8_t *text, int64_t size,
+pfd_status pfd_mindrecord_header_parse(const pfd_host *host, const uint8_t *text, int64_t size,
                                        pfd_mindrecord_header *out, pfd_error *err)
 {
     *out = (pfd_mindrecord_header){.shard = -1};
@@ -336,15 +337,15 @@ pfd_status pfd_mindrecord_header_parse(const uint8_t *text, int64_t size,
         if (status != PFD_OK) json = found.version;
     }
     if (status == PFD_OK) {
-        status = parse_schema(&found.schema, out, err);
+        status = parse_schema(host, &found.schema, out, err);
         json = found.schema;
     }
     if (status == PFD_OK) {
-        status = parse_pages(&found.pages, out, err);
+        status = parse_pages(host, &found.pages, out, err);
         json = found.pages;
     }
     if (status == PFD_OK || status == PFD_OUT_OF_MEMORY) return status;
-    return pfd_fail_row(err, -1, json.at, status, "the header's JSON: %s", json.problem);
+    return host->fail_row(err, -1, json.at, status, "the header's JSON: %s", json.problem);
 }
 
 void pfd_mindrecord_header_free(pfd_mindrecord_header *header)

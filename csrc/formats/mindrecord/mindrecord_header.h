@@ -55,7 +55,7 @@ typedef struct pfd_mindrecord_header {
 
 /* PFD_CORRUPT_DATA, PFD_UNSUPPORTED: err->byte is an offset in the JSON.  *out is freed by the
  * caller in any case. */
-pfd_status pfd_mindrecord_header_parse(const uint8_t *text, int64_t size,
+pfd_status pfd_mindrecord_header_parse(const pfd_host *host, const uint8_t *text, int64_t size,
                                        pfd_mindrecord_header *out, pfd_error *err);
 void pfd_mindrecord_header_free(pfd_mindrecord_header *header);
 

@@ -2,7 +2,6 @@
 #include "formats/mindrecord/mindrecord_pages.h"
 
 #include "core/bytes.h"
-#include "core/error.h"
 #include "core/scratch.h"
 #include "files/input_files.h"
 
@@ -18,6 +17,7 @@ enum {
 
 /* The rows of a page, one after the other. */
 typedef struct walk {
+    const pfd_host *host;
     const pfd_file *file;
     const pfd_scratch *bounds;
     pfd_scratch *scratch;
@@ -45,53 +45,56 @@ static pfd_status walk_rows(walk *w, int64_t begin, int64_t end, int64_t n, uint
     w->begin = w->end = 0;
     for (int64_t i = 0; i < n; i++) {
         if (i % ROWS_PER_LOOK == 0 && pfd_scratch_is_cancelled(w->bounds))
-            return pfd_fail(err, PFD_CANCELLED, "the loader is closing");
+            return w->host->fail(err, PFD_CANCELLED, "the loader is closing");
         if (end - at < LENGTH)
-            return pfd_fail_at(err, w->file, at, PFD_CORRUPT_DATA,
-                               "the page ends here, and %s %" PRId64 " of %" PRId64
-                               " is expected; its header and its rows do not belong together",
-                               what, i, n);
+            return w->host->fail_file(
+                err, w->file, at, PFD_CORRUPT_DATA,
+                "the page ends here, and %s %" PRId64 " of %" PRId64
+                " is expected; its header and its rows do not belong together",
+                what, i, n);
         if (at < w->begin || at + LENGTH > w->end) PFD_TRY(move_window(w, at, end, err));
         uint64_t length = pfd_load_le64(w->window + (at - w->begin));
         if (length > (uint64_t)(end - at - LENGTH))
-            return pfd_fail_at(err, w->file, at, PFD_CORRUPT_DATA,
-                               "the length of %s %" PRId64 " is %" PRIu64 ", and %" PRId64
-                               " bytes are left of its page",
-                               what, i, length, end - at - LENGTH);
+            return w->host->fail_file(err, w->file, at, PFD_CORRUPT_DATA,
+                                      "the length of %s %" PRId64 " is %" PRIu64 ", and %" PRId64
+                                      " bytes are left of its page",
+                                      what, i, length, end - at - LENGTH);
         places[i] = (uint32_t)(at - begin);
         at += LENGTH + (int64_t)length;
     }
     if (at == end) return PFD_OK;
-    return pfd_fail_at(err, w->file, at, PFD_CORRUPT_DATA,
-                       "behind the last %s %" PRId64 " bytes are left in its page; its header and "
-                       "its rows do not belong together",
-                       what, end - at);
+    return w->host->fail_file(err, w->file, at, PFD_CORRUPT_DATA,
+                              "behind the last %s %" PRId64
+                              " bytes are left in its page; its header and "
+                              "its rows do not belong together",
+                              what, end - at);
 }
 
 /* ---- Pages ----------------------------------------------------------------------------------- */
-static pfd_status check_file(const pfd_file *file, const pfd_mindrecord_header *header,
-                             pfd_error *err)
+static pfd_status check_file(const pfd_host *host, const pfd_file *file,
+                             const pfd_mindrecord_header *header, pfd_error *err)
 {
     for (int64_t i = 0; i < header->num_pages; i++) {
         const pfd_mindrecord_page *page = &header->pages[i];
         int64_t begin = header->header_size + page->number * header->page_size;
         if (begin + page->used > file->size)
-            return pfd_fail_at(err, file, file->size, PFD_CORRUPT_DATA,
-                               "the file ends here, and page %" PRId64 " lies from byte %" PRId64
-                               " to %" PRId64 "; was it cut short?",
-                               page->number, begin, begin + page->used);
+            return host->fail_file(err, file, file->size, PFD_CORRUPT_DATA,
+                                   "the file ends here, and page %" PRId64
+                                   " lies from byte %" PRId64 " to %" PRId64 "; was it cut short?",
+                                   page->number, begin, begin + page->used);
     }
     int64_t most = header->header_size + header->num_pages * header->page_size;
     if (file->size <= most) return PFD_OK;
-    return pfd_fail_at(err, file, most, PFD_CORRUPT_DATA,
-                       "the last page ends here, and %" PRId64 " bytes follow; does the header "
-                       "belong to this file?",
-                       file->size - most);
+    return host->fail_file(err, file, most, PFD_CORRUPT_DATA,
+                           "the last page ends here, and %" PRId64 " bytes follow; does the header "
+                           "belong to this file?",
+                           file->size - most);
 }
 
 /* The raw rows of each blob page. */
-static pfd_status find_groups(const pfd_file *file, const pfd_mindrecord_header *header,
-                              pfd_mindrecord_rows *out, pfd_error *err)
+static pfd_status find_groups(const pfd_host *host, const pfd_file *file,
+                              const pfd_mindrecord_header *header, pfd_mindrecord_rows *out,
+                              pfd_error *err)
 {
     const char *problem = NULL;
     for (int64_t i = header->num_blob_pages; i < header->num_pages && !problem; i++) {
@@ -114,7 +117,7 @@ static pfd_status find_groups(const pfd_file *file, const pfd_mindrecord_header 
     for (int64_t i = 0; i < header->num_blob_pages && !problem; i++)
         if (!out->spans[i].raw_begin && header->pages[i].end_row > header->pages[i].first_row)
             problem = "no row group has the raw rows of a blob page";
-    return problem ? pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA, "the header: %s", problem)
+    return problem ? host->fail_file(err, file, 0, PFD_CORRUPT_DATA, "the header: %s", problem)
                    : PFD_OK;
 }
 
@@ -137,30 +140,31 @@ static pfd_status walk_spans(walk *w, const pfd_mindrecord_header *header, pfd_m
 }
 
 /* More rows than lengths that fit into the pages cannot be. */
-static pfd_status check_rows(const pfd_file *file, const pfd_mindrecord_header *header,
-                             pfd_error *err)
+static pfd_status check_rows(const pfd_host *host, const pfd_file *file,
+                             const pfd_mindrecord_header *header, pfd_error *err)
 {
     if (header->num_rows <= file->size / (2 * LENGTH)) return PFD_OK;
-    return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
-                       "the header names %" PRId64 " rows, more than fit into %" PRId64 " bytes",
-                       header->num_rows, file->size);
+    return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
+                           "the header names %" PRId64 " rows, more than fit into %" PRId64
+                           " bytes",
+                           header->num_rows, file->size);
 }
 
-pfd_status pfd_mindrecord_rows_find(const pfd_file *file, const pfd_mindrecord_header *header,
-                                    const pfd_scratch *scratch, pfd_mindrecord_rows *out,
-                                    pfd_error *err)
+pfd_status pfd_mindrecord_rows_find(const pfd_host *host, const pfd_file *file,
+                                    const pfd_mindrecord_header *header, const pfd_scratch *scratch,
+                                    pfd_mindrecord_rows *out, pfd_error *err)
 {
     *out = (pfd_mindrecord_rows){.num_spans = header->num_blob_pages, .num_rows = header->num_rows};
-    PFD_TRY(check_file(file, header, err));
-    PFD_TRY(check_rows(file, header, err));
+    PFD_TRY(check_file(host, file, header, err));
+    PFD_TRY(check_rows(host, file, header, err));
     out->spans = calloc((size_t)out->num_spans + 1, sizeof *out->spans);
     out->raw = malloc(((size_t)out->num_rows + 1) * sizeof *out->raw);
     out->blobs = malloc(((size_t)out->num_rows + 1) * sizeof *out->blobs);
     if (!out->spans || !out->raw || !out->blobs)
-        return pfd_fail_memory(err, out->num_rows * 8, "the places of rows");
-    PFD_TRY(find_groups(file, header, out, err));
-    walk w = {.file = file, .bounds = scratch, .scratch = pfd_scratch_create()};
-    if (!w.scratch) return pfd_fail_memory(err, WINDOW, "a window of a file");
+        return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the places of rows");
+    PFD_TRY(find_groups(host, file, header, out, err));
+    walk w = {.host = host, .file = file, .bounds = scratch, .scratch = pfd_scratch_create()};
+    if (!w.scratch) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a window of a file");
     pfd_status status = walk_spans(&w, header, out, err);
     pfd_scratch_free(w.scratch);
     out->spans[out->num_spans].first_row = out->num_rows;

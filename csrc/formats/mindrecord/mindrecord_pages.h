@@ -28,9 +28,9 @@ typedef struct pfd_mindrecord_part {
 } pfd_mindrecord_part;
 
 /* `scratch`: is_cancelled() is asked of it.  *out is freed by the caller in any case. */
-pfd_status pfd_mindrecord_rows_find(const pfd_file *file, const pfd_mindrecord_header *header,
-                                    const pfd_scratch *scratch, pfd_mindrecord_rows *out,
-                                    pfd_error *err);
+pfd_status pfd_mindrecord_rows_find(const pfd_host *host, const pfd_file *file,
+                                    const pfd_mindrecord_header *header, const pfd_scratch *scratch,
+                                    pfd_mindrecord_rows *out, pfd_error *err);
 void pfd_mindrecord_rows_free(pfd_mindrecord_rows *rows);
 
 /* Where the two parts of a row of the shard are, without their lengths. */

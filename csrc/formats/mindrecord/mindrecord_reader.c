@@ -208,7 +208,7 @@ static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_sc
     if (length > (uint64_t)(file->size - LENGTH) || length > PFD_MINDRECORD_MOST_HEADER_BYTES)
         return fail_length(host, file, length, scratch, err);
     PFD_TRY(host->read(file, LENGTH, (int64_t)length, scratch, &data, err));
-    pfd_status status = pfd_mindrecord_header_parse(data, (int64_t)length, out, err);
+    pfd_status status = pfd_mindrecord_header_parse(host, data, (int64_t)length, out, err);
     if (status == PFD_OK || status == PFD_OUT_OF_MEMORY) return status;
     pfd_error inner = *err;
     return host->fail_file(err, file, LENGTH + inner.byte, status, "%s", inner.message);
@@ -228,7 +228,7 @@ static pfd_status open_shard(mindrecord *self, const pfd_open_args *args, const 
     PFD_TRY(pfd_mindrecord_choose(self->host, "columns", self->specs, self->types,
                                   self->num_outputs, &out->header, out->choices, &out->num_raw,
                                   err));
-    return pfd_mindrecord_rows_find(file, &out->header, args->scratch, &out->rows, err);
+    return pfd_mindrecord_rows_find(self->host, file, &out->header, args->scratch, &out->rows, err);
 }
 
 static int by_number(const void *a, const void *b)
@@ -319,7 +319,8 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     PFD_TRY(pfd_file_start_read(args->paths[0], LENGTH + (int64_t)length, &data, &size, &file_size,
                                 err));
     pfd_mindrecord_header header;
-    pfd_status status = pfd_mindrecord_header_parse(data + LENGTH, size - LENGTH, &header, err);
+    pfd_status status =
+        pfd_mindrecord_header_parse(args->host, data + LENGTH, size - LENGTH, &header, err);
     if (status == PFD_OK) {
         status = add_set(args, &header, err);
     } else if (status != PFD_OUT_OF_MEMORY) {
@@ -417,11 +418,8 @@ const pfd_op pfd_op_mindrecord_reader = {
            "exact, whatever was indexed; bytes come whole. Numbers and arrays need their type in "
            "the field ('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are "
            "refused.",
-    .attrs = attrs,
-    .num_attrs = PFD_COUNT(attrs),
-    .attrs_struct_size = sizeof(mindrecord_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(mindrecord_attrs, attrs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

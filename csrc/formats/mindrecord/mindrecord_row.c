@@ -2,7 +2,6 @@
 #include "formats/mindrecord/mindrecord_row.h"
 
 #include "core/bytes.h"
-#include "core/error.h"
 #include "formats/mindrecord/msgpack.h"
 #include "pyflowdata/pyflowdata.h"
 #include "parse/row_type.h"

@@ -1,7 +1,7 @@
 /* MiniDecoder: rows of two numbers to a column x and a column y.
  *
- * An op without open() is a decoder: infer() says what becomes of the inputs' types, compute() makes
- * rows of rows. */
+ * An op without open() is a decoder: infer() says what becomes of the inputs' types, and compute()
+ * makes rows of rows. */
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
 
@@ -58,10 +58,8 @@ const pfd_op pfd_op_mini_decoder = {
     .name = "MiniDecoder",
     .doc = "Splits rows of two numbers into a column x and a column y. "
            "The numbers are copied bit for bit.",
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

@@ -64,8 +64,7 @@ const pfd_op pfd_op_mini_reader = {
            "empty files are passed over, and files are never glued together. Spaces and tabs "
            "around a number are allowed. Numbers are decimal literals as Python's float() takes "
            "them, inf and nan included, rounded to the nearest float64 whatever the locale.",
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

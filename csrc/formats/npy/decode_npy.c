@@ -126,13 +126,9 @@ const pfd_op pfd_op_decode_npy = {
     .doc = "Takes the bytes of each row as a .npy file, as numpy.save writes it. "
            "An array of another dtype or shape is damaged, and so is one that ends too early or "
            "too late. Either order of bytes and of dimensions is taken.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(decode_npy_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(decode_npy_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

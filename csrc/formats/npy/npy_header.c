@@ -2,7 +2,6 @@
 #include "formats/npy/npy_header.h"
 
 #include "core/bytes.h"
-#include "core/error.h"
 #include "core/stored_rows.h"
 #include "pyflowdata/pyflowdata.h"
 #include "files/file_hint.h"
@@ -13,6 +12,7 @@
 
 /* A place in the header, whose text ends at `size`. */
 typedef struct cursor {
+    const pfd_host *host;
     const uint8_t *data;
     int64_t size, at;
     pfd_error *err;
@@ -22,25 +22,26 @@ static pfd_status fail_expected(cursor *c, const char *expected)
 {
     char found[256];
     int64_t left = c->size - c->at;
-    return pfd_fail_row(c->err, -1, c->at, PFD_CORRUPT_DATA,
-                        "the .npy header is damaged: expected %s, found %s", expected,
-                        left > 0 ? pfd_quote_bytes(c->data + c->at, left, found, sizeof found)
-                                 : "its end");
+    return c->host->fail_row(c->err, -1, c->at, PFD_CORRUPT_DATA,
+                             "the .npy header is damaged: expected %s, found %s", expected,
+                             left > 0 ? pfd_quote_bytes(c->data + c->at, left, found, sizeof found)
+                                      : "its end");
 }
 
 /* NumPy itself reads 10,000 unless it is told otherwise. */
 enum { most_header_bytes = 1024 * 1024 };
 
 /* ---- Magic, version, length ------------------------------------------------------------------ */
-static pfd_status fail_short(int64_t size, int64_t expected, pfd_error *err)
+static pfd_status fail_short(const pfd_host *host, int64_t size, int64_t expected, pfd_error *err)
 {
-    return pfd_fail_row(err, -1, size, PFD_CORRUPT_DATA,
-                        "the .npy header ends after %" PRId64 " bytes of %" PRId64
-                        "; was it cut short?",
-                        size, expected);
+    return host->fail_row(err, -1, size, PFD_CORRUPT_DATA,
+                          "the .npy header ends after %" PRId64 " bytes of %" PRId64
+                          "; was it cut short?",
+                          size, expected);
 }
 
-static pfd_status check_magic(const pfd_host *host, const uint8_t *data, int64_t size, pfd_error *err)
+static pfd_status check_magic(const pfd_host *host, const uint8_t *data, int64_t size,
+                              pfd_error *err)
 {
     static const uint8_t magic[] = "\x93NUMPY";
     char found[256], seems[100];
@@ -51,13 +52,13 @@ static pfd_status check_magic(const pfd_host *host, const uint8_t *data, int64_t
                                : "";
         const char *other = pfd_looks_like_hint(host->looks_like(data, size, "npy"), "", seems,
                                                 sizeof seems);
-        return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                            "this is no .npy file: it begins with %s%s; a .npy file begins with "
-                            "'\\x93NUMPY'%s",
-                            pfd_quote_bytes(data, n, found, sizeof found), hint,
-                            hint[0] ? "" : other);
+        return host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,
+                              "this is no .npy file: it begins with %s%s; a .npy file begins with "
+                              "'\\x93NUMPY'%s",
+                              pfd_quote_bytes(data, n, found, sizeof found), hint,
+                              hint[0] ? "" : other);
     }
-    return size < 8 ? fail_short(size, 8, err) : PFD_OK;
+    return size < 8 ? fail_short(host, size, 8, err) : PFD_OK;
 }
 
 pfd_status pfd_npy_header_size(const pfd_host *host, const uint8_t *data, int64_t size,
@@ -65,16 +66,16 @@ pfd_status pfd_npy_header_size(const pfd_host *host, const uint8_t *data, int64_
 {
     PFD_TRY(check_magic(host, data, size, err));
     if (data[6] < 1 || data[6] > 3 || data[7] != 0)
-        return pfd_fail_row(err, -1, 6, PFD_CORRUPT_DATA,
-                            "the .npy format is of version %d.%d; 1.0, 2.0 and 3.0 are known",
-                            data[6], data[7]);
+        return host->fail_row(err, -1, 6, PFD_CORRUPT_DATA,
+                              "the .npy format is of version %d.%d; 1.0, 2.0 and 3.0 are known",
+                              data[6], data[7]);
     int64_t prefix = data[6] == 1 ? 10 : 12;
-    if (size < prefix) return fail_short(size, prefix, err);
+    if (size < prefix) return fail_short(host, size, prefix, err);
     int64_t length = data[6] == 1 ? pfd_load_le16(data + 8) : pfd_load_le32(data + 8);
     if (length > most_header_bytes)
-        return pfd_fail_row(err, -1, 8, PFD_CORRUPT_DATA,
-                            "the header is said to have %" PRId64 " bytes; expected at most %d",
-                            length, most_header_bytes);
+        return host->fail_row(err, -1, 8, PFD_CORRUPT_DATA,
+                              "the header is said to have %" PRId64 " bytes; expected at most %d",
+                              length, most_header_bytes);
     *bytes = prefix + length;
     return PFD_OK;
 }
@@ -135,10 +136,10 @@ static pfd_status fail_descr(cursor *c, const uint8_t *text, int64_t size)
     char kind = size > 1 && strchr("<>|=", text[0]) ? (char)text[1] : size > 0 ? (char)text[0] : 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].kind == kind) what = kinds[i].what;
-    return pfd_fail_row(c->err, -1, text - c->data, PFD_CORRUPT_DATA,
-                        "the numbers are of dtype %s, %s; bool, integers of 1 to 8 bytes and "
-                        "floats of 2, 4 and 8 can be read",
-                        pfd_quote_bytes(text, size, found, sizeof found), what);
+    return c->host->fail_row(c->err, -1, text - c->data, PFD_CORRUPT_DATA,
+                             "the numbers are of dtype %s, %s; bool, integers of 1 to 8 bytes and "
+                             "floats of 2, 4 and 8 can be read",
+                             pfd_quote_bytes(text, size, found, sizeof found), what);
 }
 
 static pfd_status read_descr(cursor *c, pfd_npy_header *out)
@@ -154,9 +155,10 @@ static pfd_status read_descr(cursor *c, pfd_npy_header *out)
     int64_t size;
     skip_blanks(c);
     if (c->at < c->size && c->data[c->at] == '[')
-        return pfd_fail_row(c->err, -1, c->at, PFD_CORRUPT_DATA,
-                            "the array is structured, its elements have fields; save each field "
-                            "as an array of its own");
+        return c->host->fail_row(
+            c->err, -1, c->at, PFD_CORRUPT_DATA,
+            "the array is structured, its elements have fields; save each field "
+            "as an array of its own");
     PFD_TRY(read_string(c, &text, &size));
     int64_t sign = size > 0 && strchr("<>|=", text[0]) ? 1 : 0;
     out->dtype = 0;
@@ -200,8 +202,8 @@ static pfd_status read_shape(cursor *c, pfd_npy_header *out)
         if (out->ndim > 0 && !take(c, ',')) return fail_expected(c, "a comma");
         if (out->ndim > 0 && take(c, ')')) break;
         if (out->ndim == PFD_NPY_MAX_DIMS)
-            return pfd_fail_row(c->err, -1, c->at, PFD_CORRUPT_DATA,
-                                "the array has more than %d dimensions", PFD_NPY_MAX_DIMS);
+            return c->host->fail_row(c->err, -1, c->at, PFD_CORRUPT_DATA,
+                                     "the array has more than %d dimensions", PFD_NPY_MAX_DIMS);
         skip_blanks(c);
         PFD_TRY(read_dimension(c, &out->shape[out->ndim]));
         out->ndim++;
@@ -248,8 +250,8 @@ pfd_status pfd_npy_header_read(const pfd_host *host, const uint8_t *data, int64_
 {
     *out = (pfd_npy_header){0};
     PFD_TRY(pfd_npy_header_size(host, data, size, &out->header_bytes, err));
-    if (size < out->header_bytes) return fail_short(size, out->header_bytes, err);
-    cursor c = {data, out->header_bytes, data[6] == 1 ? 10 : 12, err};
+    if (size < out->header_bytes) return fail_short(host, size, out->header_bytes, err);
+    cursor c = {host, data, out->header_bytes, data[6] == 1 ? 10 : 12, err};
     int32_t seen = 0;
     if (!take(&c, '{')) return fail_expected(&c, "a dict");
     while (!take(&c, '}')) {

@@ -41,12 +41,12 @@ static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_sc
         return status;
     }
     if (header->ndim == 0)
-        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
-                           "the array has no axis: it is a single number, not rows");
+        return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
+                               "the array has no axis: it is a single number, not rows");
     if (header->is_fortran)
-        return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
-                           "the array is stored in Fortran order, its rows are strewn over the "
-                           "file; save numpy.ascontiguousarray(a)");
+        return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
+                               "the array is stored in Fortran order, its rows are strewn over the "
+                               "file; save numpy.ascontiguousarray(a)");
     return PFD_OK;
 }
 
@@ -68,8 +68,9 @@ static const char *order_name(const pfd_row_type *row, int32_t order)
     return order == PFD_ORDER_BIG ? ", big-endian" : ", little-endian";
 }
 
-static pfd_status check_row(const npy_reader_attrs *attrs, const pfd_row_type *expected,
-                            const pfd_file *file, const pfd_npy_header *header, pfd_error *err)
+static pfd_status check_row(const pfd_host *host, const npy_reader_attrs *attrs,
+                            const pfd_row_type *expected, const pfd_file *file,
+                            const pfd_npy_header *header, pfd_error *err)
 {
     pfd_row_type found = {.dtype = header->dtype, .ndim = header->ndim - 1};
     memcpy(found.shape, header->shape + 1, (size_t)found.ndim * sizeof found.shape[0]);
@@ -79,28 +80,29 @@ static pfd_status check_row(const npy_reader_attrs *attrs, const pfd_row_type *e
         (header->byte_order == attrs->byte_order || pfd_dtype_size(found.dtype) == 1))
         return PFD_OK;
     char one[256], other[256];
-    return pfd_fail_at(err, file, 0, PFD_CORRUPT_DATA,
-                       "the rows of this array are %s%s; by the attrs dtype, shape and byte_order "
-                       "they are %s%s",
-                       pfd_format_row_type(&found, one, sizeof one),
-                       order_name(&found, header->byte_order),
-                       pfd_format_row_type(expected, other, sizeof other),
-                       order_name(expected, attrs->byte_order));
+    return host->fail_file(
+        err, file, 0, PFD_CORRUPT_DATA,
+        "the rows of this array are %s%s; by the attrs dtype, shape and byte_order "
+        "they are %s%s",
+        pfd_format_row_type(&found, one, sizeof one), order_name(&found, header->byte_order),
+        pfd_format_row_type(expected, other, sizeof other),
+        order_name(expected, attrs->byte_order));
 }
 
-static pfd_status check_size(const pfd_file *file, const pfd_npy_header *header, pfd_error *err)
+static pfd_status check_size(const pfd_host *host, const pfd_file *file,
+                             const pfd_npy_header *header, pfd_error *err)
 {
     int64_t there = file->size - header->header_bytes;
     if (there == header->num_bytes) return PFD_OK;
     if (there < header->num_bytes)
-        return pfd_fail_at(err, file, file->size, PFD_CORRUPT_DATA,
-                           "the file ends here: of the array's %" PRId64 " bytes there are %" PRId64
-                           "; was it cut short?",
-                           header->num_bytes, there);
-    return pfd_fail_at(err, file, header->header_bytes + header->num_bytes, PFD_CORRUPT_DATA,
-                       "the array ends here, and %" PRId64
-                       " bytes follow; several arrays in one file cannot be read",
-                       there - header->num_bytes);
+        return host->fail_file(err, file, file->size, PFD_CORRUPT_DATA,
+                               "the file ends here: of the array's %" PRId64
+                               " bytes there are %" PRId64 "; was it cut short?",
+                               header->num_bytes, there);
+    return host->fail_file(err, file, header->header_bytes + header->num_bytes, PFD_CORRUPT_DATA,
+                           "the array ends here, and %" PRId64
+                           " bytes follow; several arrays in one file cannot be read",
+                           there - header->num_bytes);
 }
 
 static pfd_status open_arrays(const pfd_open_args *args, const pfd_file *const *files,
@@ -111,12 +113,13 @@ static pfd_status open_arrays(const pfd_open_args *args, const pfd_file *const *
     PFD_TRY(pfd_stored_row_type(attrs->dtype, attrs->shape, &row, err));
     int64_t n = args->num_files, bytes = n * (int64_t)sizeof(pfd_fixed_layout);
     pfd_fixed_layout *layouts = args->host->alloc(args->scratch, bytes);
-    if (!layouts) return pfd_fail_memory(err, bytes, "the layouts of the files");
+    if (!layouts)
+        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the layouts of the files");
     for (int64_t i = 0; i < n; i++) {
         pfd_npy_header header;
         PFD_TRY(read_header(args->host, files[i], args->scratch, &header, err));
-        PFD_TRY(check_row(attrs, &row, files[i], &header, err));
-        PFD_TRY(check_size(files[i], &header, err));
+        PFD_TRY(check_row(args->host, attrs, &row, files[i], &header, err));
+        PFD_TRY(check_size(args->host, files[i], &header, err));
         layouts[i] = (pfd_fixed_layout){PFD_SIZE(pfd_fixed_layout), header.header_bytes,
                                         pfd_stored_row_bytes(&row), 0};
     }
@@ -165,11 +168,8 @@ const pfd_op pfd_op_npy_reader = {
            "file; each header is checked against them when the loader opens. Access is by "
            "arithmetic: there is no index. Compressed files are decompressed into memory as a "
            "whole.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(npy_reader_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(npy_reader_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

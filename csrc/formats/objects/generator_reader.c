@@ -235,11 +235,8 @@ const pfd_op pfd_op_generator_reader = {
            "An object with __len__ and __getitem__ is read in any order, as files with an index "
            "are; iterables are streams. A sample whose values do not fit the types is damaged; "
            "what the object raises is raised by the loader, with its traceback.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(generator_reader_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(generator_reader_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

@@ -1,5 +1,4 @@
 /* OFRecordBytesDecoder: one feature of bytes, as it is. */
-#include "core/error.h"
 #include "formats/ofrecord/ofrecord_row.h"
 #include "pyflowdata/op.h"
 
@@ -63,13 +62,9 @@ const pfd_op pfd_op_ofrecord_bytes_decoder = {
     .doc = "Takes a feature of bytes out of each OFRecord, an encoded image for example. "
            "The feature must be a bytes_list of one value. The bytes are not copied until a batch "
            "is delivered.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(ofrecord_bytes_decoder_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(ofrecord_bytes_decoder_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

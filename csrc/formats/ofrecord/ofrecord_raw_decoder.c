@@ -1,6 +1,5 @@
 /* OFRecordRawDecoder: one feature's list as rows of numbers. */
 #include "core/convert.h"
-#include "core/error.h"
 #include "core/stored_rows.h"
 #include "formats/ofrecord/ofrecord_row.h"
 #include "pyflowdata/pyflowdata.h"
@@ -18,8 +17,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const ofrecord_raw_decoder_attrs *attrs = args->attrs;
     if (attrs->dim1_varying_length && attrs->shape.size == 0)
-        return pfd_fail_attr(err, "dim1_varying_length", NULL, PFD_INVALID_ARGUMENT,
-                             " = true, and attr 'shape' has no dimension that could vary");
+        return args->host->fail_attr(err, "dim1_varying_length", NULL, PFD_INVALID_ARGUMENT,
+                                     " = true, and attr 'shape' has no dimension that could vary");
     PFD_TRY(pfd_of_check_input(args, attrs->blob_name, err));
     return pfd_stored_row_type(attrs->dtype, attrs->shape, &args->outputs[0], err);
 }
@@ -121,7 +120,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     decoder self = {.attrs = attrs, .item_bytes = pfd_dtype_size(attrs->dtype)};
     self.most = out->row_bytes / self.item_bytes;
     self.numbers = args->host->alloc(args->scratch, self.most * (int64_t)sizeof(double));
-    if (!self.numbers) return pfd_fail_memory(err, self.most, "the numbers of a row");
+    if (!self.numbers)
+        return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the numbers of a row");
     int64_t name_size = (int64_t)strlen(attrs->blob_name);
     for (int64_t i = 0; i < args->num_rows; i++) {
         pfd_of_row row = {args, i, attrs->blob_name, name_size};
@@ -167,13 +167,9 @@ const pfd_op pfd_op_ofrecord_raw_decoder = {
            "whose bytes are numbers from 0 to 255. Floats that become integers lose what is behind "
            "the point; doubles too large for float32 are infinite. Of a list each value is looked "
            "at, also those that are cut off.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(ofrecord_raw_decoder_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(ofrecord_raw_decoder_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
 };

@@ -1,6 +1,5 @@
 /* OFRecordReader: frames of a length and a message OFRecord, as bytes. */
 #include "core/bytes.h"
-#include "core/error.h"
 #include "pyflowdata/op.h"
 #include "files/file_hint.h"
 
@@ -36,22 +35,23 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     char seems[100];
     const uint8_t *data;
     if (left < length_bytes)
-        return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                            "the file ends inside the length of a record, after %" PRId64
-                            " bytes of 8%s",
-                            left, hint(args, seems, sizeof seems));
+        return args->host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,
+                                    "the file ends inside the length of a record, after %" PRId64
+                                    " bytes of 8%s",
+                                    left, hint(args, seems, sizeof seems));
     PFD_TRY(args->host->read(args->file, args->offset, length_bytes, args->scratch, &data, err));
     int64_t length = read_length(data);
     left -= length_bytes;
     if (length <= 0)
-        return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                            "the length of a record is %" PRId64 ", and it must be above 0%s",
-                            length, hint(args, seems, sizeof seems));
+        return args->host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,
+                                    "the length of a record is %" PRId64
+                                    ", and it must be above 0%s",
+                                    length, hint(args, seems, sizeof seems));
     if (length > left)
-        return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                            "the length of a record is %" PRId64 ", and %" PRId64
-                            " bytes follow%s",
-                            length, left, hint(args, seems, sizeof seems));
+        return args->host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,
+                                    "the length of a record is %" PRId64 ", and %" PRId64
+                                    " bytes follow%s",
+                                    length, left, hint(args, seems, sizeof seems));
     out->is_record = 1;
     out->data = args->offset + length_bytes;
     out->size = length;
@@ -87,8 +87,7 @@ const pfd_op pfd_op_ofrecord_reader = {
            "The format has no checksums: a wrong length is found when the file is indexed, a "
            "damaged message when a decoder reads it, and other values where numbers stand are not "
            "found at all.",
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

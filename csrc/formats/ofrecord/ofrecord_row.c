@@ -1,7 +1,6 @@
 /* A decoder's row of an OFRecord, and its failures. */
 #include "formats/ofrecord/ofrecord_row.h"
 
-#include "core/error.h"
 #include "core/rows.h"
 #include "parse/row_type.h"
 
@@ -12,8 +11,8 @@
 pfd_status pfd_of_check_input(const pfd_infer_args *args, const char *name, pfd_error *err)
 {
     if (!name[0])
-        return pfd_fail_attr(err, "blob_name", NULL, PFD_INVALID_ARGUMENT,
-                             " is empty; it must be the name of a feature");
+        return args->host->fail_attr(err, "blob_name", NULL, PFD_INVALID_ARGUMENT,
+                                     " is empty; it must be the name of a feature");
     return pfd_expect_bytes(args, err);
 }
 
@@ -31,8 +30,9 @@ pfd_status pfd_of_row_fail(const pfd_of_row *self, const uint8_t *place, pfd_err
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return pfd_fail_row(err, self->row, pfd_place_in_record(self->args, self->row, place),
-                        PFD_CORRUPT_DATA, "feature '%.100s': %s", self->name, text);
+    return self->args->host->fail_row(err, self->row,
+                                      pfd_place_in_record(self->args, self->row, place),
+                                      PFD_CORRUPT_DATA, "feature '%.100s': %s", self->name, text);
 }
 
 pfd_status pfd_of_row_fail_damaged(const pfd_of_row *self, const uint8_t *place, pfd_error *err)

@@ -1,6 +1,5 @@
 /* OneRecDecoder: features of OneRec messages, an output for each. */
 #include "core/convert.h"
-#include "core/error.h"
 #include "core/rows.h"
 #include "core/stored_rows.h"
 #include "formats/onerec/onerec_features.h"
@@ -112,8 +111,9 @@ static pfd_status fail_message(const message *self, int64_t place, pfd_error *er
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return pfd_fail_row(err, self->row, pfd_place_in_record(self->args, self->row, at),
-                        PFD_CORRUPT_DATA, "%s", text);
+    return self->args->host->fail_row(err, self->row,
+                                      pfd_place_in_record(self->args, self->row, at),
+                                      PFD_CORRUPT_DATA, "%s", text);
 }
 
 static pfd_status fail_damaged(const message *self, pfd_error *err)
@@ -187,7 +187,7 @@ static pfd_status find_shape(message *self, const wanted *want, const pfd_onerec
     const pfd_row_type *type = &want->field.type;
     int64_t product = 1;
     *out = self->args->host->alloc(self->args->scratch, type->ndim * (int64_t)sizeof **out);
-    if (!*out) return pfd_fail_memory(err, type->ndim, "a shape");
+    if (!*out) return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a shape");
     if (feature->shape.count != type->ndim) return fail_size(self, want, count, err);
     for (int32_t i = 0; i < type->ndim; i++) {
         int64_t size = pfd_onerec_dimension(&self->buffer, feature, i);
@@ -215,7 +215,7 @@ static pfd_status write_ragged(message *self, const wanted *want, const pfd_oner
     *out = (pfd_ragged_row){.data = data, .num_elements = values->count, .shape = shape};
     if (values->count == 0 || ((uintptr_t)data % (uintptr_t)item == 0 && !swap)) return PFD_OK;
     void *copy = self->args->host->alloc(self->args->scratch, values->count * item);
-    if (!copy) return pfd_fail_memory(err, values->count * item, "a feature");
+    if (!copy) return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a feature");
     pfd_copy_stored(copy, data, values->count, type->dtype, swap);
     out->data = copy;
     return PFD_OK;
@@ -266,7 +266,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     const onerec_decoder_attrs *attrs = args->attrs;
     int64_t n = attrs->features.size, bytes = n * (int64_t)sizeof(wanted);
     wanted *wants = args->host->alloc(args->scratch, bytes);
-    if (!wants) return pfd_fail_memory(err, bytes, "the features");
+    if (!wants) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the features");
     for (int64_t i = 0; i < n; i++)
         PFD_TRY(read_wanted(args->host, attrs->features.data[i], &wants[i], err));
     for (int64_t row = 0; row < args->num_rows; row++) {
@@ -301,13 +301,9 @@ const pfd_op pfd_op_onerec_decoder = {
            "numbers, or one string or binary. A feature that a record does not have is damage, "
            "unless it has a default: one number, which fills the row, or nothing for an empty row "
            "of varying size.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(onerec_decoder_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(onerec_decoder_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
     .outputs_attr = "features",
     .infer = infer,
     .compute = compute,

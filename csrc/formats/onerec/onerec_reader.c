@@ -1,6 +1,5 @@
 /* OneRecReader: frames with two digests, whose payload is a FlatBuffer. */
 #include "core/bytes.h"
-#include "core/error.h"
 #include "core/xxh64.h"
 #include "pyflowdata/op.h"
 #include "files/file_hint.h"
@@ -39,26 +38,26 @@ static pfd_status fail_magic(const pfd_frame_args *args, pfd_error *err)
     const char *other = NULL;
     if (args->offset == 0)
         other = pfd_file_looks_like(args->host, args->file, args->scratch, "onerec");
-    return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                        "no frame begins here: the magic '%s' is not there%s", magic,
-                        pfd_looks_like_hint(other, "; is it a OneRec file, or was it overwritten?",
-                                            seems, sizeof seems));
+    return args->host->fail_row(
+        err, -1, 0, PFD_CORRUPT_DATA, "no frame begins here: the magic '%s' is not there%s", magic,
+        pfd_looks_like_hint(other, "; is it a OneRec file, or was it overwritten?", seems,
+                            sizeof seems));
 }
 
-static pfd_status check_header(const uint8_t *header, pfd_error *err)
+static pfd_status check_header(const pfd_host *host, const uint8_t *header, pfd_error *err)
 {
     uint64_t stored = read_digest(header + hashed_bytes);
     uint64_t digest = pfd_xxh64(header, hashed_bytes);
     if (digest != stored)
-        return pfd_fail_row(err, -1, hashed_bytes, PFD_CORRUPT_DATA,
-                            "the frame's header is damaged: its digest is %016" PRIx64
-                            ", and %016" PRIx64 " is stored",
-                            digest, stored);
+        return host->fail_row(err, -1, hashed_bytes, PFD_CORRUPT_DATA,
+                              "the frame's header is damaged: its digest is %016" PRIx64
+                              ", and %016" PRIx64 " is stored",
+                              digest, stored);
     if (read_int32(header + 8) != 0 || read_int32(header + 12) < 0)
-        return pfd_fail_row(err, -1, 8, PFD_CORRUPT_DATA,
-                            "the frame's reserved number is %" PRId32 " and its size %" PRId32
-                            "; 0 and a size that is not negative are known",
-                            read_int32(header + 8), read_int32(header + 12));
+        return host->fail_row(err, -1, 8, PFD_CORRUPT_DATA,
+                              "the frame's reserved number is %" PRId32 " and its size %" PRId32
+                              "; 0 and a size that is not negative are known",
+                              read_int32(header + 8), read_int32(header + 12));
     return PFD_OK;
 }
 
@@ -68,13 +67,13 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     int64_t left = args->file->size - args->offset;
     const uint8_t *header;
     if (left < header_bytes)
-        return pfd_fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                            "the file ends inside the header of a frame, after %" PRId64
-                            " bytes of %d; was it cut short?",
-                            left, header_bytes);
+        return args->host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,
+                                    "the file ends inside the header of a frame, after %" PRId64
+                                    " bytes of %d; was it cut short?",
+                                    left, header_bytes);
     PFD_TRY(args->host->read(args->file, args->offset, header_bytes, args->scratch, &header, err));
     if (memcmp(header, magic, 8) != 0) return fail_magic(args, err);
-    PFD_TRY(check_header(header, err));
+    PFD_TRY(check_header(args->host, header, err));
     int64_t size = read_int32(header + 12), padding = (alignment - size % alignment) % alignment;
     out->is_record = 1;
     out->data = args->offset;
@@ -91,29 +90,29 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
-static pfd_status read_payload(const pfd_record *record, int64_t row, int32_t check_digest,
-                               pfd_ragged_row *out, pfd_error *err)
+static pfd_status read_payload(const pfd_host *host, const pfd_record *record, int64_t row,
+                               int32_t check_digest, pfd_ragged_row *out, pfd_error *err)
 {
     int64_t size = record->size < header_bytes + digest_bytes ? -1 : read_int32(record->data + 12);
     if (size < 0 || size > record->size - header_bytes - digest_bytes)
-        return pfd_fail_row(err, row, 0, PFD_CORRUPT_DATA, "the frame is cut short");
+        return host->fail_row(err, row, 0, PFD_CORRUPT_DATA, "the frame is cut short");
     *out = (pfd_ragged_row){.data = record->data + header_bytes, .num_elements = size};
     if (!check_digest) return PFD_OK;
     int64_t at = record->size - digest_bytes;
     uint64_t stored = read_digest(record->data + at), digest = pfd_xxh64(out->data, size);
     if (digest == stored) return PFD_OK;
-    return pfd_fail_row(err, row, at, PFD_CORRUPT_DATA,
-                        "the payload is damaged: its digest is %016" PRIx64 ", and %016" PRIx64
-                        " is stored",
-                        digest, stored);
+    return host->fail_row(err, row, at, PFD_CORRUPT_DATA,
+                          "the payload is damaged: its digest is %016" PRIx64 ", and %016" PRIx64
+                          " is stored",
+                          digest, stored);
 }
 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const onerec_reader_attrs *attrs = args->attrs;
     for (int64_t i = 0; i < args->num_rows; i++)
-        PFD_TRY(read_payload(&args->records[i], i, attrs->check_digest, &args->outputs[0]->rows[i],
-                             err));
+        PFD_TRY(read_payload(args->host, &args->records[i], i, attrs->check_digest,
+                             &args->outputs[0]->rows[i], err));
     return PFD_OK;
 }
 
@@ -135,11 +134,8 @@ const pfd_op pfd_op_onerec_reader = {
            "Each frame has an XXH64 digest of its header, checked whenever it is looked up, and "
            "one of its payload, checked when it is read; a damaged payload costs one record, a "
            "damaged header the file.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(onerec_reader_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(onerec_reader_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

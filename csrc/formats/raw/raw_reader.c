@@ -61,11 +61,8 @@ const pfd_op pfd_op_raw_reader = {
            "What numpy.ndarray.tofile() writes is such a file. The rows must fill each file but "
            "for its header and footer; where they do not, opening fails and names the place. "
            "Access is by arithmetic: there is no index.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(raw_reader_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(raw_reader_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

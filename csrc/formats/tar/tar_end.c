@@ -38,6 +38,13 @@ static pfd_status is_marked(const pfd_frame_args *args, int64_t at, int64_t end,
     return PFD_OK;
 }
 
+pfd_status pfd_tar_get_from_file(const pfd_tar_bytes *self, int64_t offset, int64_t size,
+                                 const uint8_t **data, pfd_error *err)
+{
+    const pfd_frame_args *args = self->ctx;
+    return args->host->read(args->file, args->offset + offset, size, self->scratch, data, err);
+}
+
 pfd_status pfd_tar_look(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar_member *out,
                         pfd_error *err)
 {

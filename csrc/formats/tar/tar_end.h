@@ -10,6 +10,10 @@
 #define PFD_FORMATS_TAR_TAR_END_H
 #include "formats/tar/tar_header.h"
 
+/* A get() over a file; ctx is the pfd_frame_args, and offsets are counted from its frame's. */
+pfd_status pfd_tar_get_from_file(const pfd_tar_bytes *self, int64_t offset, int64_t size,
+                                 const uint8_t **data, pfd_error *err);
+
 /* The member at `offset` of the frame, whose bytes->ctx is the pfd_frame_args.  It is_end also where
  * the file ends, or has less than a block, of zeros. */
 pfd_status pfd_tar_look(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar_member *out,

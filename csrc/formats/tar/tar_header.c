@@ -1,8 +1,6 @@
 /* Headers of tar files. */
 #include "formats/tar/tar_header.h"
 
-#include "core/error.h"
-
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,9 +20,10 @@ enum { /* offsets of fields */
     prefix_bytes = 155
 };
 
-static pfd_status fail(int64_t offset, pfd_error *err, pfd_status status, const char *message)
+static pfd_status fail(const pfd_host *host, int64_t offset, pfd_error *err, pfd_status status,
+                       const char *message)
 {
-    pfd_fail(err, status, "%s", message);
+    host->fail(err, status, "%s", message);
     err->byte = offset;
     return status;
 }
@@ -137,7 +136,7 @@ static pfd_status read_extended(const pfd_tar_bytes *bytes, uint8_t type, int64_
     extended global = {.size = -1};
     if (type == 'K') return PFD_OK; /* where a link leads */
     if (size > most_extended)
-        return fail(offset, err, PFD_CORRUPT_DATA,
+        return fail(bytes->host, offset, err, PFD_CORRUPT_DATA,
                     "an extended header has more than a megabyte; is it damaged?");
     PFD_TRY(bytes->get(bytes, offset, size, &text, err));
     if (type == 'L') {
@@ -147,13 +146,13 @@ static pfd_status read_extended(const pfd_tar_bytes *bytes, uint8_t type, int64_
     }
     const char *fault = parse_pax(text, size, type == 'g' ? &global : out);
     if (!fault && (global.name || global.size >= 0))
-        return fail(offset, err, PFD_UNSUPPORTED,
+        return fail(bytes->host, offset, err, PFD_UNSUPPORTED,
                     "a global header gives a path or size to all files that follow");
     if (!fault) return PFD_OK;
     if (!strcmp(fault, "sparse"))
-        return fail(offset, err, PFD_UNSUPPORTED,
+        return fail(bytes->host, offset, err, PFD_UNSUPPORTED,
                     "a sparse file; make the archive without the option --sparse");
-    return fail(offset, err, PFD_CORRUPT_DATA, fault);
+    return fail(bytes->host, offset, err, PFD_CORRUPT_DATA, fault);
 }
 
 /* ---- Members --------------------------------------------------------------------------------- */
@@ -167,7 +166,7 @@ static pfd_status take_name(const pfd_tar_bytes *bytes, const uint8_t *header,
         prefix = size_of_text(header + at_prefix, prefix_bytes);
     if (prefix == 0) return PFD_OK;
     char *joined = bytes->host->alloc(bytes->scratch, prefix + 1 + size);
-    if (!joined) return pfd_fail_memory(err, prefix + 1 + size, "a name");
+    if (!joined) return bytes->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a name");
     memcpy(joined, header + at_prefix, (size_t)prefix);
     joined[prefix] = '/';
     memcpy(joined + prefix + 1, header + at_name, (size_t)size);
@@ -185,14 +184,15 @@ static void take_type(const uint8_t *header, pfd_tar_member *out)
     if (is_folder || (type >= '1' && type <= '6')) out->size = 0;
 }
 
-static pfd_status check_header(const uint8_t *header, int64_t offset, int64_t *size, pfd_error *err)
+static pfd_status check_header(const pfd_host *host, const uint8_t *header, int64_t offset,
+                               int64_t *size, pfd_error *err)
 {
     if (!pfd_tar_has_checksum(header))
-        return fail(offset, err, PFD_CORRUPT_DATA,
+        return fail(host, offset, err, PFD_CORRUPT_DATA,
                     "this is no header of a tar file, or a damaged one: its checksum does not fit");
     *size = parse_size(header + at_size);
     if (*size < 0 || *size > INT64_MAX / 4 || offset > INT64_MAX / 4)
-        return fail(offset, err, PFD_CORRUPT_DATA, "the size in the header is no number");
+        return fail(host, offset, err, PFD_CORRUPT_DATA, "the size in the header is no number");
     return PFD_OK;
 }
 
@@ -211,18 +211,19 @@ pfd_status pfd_tar_member_at(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar
         PFD_TRY(bytes->get(bytes, at, PFD_TAR_BLOCK, &header, err));
         *out = (pfd_tar_member){.is_end = at == offset && is_zero(header)};
         if (out->is_end) return PFD_OK;
-        PFD_TRY(check_header(header, at, &size, err));
+        PFD_TRY(check_header(bytes->host, header, at, &size, err));
         uint8_t type = header[at_type];
         if (!is_pax(type) && type != 'L' && type != 'K') break;
         PFD_TRY(read_extended(bytes, type, at + PFD_TAR_BLOCK, size, &before, err));
         at = behind(at + PFD_TAR_BLOCK, size);
     }
     if (header[at_type] == 'S' || header[at_type] == 'M')
-        return fail(at, err, PFD_UNSUPPORTED,
+        return fail(bytes->host, at, err, PFD_UNSUPPORTED,
                     "a sparse file, or the rest of one in another archive; make the archive "
                     "without the options --sparse and --multi-volume");
     if (before.size > INT64_MAX / 4)
-        return fail(at, err, PFD_CORRUPT_DATA, "the size in the extended header is too large");
+        return fail(bytes->host, at, err, PFD_CORRUPT_DATA,
+                    "the size in the extended header is too large");
     PFD_TRY(take_name(bytes, header, &before, out, err));
     out->size = before.size >= 0 ? before.size : size;
     take_type(header, out);
@@ -236,7 +237,7 @@ pfd_status pfd_tar_get_from_record(const pfd_tar_bytes *self, int64_t offset, in
 {
     const pfd_record *record = self->ctx;
     if (offset < 0 || size < 0 || offset > record->size - size)
-        return fail(offset, err, PFD_CORRUPT_DATA, "the sample ends within a header");
+        return fail(self->host, offset, err, PFD_CORRUPT_DATA, "the sample ends within a header");
     *data = record->data + offset;
     return PFD_OK;
 }

@@ -1,7 +1,6 @@
 /* Comparing DALI's index files with the tar files that they describe. */
 #include "formats/tar/tar_index.h"
 
-#include "core/error.h"
 #include "core/scratch.h"
 #include "files/input_files.h"
 #include "formats/tar/tar_header.h"
@@ -28,8 +27,9 @@ typedef struct component {
 static pfd_status fail_here(const index_check *self, const uint8_t *at, pfd_error *err,
                             const char *message)
 {
-    return pfd_fail_at(err, self->index, at - self->text, PFD_CORRUPT_DATA,
-                       "%s (sample %" PRId64 " of the dataset)", message, self->ordinal);
+    return self->args->host->fail_file(err, self->index, at - self->text, PFD_CORRUPT_DATA,
+                                       "%s (sample %" PRId64 " of the dataset)", message,
+                                       self->ordinal);
 }
 
 static void pass_blanks(index_check *self)
@@ -167,11 +167,11 @@ pfd_status pfd_tar_indexes_check(const pfd_open_args *args, int64_t num_tars,
                                  const pfd_source *source, pfd_error *err)
 {
     if (!source->methods->at)
-        return pfd_fail(err, PFD_UNSUPPORTED,
-                        "index_files tell of places in tar files, and some of these are "
-                        "compressed; leave index_files out");
+        return args->host->fail(err, PFD_UNSUPPORTED,
+                                "index_files tell of places in tar files, and some of these are "
+                                "compressed; leave index_files out");
     index_check self = {.args = args, .source = source, .scratch = pfd_scratch_create()};
-    if (!self.scratch) return pfd_fail_memory(err, 0, "a scratch");
+    if (!self.scratch) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a scratch");
     pfd_status status = check_all(&self, num_tars, err);
     pfd_scratch_free(self.scratch);
     return status;

@@ -1,8 +1,8 @@
 /* TarReader: samples of several files each, as WebDataset packs them into tar files. */
-#include "core/error.h"
 #include "sources/wrapped_source.h"
 #include "formats/tar/tar_end.h"
 #include "formats/tar/tar_index.h"
+#include "formats/tar/tar_propose.h"
 #include "pyflowdata/op.h"
 #include "parse/field_spec.h"
 
@@ -15,22 +15,16 @@ typedef struct tar_reader {
 } tar_reader;
 
 static const pfd_attr attrs[] = {
-    PFD_STRINGS_ATTR(tar_reader, fields, NULL,
-                     "The outputs, each the extension of a sample's file, which begins after the "
-                     "dot that ends the key: 'jpg', 'image=jpg|png', 'note=txt:bytes=' with an "
-                     "empty default, 'key=__key__'."),
+    PFD_FOUND_ATTR_ROW(tar_reader, fields, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
+                       "The outputs, each the extension of a sample's file, which begins after the "
+                       "dot that ends the key: 'jpg', 'image=jpg|png', 'note=txt:bytes=' with an "
+                       "empty default, 'key=__key__'; left out, the key and the extensions of the "
+                       "first samples."),
     PFD_STRINGS_ATTR(tar_reader, index_files, "",
                      "An index file of DALI for each of the files, which is compared with it."),
 };
 
 /* ---- Samples in the file --------------------------------------------------------------------- */
-static pfd_status get_from_file(const pfd_tar_bytes *self, int64_t offset, int64_t size,
-                                const uint8_t **data, pfd_error *err)
-{
-    const pfd_frame_args *args = self->ctx;
-    return args->host->read(args->file, args->offset + offset, size, self->scratch, data, err);
-}
-
 static int32_t is_same_key(const pfd_tar_name *a, const pfd_tar_name *b)
 {
     return a->key_size == b->key_size && !memcmp(a->key, b->key, (size_t)a->key_size);
@@ -39,7 +33,7 @@ static int32_t is_same_key(const pfd_tar_name *a, const pfd_tar_name *b)
 /* A sample: from the headers of its first file to the content of its last. */
 static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
 {
-    const pfd_tar_bytes bytes = {get_from_file, args, args->host, args->scratch};
+    const pfd_tar_bytes bytes = {pfd_tar_get_from_file, args, args->host, args->scratch};
     pfd_tar_member member;
     pfd_tar_name first, name;
     PFD_TRY(pfd_tar_look(&bytes, 0, &member, err));
@@ -96,6 +90,12 @@ static pfd_status parse_field(const pfd_host *host, const tar_reader *own, int64
     return PFD_OK;
 }
 
+static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
+{
+    const tar_reader *own = args->attrs;
+    return pfd_tar_propose(args, args->num_paths - own->index_files.size, err);
+}
+
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     for (int64_t i = 0; i < args->num_outputs; i++) {
@@ -111,7 +111,7 @@ static pfd_status parse_fields(const pfd_host *host, const tar_reader *own, pfd_
                                pfd_error *err)
 {
     *out = calloc((size_t)own->fields.size + 1, sizeof **out);
-    if (!*out) return pfd_fail_memory(err, own->fields.size, "fields");
+    if (!*out) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     for (int64_t i = 0; i < own->fields.size; i++)
         PFD_TRY(parse_field(host, own, i, *out + i, err));
     return PFD_OK;
@@ -332,12 +332,10 @@ const pfd_op pfd_op_tar_reader = {
            "name, the extension what comes behind it, in lower case. Other entries than files, "
            "names that begin with a dot or have none, and names like __this__ are passed over. "
            "ustar, GNU and pax headers are read.",
-    .attrs = attrs,
-    .num_attrs = PFD_COUNT(attrs),
-    .attrs_struct_size = sizeof(tar_reader),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(tar_reader, attrs),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
+    .propose = propose,
     .open = open_source,
     .compute = compute,
     .outputs_attr = "fields",

@@ -88,7 +88,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     pfd_source_wrap wrap = {.text = args};
     int32_t is_stream = pfd_files_are_stream(args);
     int32_t is_framed = attrs->keep_blank_lines || (is_stream && attrs->skip_header_lines > 0);
-    PFD_TRY(pfd_text_check(args, err));
+    PFD_TRY(pfd_text_check(args, 0, err));
     PFD_TRY(is_framed ? args->host->open_frames(args, &framing, out, err)
                       : args->host->open_lines(args, out, err));
     pfd_status status =
@@ -130,11 +130,8 @@ const pfd_op pfd_op_text_line_reader = {
            "Blank lines and empty files are passed over, and files are never glued together. The "
            "bytes are given as they stand, in whatever encoding; only a UTF-8 byte order mark at "
            "the beginning of a file is left out.",
-    .attrs = attrs_table,
-    .num_attrs = PFD_COUNT(attrs_table),
-    .attrs_struct_size = sizeof(text_line_attrs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(text_line_attrs, attrs_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

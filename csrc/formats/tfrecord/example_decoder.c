@@ -20,14 +20,6 @@ static const pfd_attr attr_table[] = {
         "feature is one byte string of", " with another number of values than its shape has:"),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Records as bytes, uint8 of one dimension, as TFRecordReader gives them."},
-};
-
-static const pfd_port outputs[] = {
-    {"out", "One output for each field, in the order of features."},
-};
-
 const pfd_op pfd_op_example_decoder = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
@@ -39,13 +31,9 @@ const pfd_op pfd_op_example_decoder = {
         "its default; without one it is an error, or an empty row where the number of values "
         "varies. Other features are passed over. Records are read by the rules of the protobuf "
         "library: of equal keys the last one counts, numbers may be packed or not.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(pfd_feature_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(pfd_feature_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_feature_inputs),
+    PFD_OP_OUTPUTS(pfd_feature_outputs),
     .infer = infer,
     .compute = compute,
     .outputs_attr = "features",

@@ -36,6 +36,14 @@ static pfd_status find_features(const pfd_feature_call *call, pfd_feature_map *c
     return PFD_OK;
 }
 
+const pfd_port pfd_feature_inputs[1] = {
+    {"in", "Records as bytes, uint8 of one dimension, as TFRecordReader gives them."},
+};
+
+const pfd_port pfd_feature_outputs[1] = {
+    {"out", "One output for each field, in the order of features."},
+};
+
 pfd_status pfd_feature_compute(const pfd_compute_args *args, const pfd_feature_message *message,
                                pfd_error *err)
 {

@@ -1,4 +1,4 @@
-/* formats/tfrecord/feature_decoder.h -- what the decoders of messages of tf.train.Features have in common.
+/* formats/tfrecord/feature_decoder.h -- what the decoders of tf.train.Features have in common.
  *
  *     Example         { Features features = 1 }
  *     SequenceExample { Features context = 1, FeatureLists feature_lists = 2 }
@@ -11,6 +11,8 @@
  * pfd_feature_specs_infer(). */
 pfd_status pfd_feature_compute(const pfd_compute_args *args, const pfd_feature_message *message,
                                pfd_error *err);
+
+extern const pfd_port pfd_feature_inputs[1], pfd_feature_outputs[1];
 
 /* Its attrs; the docs end what they say of all such ops. */
 #define PFD_FEATURE_ATTR_ROWS(features_doc, raw_doc, mismatch_doc)                                 \

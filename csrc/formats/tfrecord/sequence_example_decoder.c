@@ -22,14 +22,6 @@ static const pfd_attr attr_table[] = {
                           "shape has:"),
 };
 
-static const pfd_port inputs[] = {
-    {"in", "Records as bytes, uint8 of one dimension, as TFRecordReader gives them."},
-};
-
-static const pfd_port outputs[] = {
-    {"out", "One output for each field, in the order of features."},
-};
-
 const pfd_op pfd_op_sequence_example_decoder = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
@@ -38,13 +30,9 @@ const pfd_op pfd_op_sequence_example_decoder = {
            "Features of the context are read as ExampleDecoder does. A key that begins with "
            "feature_lists/ is that of a list of steps, behind the prefix: the first dimension of "
            "its shape counts the steps, all of which have the same number of values.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(pfd_feature_attrs),
-    .inputs = inputs,
-    .num_inputs = PFD_COUNT(inputs),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(pfd_feature_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_feature_inputs),
+    PFD_OP_OUTPUTS(pfd_feature_outputs),
     .infer = infer,
     .compute = compute,
     .outputs_attr = "features",

@@ -1,13 +1,9 @@
 /* TFRecordReader: the records of TensorFlow's TFRecord files, as bytes. */
-#include "core/bytes.h"
-#include "core/crc32c.h"
-#include "pyflowdata/op.h"
 #include "files/file_hint.h"
+#include "formats/tfrecord/tfrecord_frame.h"
+#include "pyflowdata/op.h"
 
 #include <inttypes.h>
-
-/* A record is its length, that length's checksum, its bytes and their checksum. */
-enum { header_bytes = 12, length_bytes = 8, footer_bytes = 4 };
 
 typedef struct tfrecord_reader {
     int32_t check_crc;
@@ -16,10 +12,11 @@ typedef struct tfrecord_reader {
 /* ---- Where the records are ------------------------------------------------------------------- */
 
 /* Bytes that are no header are either of another format, or of a damaged file. */
-static pfd_status fail_header(const pfd_frame_args *args, uint32_t expected, uint32_t found,
-                              pfd_error *err)
+static pfd_status fail_header(const pfd_frame_args *args, const uint8_t *header, pfd_error *err)
 {
     const pfd_host *host = args->host;
+    uint32_t expected = pfd_tfrecord_checksum(header, PFD_TFRECORD_LENGTH);
+    uint32_t found = pfd_load_le32(header + PFD_TFRECORD_LENGTH);
     const char *seems = NULL;
     if (args->offset == 0) seems = pfd_file_looks_like(host, args->file, args->scratch, "tfrecord");
     if (seems)
@@ -40,18 +37,17 @@ static pfd_status fail_header(const pfd_frame_args *args, uint32_t expected, uin
 static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
 {
     const uint8_t *header;
-    PFD_TRY(args->host->read(args->file, args->offset, header_bytes, args->scratch, &header, err));
-    uint32_t expected = pfd_crc32c_mask(pfd_crc32c_best()(0, header, length_bytes));
-    uint32_t found = pfd_load_le32(header + length_bytes);
-    if (found != expected) return fail_header(args, expected, found, err);
+    PFD_TRY(args->host->read(args->file, args->offset, PFD_TFRECORD_HEADER, args->scratch, &header,
+                             err));
+    if (!pfd_tfrecord_is_header(header)) return fail_header(args, header, err);
     uint64_t length = pfd_load_le64(header);
-    if (length > (uint64_t)(INT64_MAX - args->offset - header_bytes - footer_bytes))
+    if (length > (uint64_t)(INT64_MAX - args->offset - PFD_TFRECORD_HEADER - PFD_TFRECORD_FOOTER))
         return args->host->fail_file(err, args->file, args->offset, PFD_CORRUPT_DATA,
                                      "a record of %" PRIu64 " bytes begins here; no file is that "
                                      "large",
                                      length);
-    out->data = args->offset + header_bytes;
-    out->size = (int64_t)length + footer_bytes;
+    out->data = args->offset + PFD_TFRECORD_HEADER;
+    out->size = (int64_t)length + PFD_TFRECORD_FOOTER;
     out->next = out->data + out->size;
     return PFD_OK;
 }
@@ -73,12 +69,11 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const tfrecord_reader *attrs = args->attrs;
-    pfd_crc32c_fn crc32c = pfd_crc32c_best();
     for (int64_t i = 0; i < args->num_rows; i++) {
         const pfd_record *record = &args->records[i];
-        int64_t size = record->size - footer_bytes;
+        int64_t size = record->size - PFD_TFRECORD_FOOTER;
         if (attrs->check_crc) {
-            uint32_t expected = pfd_crc32c_mask(crc32c(0, record->data, size));
+            uint32_t expected = pfd_tfrecord_checksum(record->data, size);
             uint32_t found = pfd_load_le32(record->data + size);
             if (found != expected)
                 return args->host->fail_row(err, i, 0, PFD_CORRUPT_DATA,
@@ -110,11 +105,8 @@ const pfd_op pfd_op_tfrecord_reader = {
            "an error of the file when it is opened, since what follows cannot be found; damaged "
            "bytes are an error of one record, which on_error may leave out. An empty file has no "
            "records.",
-    .attrs = attr_table,
-    .num_attrs = PFD_COUNT(attr_table),
-    .attrs_struct_size = sizeof(tfrecord_reader),
-    .outputs = outputs,
-    .num_outputs = PFD_COUNT(outputs),
+    PFD_OP_ATTRS(tfrecord_reader, attr_table),
+    PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,
     .compute = compute,

@@ -330,12 +330,13 @@ int64_t pfd_find_tf_record(const void *data, int64_t size, int64_t from);
 
 /* ---- Files ------------------------------------------------------------------------------------
  * The first bytes of a file, up to `room` of them, decompressed where it is compressed: *size of
- * them are in `data` then, fewer than `room` where the file ends or is damaged there, which is no
- * error here; -1: it is damaged before the first of them.  *file_size: of the file as it lies
- * there; *compression: "none", "gzip", "zlib" or "zstd". PFD_IO: it cannot be read.
- * PFD_UNSUPPORTED: the library for its compression is not in this build. */
+ * them are in `data` then, fewer than `room` where the file ends or is damaged there: *damage says
+ * so, or has the status PFD_OK.  *file_size: of the file as it lies there; *compression: "none",
+ * "gzip", "zlib" or "zstd".  PFD_IO: it cannot be read.  PFD_UNSUPPORTED: the library for its
+ * compression is not in this build. */
 pfd_status pfd_file_head(const char *path, uint8_t *data, int64_t room, int64_t *size,
-                         int64_t *file_size, const char **compression, pfd_error *err);
+                         int64_t *file_size, const char **compression, pfd_error *damage,
+                         pfd_error *err);
 
 /* cdef-end */
 

@@ -175,3 +175,10 @@ def test_stray_bytes_are_no_other_text(
     for blob in readers(path, header="no"):
         with flow.DataLoader(blob) as loader:
             assert [bytes(row) for batch in loader for row in batch] == rows
+
+
+def test_returns_between_quotes_are_no_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "one-row.csv"
+    path.write_bytes(b'1,"a\rb""\r\rc\rd"')
+    with flow.DataLoader(flow.CSVReader(files=path, columns=["v=1:bytes"], header="no")) as loader:
+        assert [bytes(row) for batch in loader for row in batch] == [b'a\rb"\r\rc\rd']

@@ -74,8 +74,7 @@ typedef int32_t pfd_status;
 #define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs do not fit the number of ranks */
 
 /* Owned by the caller, written once where the facts are, with host->fail() or host->fail_row(); the
- * host fills in the rest.  An op that makes one of its own sets struct_size before any use:
- * pfd_error err = {PFD_SIZE(pfd_error)}. */
+ * host fills in the rest.  An op that makes one of its own sets its struct_size before any use. */
 typedef struct pfd_error {
     uint32_t struct_size;
     pfd_status status;
@@ -587,7 +586,7 @@ typedef struct pfd_plugin {
 
 /* cdef-end */
 
-/* ---- Tables of attrs ------------------------------------------------------------------------- */
+/* ---- Tables of attrs ------------------------------------------------------------------------ */
 
 /* One row, by the type of the struct's member, which gives name and offset.  The default is text as
  * a user would write it, NULL where the attr is required; min and max are 0 where any will do. */
@@ -658,6 +657,12 @@ typedef struct pfd_plugin {
         pfd_status try_status_ = (call);                                                           \
         if (try_status_ != PFD_OK) return try_status_;                                             \
     } while (0)
+
+/* Members of a descriptor, for C: PFD_OP_ATTRS(cast_attrs, attr_table), PFD_OP_OUTPUTS(outputs). */
+#define PFD_OP_ATTRS(owner, table)                                                                 \
+    .attrs = table, .num_attrs = PFD_COUNT(table), .attrs_struct_size = (uint32_t)sizeof(owner)
+#define PFD_OP_INPUTS(ports) .inputs = ports, .num_inputs = PFD_COUNT(ports)
+#define PFD_OP_OUTPUTS(ports) .outputs = ports, .num_outputs = PFD_COUNT(ports)
 
 /* The first members of every descriptor, and of the structs that have a struct_size. */
 #define PFD_OP_SIZES sizeof(pfd_op), sizeof(pfd_attr), sizeof(pfd_port)

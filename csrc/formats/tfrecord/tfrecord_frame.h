@@ -1,0 +1,29 @@
+/* formats/tfrecord/tfrecord_frame.h -- a record of a TFRecord file: its length, that length's
+ * checksum, its bytes, and their checksum; all numbers are little-endian.
+ *
+ * THREADS  Pure functions.
+ */
+#ifndef PFD_FORMATS_TFRECORD_TFRECORD_FRAME_H
+#define PFD_FORMATS_TFRECORD_TFRECORD_FRAME_H
+#include "core/bytes.h"
+#include "core/crc32c.h"
+
+enum {
+    PFD_TFRECORD_LENGTH = 8, /* bytes of the length */
+    PFD_TFRECORD_HEADER = 12, /* with its checksum */
+    PFD_TFRECORD_FOOTER = 4
+};
+
+/* The checksum that bytes have in the file. */
+static inline uint32_t pfd_tfrecord_checksum(const uint8_t *data, int64_t size)
+{
+    return pfd_crc32c_mask(pfd_crc32c_best()(0, data, size));
+}
+
+/* Whether a header's checksum is that of its length. */
+static inline int32_t pfd_tfrecord_is_header(const uint8_t *header)
+{
+    return pfd_load_le32(header + PFD_TFRECORD_LENGTH) ==
+           pfd_tfrecord_checksum(header, PFD_TFRECORD_LENGTH);
+}
+#endif

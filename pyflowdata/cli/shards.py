@@ -1,0 +1,111 @@
+"""One process's part of a conversion: consecutive shards, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import CorruptDataError
+from ..formats import Source
+from .targets import Target
+
+_BATCH = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """Consecutive shards that one process writes.
+
+    Attributes:
+        shards: (number, first record, record behind the last; -1 for the end).
+        folder: Where they are made.
+    """
+
+    source: Source
+    target: Target
+    folder: str
+    shards: tuple[tuple[int, int, int], ...]
+
+
+_progress: Any = None  # in a worker: the counter that all share
+
+
+def share(counter: Any) -> None:
+    global _progress
+    _progress = counter
+
+
+def count(records: int) -> None:
+    if _progress is not None:
+        with _progress.get_lock():
+            _progress.value += records
+
+
+def _batches(task: Task, begin: int) -> Generator[tuple[int, int, Any], None, None]:
+    """(first record, record behind the last, batch) from there on."""
+    attrs: dict[str, Any] = {"on_error": "skip"} if task.target.skip else {}
+    with task.source.loader(batch_size=_BATCH, **attrs) as loader:
+        loader.seek(begin // _BATCH)
+        at = begin // _BATCH * _BATCH
+        for batch in loader:
+            rows = len(next(iter(batch.values())))
+            yield at, at + rows, batch
+            at += rows
+
+
+def _slice(batch: dict[str, Any], begin: int, end: int) -> dict[str, Any]:
+    rows = len(next(iter(batch.values())))
+    if begin <= 0 and end >= rows:
+        return batch
+    return {name: column[max(begin, 0) : min(end, rows)] for name, column in batch.items()}
+
+
+def write_shards(task: Task, done: Callable[[int, int], None] | None = None) -> list[int]:
+    """Writes the shards of a task, whole or not at all; returns how many records each has.
+
+    Args:
+        task: What to do.
+        done: Called with the number of each shard and its records.
+    """
+    with contextlib.closing(_batches(task, task.shards[0][1])) as batches:
+        return _write_from(task, batches, done)
+
+
+def _write_from(
+    task: Task,
+    batches: Iterator[tuple[int, int, Any]],
+    done: Callable[[int, int], None] | None,
+) -> list[int]:
+    counts = []
+    held: tuple[int, int, Any] | None = None
+    for number, begin, end in task.shards:
+        path = Path(task.folder) / f"{number:05d}"
+        options = task.target.options(task.source)
+        with task.target.writer(
+            path, compression=task.target.compression, overwrite=True, **options
+        ) as writer:
+            while end != begin:
+                held = held or next(batches, None)
+                if held is None:
+                    break
+                first, last, batch = held
+                part = _slice(batch, begin - first, end - first if end >= 0 else last - first)
+                rows = len(next(iter(part.values())))
+                if rows:
+                    writer.write_batch(task.target.adapted(part, task.source))
+                    count(rows)
+                if 0 <= end <= last:
+                    break  # what is left of the batch belongs to the next shard
+                held = None
+        counts.append(writer.records)
+        if 0 <= end != begin + writer.records and not task.target.skip:
+            raise CorruptDataError(
+                f"records {begin} to {end} were to come, and there were {writer.records}",
+                file=task.source.files[0],
+            )
+        if done is not None:
+            done(number, writer.records)
+    return counts

@@ -1,0 +1,1 @@
+"""What the modules of formats share: finding fields, reading, writing, and what is damaged."""

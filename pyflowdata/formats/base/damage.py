@@ -1,0 +1,145 @@
+"""What of a file is damaged: by its reader, which leaves damaged records out and names them."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...errors import CorruptDataError, Error, FileError, OutOfMemoryError
+from ...loader import DataLoader
+
+Walk = Callable[[str, mmap.mmap, "Scan"], "Iterator[Damage]"]
+Opener = Callable[..., DataLoader[Any]]  # a loader of the records, with further attrs of the reader
+
+_BATCH = 64  # below the number of skipped records that a loader keeps
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A place in a file where something is wrong.
+
+    Attributes:
+        file: Its path.
+        record: Number of the record in the file, from 0; None where it is not known.
+        byte: Offset in the file; None where it is not known.
+        message: What was found there, and what was expected.
+        line: Of a text file, from 1.
+    """
+
+    file: str
+    record: int | None
+    byte: int | None
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = [f"record {self.record}"] if self.record is not None and self.line is None else []
+        place += [f"byte {self.byte}"] if self.byte is not None else []
+        where = f"{self.file}:{self.line}" if self.line is not None else self.file
+        details = f" ({', '.join(place)})" if place else ""
+        return f"{where}{details}: {self.message}"
+
+
+@dataclass
+class Scan:
+    """What is known while and after a scan.
+
+    Attributes:
+        good: How many records are whole.
+        notes: What could not be checked.
+    """
+
+    good: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+def damage_of(path: str, failure: Error) -> Damage:
+    """The place that an error names; the path where it names no file."""
+    return Damage(
+        failure.file or path, failure.ordinal, failure.byte, failure.message, failure.line
+    )
+
+
+def read_all(path: str, opener: Opener, is_stream: bool, scan: Scan) -> list[Damage]:
+    """Reads all records of a file, and finds those that its reader refuses.
+
+    Args:
+        path: The file.
+        opener: Opens a loader over it.
+        is_stream: Whether it is compressed: nothing after its first damage can be read.
+        scan: Counts the whole records.
+
+    Raises:
+        OutOfMemoryError: One record is more than the memory budget of the loader allows.
+    """
+    batch_size = _BATCH
+    while True:
+        scan.good = 0
+        try:
+            return list(_read(path, opener, is_stream, scan, batch_size))
+        except OutOfMemoryError as failure:
+            if batch_size == 1 or failure.file is not None:  # one record is too large
+                raise
+            batch_size = batch_size // 8  # perhaps a few records fit
+
+
+def _read(
+    path: str, opener: Opener, is_stream: bool, scan: Scan, batch_size: int
+) -> Iterator[Damage]:
+    try:
+        # One thread delivers, so that what was skipped is asked for batch by batch.
+        with opener(batch_size=batch_size, on_error="skip") as loader:
+            told = 0
+            batches = iter(loader)
+            while True:
+                try:
+                    batch = next(batches, None)
+                except CorruptDataError as failure:
+                    if is_stream and failure.reason != "no-records":
+                        scan.good += _whole_before(opener, scan.good + told)
+                    raise
+                total = int(loader.stats()["skipped"])
+                new = loader.skipped[-(total - told) :] if total > told else []
+                yield from (damage_of(path, failure) for failure in new)
+                told = total
+                if batch is None:
+                    return
+                scan.good += len(next(iter(batch.values())))
+    except (CorruptDataError, FileError) as failure:
+        if failure.reason == "no-records":
+            return
+        if scan.good == 0 and failure.records is not None:
+            scan.good = failure.records  # the reader found so many, and takes none of them
+        yield damage_of(path, failure)
+
+
+def _whole_before(opener: Opener, begin: int) -> int:
+    """How many records of a stream come before its damage, after whole batches of them."""
+    records = 0
+    try:
+        with opener(batch_size=1, on_error="skip") as loader:
+            loader.seek(begin)
+            for _ in loader:
+                records += 1
+    except (CorruptDataError, FileError):
+        pass
+    return records
+
+
+def walk_file(path: str, scan: Scan, walk: Walk) -> Iterator[Damage]:
+    """Walks over the frames of a plain file, which may go on after a damage.
+
+    Raises:
+        FileError: The file cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size == 0:
+                return
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                yield from walk(path, data, scan)
+    except OSError as failure:
+        raise FileError(failure.strerror or str(failure), file=path) from None

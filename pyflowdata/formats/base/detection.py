@@ -1,0 +1,103 @@
+"""The format of a file, as the C library detects it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import Error, InvalidArgumentError, shown
+from ...graph.registry import detect_format, registered_formats
+from ...native import check, encode, exception, ffi, lib, new_error, text
+
+HEAD: int = lib.PFD_PROBE_BYTES  # bytes that are looked at, after decompression
+
+
+@dataclass(frozen=True)
+class Detected:
+    """What a file is.
+
+    Attributes:
+        path: The file; of a folder that is a data set, the file in it that says so.
+        format: The name of its format.
+        compression: "gzip", "zlib", "zstd" or None.
+        head: The first bytes, decompressed.
+        size: Of the file as it lies there.
+        is_empty: Whether there are no bytes in it, decompressed.
+    """
+
+    path: str
+    format: str
+    compression: str | None
+    head: bytes
+    size: int
+    is_empty: bool = False
+
+
+class Head(NamedTuple):
+    """What a file begins with.
+
+    Attributes:
+        data: HEAD bytes, decompressed; fewer where the file ends or is damaged.
+        size: Of the file as it lies there.
+        compression: "gzip", "zlib", "zstd" or None.
+        damage: Of a compressed file, what ends the data.
+    """
+
+    data: bytes
+    size: int
+    compression: str | None
+    damage: Error | None
+
+
+def head_of(path: str | os.PathLike[str]) -> Head:
+    """What a file begins with.
+
+    Raises:
+        FileError: The file cannot be read.
+        UnsupportedError: It is compressed by what this build has no library for.
+    """
+    room = ffi.new("uint8_t[]", HEAD)
+    sizes, name = ffi.new("int64_t[2]"), ffi.new("const char **")
+    damage, err = new_error(), new_error()
+    where = encode(os.fspath(path), "path")
+    check(lib.pfd_file_head(where, room, HEAD, sizes, sizes + 1, name, damage, err), err)
+    found = None if damage.status == lib.PFD_OK else exception(damage.status, damage)
+    compression = text(name[0])
+    data: bytes = ffi.buffer(room, sizes[0])[:]
+    return Head(data, int(sizes[1]), None if compression == "none" else compression, found)
+
+
+def data_file(path: str | os.PathLike[str]) -> str | None:
+    """The file that makes a folder a data set of some format; None: there is no such file."""
+    folder = Path(path)
+    names = {one.folder_file for one in registered_formats()} - {""}
+    return next((str(folder / name) for name in sorted(names) if (folder / name).is_file()), None)
+
+
+def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
+    """What a file is, by its content, and by its name where that leaves it open.
+
+    Args:
+        path: A file, or a folder that is a data set, as one with an index.json.
+        format: The name of a format, where the caller knows it; then only compression is looked
+            for.
+
+    Raises:
+        FileError: The file cannot be read.
+        UnsupportedError: It is compressed by what this build has no library for.
+        InvalidArgumentError: It is of no format that is known here.
+        CorruptDataError: It begins as compressed data does, and the rest of that header is damaged.
+    """
+    known = [one.name for one in registered_formats()]
+    if format is not None and format not in known:
+        raise InvalidArgumentError(
+            f"format = {shown(format)}; it must be one of {', '.join(known)}"
+        )
+    where = data_file(path) or os.fspath(path)
+    head = head_of(where)
+    if format is None:
+        format = detect_format(where, head.data, None if head.compression else head.size)
+    is_empty = not head.data and head.damage is None
+    return Detected(where, format, head.compression, head.data, head.size, is_empty)

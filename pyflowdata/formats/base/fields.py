@@ -1,0 +1,115 @@
+"""The fields of records: their names, types and places in a file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import InvalidArgumentError, shown
+from ...graph import Blob
+from ...graph.registry import HOST_OUTPUTS
+
+BYTES = "bytes"  # the dtype of a field whose rows are runs of bytes
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the records of a file.
+
+    Attributes:
+        name: Of the output.
+        dtype: Of its elements, or "bytes".
+        shape: Of a row, with None for what varies; () for bytes.
+        key: What it is called in the file.
+        default: What stands for it where a record has none; None: that is an error.
+        is_guessed: Whether later records may be of another type.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...] = ()
+    key: str = ""
+    default: str | None = None
+    is_guessed: bool = False
+
+    @property
+    def type(self) -> str:
+        """As an attr spells it: float32[2,?]."""
+        sizes = ",".join("?" if size is None else str(size) for size in self.shape)
+        return f"{self.dtype}[{sizes}]" if self.shape else self.dtype
+
+    def spec(self, output: str) -> str:
+        """As an attr that lists fields takes it, for an output of that name."""
+        key = self.key or self.name
+        name = "" if key == output else f"{output}="
+        default = "" if self.default is None else f"={self.default}"
+        return f"{name}{key}:{self.type}{default}"
+
+    def with_type(self, kind: str) -> Field:
+        """The field with another type and default, as float32, float32[3] or float32=nan.
+
+        Raises:
+            InvalidArgumentError: The shape in it is not one.
+        """
+        kind, equals, said = kind.partition("=")
+        default: str | None = said
+        if not equals:  # a guessed one is NaN
+            keeps = not self.is_guessed or kind.startswith("float")
+            default = self.default if keeps else None
+        dtype, _, sizes = kind.partition("[")
+        parts = [one for one in sizes.rstrip("]").split(",") if one]
+        try:
+            shape = tuple(None if one == "?" else int(one) for one in parts)
+        except ValueError:
+            raise InvalidArgumentError(
+                f"the type {shown(kind)} of {self.name} must be like float32[3,?]"
+            ) from None
+        return dataclasses.replace(
+            self, dtype=dtype, shape=shape if "[" in kind else self.shape,
+            key=self.key or self.name, default=default, is_guessed=False,
+        )  # fmt: skip
+
+
+def specs(fields: Iterable[Field]) -> list[str]:
+    """As an attr that lists fields takes them.  Names that an output cannot have, as `id`, which
+    every reader has an output of, are changed a little there."""
+    found: dict[str, str] = {}
+    for field in fields:
+        output = field.name.replace("=", "_").replace(":", "_") or "_"
+        while output in HOST_OUTPUTS or output in found:
+            output += "_"
+        found[output] = field.spec(output)
+    return list(found.values())
+
+
+def port_name(blob: Blob) -> str:
+    """Of the output of its op that a blob is."""
+    return blob.name.rpartition("/")[2]
+
+
+def field_of(name: str, blob: Blob) -> Field:
+    """The field that an output is; rows of uint8 whose length varies are bytes."""
+    if blob.dtype == np.uint8 and blob.shape[1:] == (None,):
+        return Field(name, BYTES)
+    return Field(name, blob.dtype.name, blob.shape[1:])
+
+
+def output_fields(blobs: Sequence[Blob]) -> tuple[Field, ...]:
+    """A field for each output of an op that declares them; a single one is called out."""
+    names = ["out"] if len(blobs) == 1 else [port_name(blob) for blob in blobs]
+    return tuple(map(field_of, names, blobs))
+
+
+def listed_field(element: str, blob: Blob) -> Field:
+    """The field that [NAME=]KEY:TYPE[=DEFAULT] of an attr stands for, called as in the file."""
+    left, equals, default = element.rpartition("=")
+    if not equals or ":" not in left:  # what is before the mark is a name
+        left, default, equals = element, "", ""
+    key, _, kind = left.rpartition("=")[2].rpartition(":")
+    said = default if equals else None
+    if kind == BYTES:
+        return Field(key, BYTES, default=said)
+    return Field(key, blob.dtype.name, blob.shape[1:], default=said)

@@ -1,0 +1,73 @@
+"""Formats whose records are messages of features: fields are those of the first records."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from ...errors import Error
+from .detection import Detected
+from .fields import BYTES, Field
+from .format import RECORD, Format, Source
+from .wire import Feature
+
+_LOOKED_AT = 256  # records, to find the fields
+_MISSING = -1  # a count, where a record has no such feature
+
+
+class MessageFormat(Format):
+    """Records are messages of features, or bytes of something else, which stay whole."""
+
+    holds_records: ClassVar[bool] = True
+
+    @staticmethod
+    @abstractmethod
+    def features(record: bytes) -> dict[str, Feature | None]:
+        """The features of a record.
+
+        Raises:
+            ValueError: It is not a message of features.
+        """
+
+    def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
+        """The source with the features of the first records of a file."""
+        looked = dataclasses.replace(source, files=(one.path,), fields=())
+        with looked.loader([RECORD], batch_size=_LOOKED_AT, on_error="skip") as loader:
+            batch = next(iter(loader), None)
+        records: list[bytes] = batch[RECORD].to_bytes_list() if batch else []
+        try:
+            fields, left_out = feature_fields(list(map(self.features, records)))
+        except ValueError as failure:
+            if isinstance(failure, Error):
+                raise
+            return source  # records of something else: they stay whole
+        return dataclasses.replace(source, fields=tuple(fields), left_out=tuple(left_out))
+
+
+def feature_fields(records: Sequence[dict[str, Feature | None]]) -> tuple[list[Field], list[str]]:
+    """The fields of messages, sorted by name, and what is said of features that are not fields."""
+    found, left_out = [], []
+    for name in sorted({name for record in records for name in record}):
+        features = [one for record in records if (one := record.get(name)) is not None]
+        counts = {feature.count for feature in features}
+        dtypes = {feature.dtype for feature in features}
+        if len(features) < len(records):
+            counts.add(_MISSING)
+        if len(dtypes) > 1:
+            left_out.append(f"{name}, which is {' and '.join(sorted(dtypes))}")
+        elif dtypes == {BYTES} and max(counts) > 1:
+            left_out.append(f"{name}, which has {max(counts)} byte strings in a record")
+        elif dtypes:
+            found.append(_field(name, dtypes.pop(), counts))
+    return found, left_out
+
+
+def _field(name: str, dtype: str, counts: Iterable[int]) -> Field:
+    if dtype == BYTES:
+        return Field(name, BYTES, default=None if min(counts) == 1 else "")
+    count, *others = counts
+    if others:
+        return Field(name, dtype, (None,))
+    return Field(name, dtype, () if count == 1 else (count,))

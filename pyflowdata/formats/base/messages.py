@@ -1,0 +1,243 @@
+"""Protobuf messages of features as writers make them: Examples and OFRecords.
+
+What becomes of a value is the same in all of them:
+
+    bytes, str, arrays of uint8         one bytes value; a list of bytes or str: several
+    bool and integers                   int64 (OFRecord: int32 where the type fits into it)
+    float16, float32, Python's floats   float: Python's are rounded; those that are too large for
+                                        one, and integers beside them that are none, are errors
+    float64                             double in an OFRecord; an Example has none, and refuses it
+
+Shapes are not stored: the values of an array stand in C order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InvalidArgumentError, shown
+from ...ragged import Ragged
+from .columns import BYTES, as_bytes, columns, little, row_stride, slices
+from .lossless import Array, as_array, integers, refuse_masked, to_float
+from .varint import row_sums, varint, varints
+
+_BYTES = 1  # the list of bytes, in every kind of feature
+
+
+class Kinds(NamedTuple):
+    """What a feature of a format's messages can hold.
+
+    Attributes:
+        name: Of the message, with its article.
+        numbers: dtype -> number of the list in a feature; that of bytes is 1.
+        stored_as: dtype -> the one as which it is stored.
+        is_wrapped: Whether the features are a message of their own inside the record.
+    """
+
+    name: str
+    numbers: dict[str, int]
+    stored_as: dict[str, str]
+    is_wrapped: bool
+
+    @property
+    def dtypes(self) -> dict[int, str]:
+        """Number of a list -> its dtype, or "bytes"."""
+        return {_BYTES: "bytes", **{number: dtype for dtype, number in self.numbers.items()}}
+
+
+# ---- Values -------------------------------------------------------------------------------------
+
+
+def _fitted(kinds: Kinds, name: str, values: Array) -> Array:
+    """The array as it is stored: widened, little-endian and contiguous."""
+    dtype = values.dtype.name
+    wanted = kinds.stored_as.get(dtype, dtype)
+    if wanted not in kinds.numbers:
+        hint = "; .astype('float32') makes it one that is" if dtype == "float64" else ""
+        raise InvalidArgumentError(f"{name} is of {dtype}, which {kinds.name} cannot hold{hint}")
+    if dtype == "uint64" and values.size and int(values.max()) > 2**63 - 1:
+        raise InvalidArgumentError(f"{name} has {values.max()}, which is no int64")
+    return little(values.astype(wanted, copy=False))
+
+
+def _numbers(values: Array) -> bytes:
+    """The packed values of a list."""
+    if values.dtype.kind == "f":
+        return values.tobytes()
+    if values.size < 16:
+        return b"".join(map(varint, values.ravel().tolist()))
+    return varints(values.ravel().astype(np.int64, copy=False))[0]
+
+
+def _from_python(name: str, value: Any) -> Array:
+    """Numbers of Python, in nested lists or alone; floats are float32 unless NumPy says more."""
+    found = as_array(name, value)
+    if not isinstance(value, (np.ndarray, np.generic)):
+        if found.size == 0:
+            raise InvalidArgumentError(
+                f"{name} = {shown(value)} has no type; say np.zeros(0, dtype)"
+            )
+        if found.dtype == np.float64 and not _has_float64(value):
+            if sum(1 for _ in integers(value)) == found.size:
+                raise InvalidArgumentError(f"{name} = {shown(value)} has integers beyond int64")
+            found = to_float(name, value, found, np.dtype(np.float32))
+    if found.dtype.kind not in "biuf":
+        raise InvalidArgumentError(
+            f"{name} = {shown(value)}; a feature is bytes, text, numbers, or a list of them"
+        )
+    return found
+
+
+def _has_float64(value: Any) -> bool:
+    """Whether there are numbers of NumPy's float64 in lists."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_float64, value))
+    return isinstance(value, np.ndarray) or (
+        isinstance(value, np.generic) and value.dtype == np.float64
+    )
+
+
+def _sized(tag: int, data: bytes) -> bytes:
+    """A field with a length."""
+    return bytes([tag << 3 | 2]) + varint(len(data)) + data
+
+
+def _feature(kinds: Kinds, name: str, value: Any) -> bytes:
+    """One feature: a list of one kind."""
+    if isinstance(value, np.ndarray):
+        refuse_masked(name, value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "SUO":
+        value = value.tolist()
+    if isinstance(value, (list, tuple)) and value and isinstance(value[0], BYTES):
+        for one in value:
+            if not isinstance(one, BYTES):
+                raise InvalidArgumentError(f"{name} has {shown(one)} beside bytes")
+        return _sized(_BYTES, b"".join(_sized(1, as_bytes(one, name)) for one in value))
+    if isinstance(value, BYTES) or (isinstance(value, np.ndarray) and value.dtype == np.uint8):
+        return _sized(_BYTES, _sized(1, as_bytes(value, name)))
+    found = _fitted(kinds, name, _from_python(name, value))
+    packed = _numbers(found)
+    return _sized(kinds.numbers[found.dtype.name], _sized(1, packed) if packed else b"")
+
+
+def _key(name: Any) -> bytes:
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"the name of a feature is {shown(name)}; it must be text")
+    try:
+        return _sized(1, name.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise InvalidArgumentError(f"{shown(name)} is no valid Unicode text") from None
+
+
+def _features(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
+    """The entries of the map; a feature that is None is left out."""
+    if not isinstance(features, Mapping):
+        raise InvalidArgumentError(
+            f"features are a dict of names and values; this is {shown(features)}"
+        )
+    return b"".join(
+        _sized(1, _key(name) + _sized(2, _feature(kinds, name, value)))
+        for name, value in features.items()
+        if value is not None
+    )
+
+
+def encode_message(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
+    """The message of some features; one that is None is left out.
+
+    Raises:
+        InvalidArgumentError: A value is of a type that the message has not.
+    """
+    entries = _features(kinds, features)
+    return _sized(1, entries) if kinds.is_wrapped else entries
+
+
+def encode_lists(kinds: Kinds, feature_lists: Mapping[str, Any]) -> bytes:
+    """The entries of a map of lists of features: name -> steps.
+
+    Raises:
+        InvalidArgumentError: A value is of a type that a feature has not.
+    """
+    lists = []
+    for name, steps in feature_lists.items():
+        if isinstance(steps, BYTES) or not isinstance(steps, (Sequence, np.ndarray, Ragged)):
+            raise InvalidArgumentError(f"{name} = {shown(steps)}; it must be a sequence of steps")
+        refuse_masked(name, steps)
+        body = b"".join(_sized(1, _feature(kinds, name, step)) for step in steps)
+        lists.append(_sized(1, _key(name) + _sized(2, body)))
+    return _sized(2, b"".join(lists))
+
+
+# ---- Batches ------------------------------------------------------------------------------------
+
+
+def _payloads(kinds: Kinds, name: str, rows: Array | Ragged) -> tuple[int, list[bytes]]:
+    """The field of the list, and what of each row stands in it."""
+    values = rows.values if isinstance(rows, Ragged) else rows
+    if isinstance(rows, Ragged):
+        splits = rows.row_splits * row_stride(rows)
+    else:
+        splits = np.arange(len(rows) + 1) * (rows.size // max(len(rows), 1))
+    if values.dtype == np.uint8:
+        return _BYTES, slices(values.tobytes(), np.diff(splits))
+    values = _fitted(kinds, name, values)
+    field = kinds.numbers[values.dtype.name]
+    if values.dtype.kind == "f":
+        return field, slices(values.tobytes(), np.diff(splits) * values.itemsize)
+    data, sizes = varints(values.ravel().astype(np.int64, copy=False))
+    return field, slices(data, row_sums(sizes, splits))
+
+
+def _heads(name: str, field: int) -> Callable[[int], bytes]:
+    """What stands before the values of a row, as a function of their size."""
+    known: dict[int, bytes] = {}
+    key = _key(name)
+
+    def head(size: int) -> bytes:
+        if size in known:
+            return known[size]
+        inner = b"\x0a" + varint(size) if size or field == _BYTES else b""
+        feature = bytes([field << 3 | 2]) + varint(len(inner) + size) + inner
+        value = b"\x12" + varint(len(feature) + size) + feature
+        made = b"\x0a" + varint(len(key) + len(value) + size) + key + value
+        if len(known) < 4096:
+            known[size] = made
+        return made
+
+    return head
+
+
+def _entries(kinds: Kinds, name: str, rows: Array | Ragged | list[Any]) -> list[list[bytes]]:
+    """The pieces of the map's entries of a column: lists of equal length, a row each."""
+    if isinstance(rows, list):
+        made = []
+        for row, value in enumerate(rows):
+            try:
+                made.append(_features(kinds, {name: value}))
+            except InvalidArgumentError as failure:
+                raise InvalidArgumentError(failure.message, ordinal=row) from None
+        return [made]
+    field, payloads = _payloads(kinds, name, rows)
+    return [list(map(_heads(name, field), map(len, payloads))), payloads]
+
+
+def encode_messages(kinds: Kinds, batch: Mapping[str, Any]) -> list[bytes]:
+    """A message for each row of a batch.
+
+    Args:
+        kinds: Of the features.
+        batch: Name -> column: an array, a Ragged or a list, with a row for each message.
+
+    Raises:
+        InvalidArgumentError: Columns differ in length, or are of a type that the message has not.
+    """
+    found, _ = columns(batch)
+    pieces = list(chain.from_iterable(_entries(kinds, name, one) for name, one in found.items()))
+    records = list(map(b"".join, zip(*pieces, strict=True)))
+    if not kinds.is_wrapped:
+        return records
+    return [b"\x0a" + varint(len(record)) + record for record in records]

@@ -1,0 +1,94 @@
+"""Opens files of a format: which fields their records have."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+
+from ...errors import CorruptDataError, Error, InvalidArgumentError
+from .detection import Detected, detect, head_of
+from .format import Source
+from .known import FORMATS
+
+# What Python raises of bytes that are of another kind than they look.
+_MALFORMED = (ValueError, LookupError, TypeError, ArithmeticError, RecursionError, SyntaxError)
+
+
+def _detect(path: str | os.PathLike[str], format: str | None) -> Detected:
+    """What a file is; damage of a compressed one comes before what its bytes look like."""
+    try:
+        found = detect(path, format)
+    except InvalidArgumentError as failure:
+        if failure.file is not None:
+            _refuse_damaged(failure.file)
+        raise
+    if found.compression and not found.head:
+        _refuse_damaged(found.path)
+    return found
+
+
+def _refuse_damaged(path: str) -> None:
+    """Raises where a file is compressed, and its first bytes cannot be decompressed."""
+    damage = head_of(path).damage
+    if damage is not None:
+        raise damage
+
+
+def _refuse_several(found: Sequence[Detected]) -> None:
+    kinds = {(one.format, one.compression): one for one in reversed(found)}
+    if len(kinds) == 1:
+        return
+    said = ", ".join(
+        f"{one.path} is {FORMATS[one.format].title}"
+        + (f" ({one.compression})" if one.compression else "")
+        for one in list(reversed(kinds.values()))[:8]
+    )
+    raise InvalidArgumentError(f"the files are not of one format: {said}")
+
+
+def open_source(
+    paths: Sequence[str | os.PathLike[str]],
+    format: str | None = None,
+    *,
+    only_records: bool = False,
+    attrs: Mapping[str, str] | None = None,
+    memory_budget: int = 0,
+) -> Source:
+    """Looks at files, which must be of one format, and finds the fields of their records.
+
+    Args:
+        paths: The files; `.bin` and `.idx` of Megatron name each other.
+        format: A key of FORMATS; None: found by content.
+        only_records: Whether records stay as they are: fields are not looked for where the reader
+            gives whole records, and fields are as they lie in the file.
+        attrs: Of the reader, as a command line spells them.
+        memory_budget: Bytes that each loader over the files may take; 0: half of what the process
+            may use.
+
+    Raises:
+        InvalidArgumentError: They are of no known format, or of several.
+        FileError: One cannot be read.
+        UnsupportedError: They are of a kind that its reader does not read.
+        CorruptDataError: One is damaged where its fields are looked for.
+        OutOfMemoryError: One of its first records is larger than the memory budget allows.
+    """
+    found = [_detect(path, format) for path in paths]
+    _refuse_several(found)
+    first = found[0]
+    own = FORMATS[first.format]
+    source = Source(own, first.compression, own.files_of(found), memory_budget=memory_budget)
+    source = source.with_attrs(attrs or {})
+    try:
+        source = own.with_records(source)
+        if source.has_records and only_records:
+            return source
+        return own.open(source, found, as_stored=only_records)
+    except Error as failure:
+        if failure.file is None and failure.op is None:
+            failure.file = first.path
+        raise
+    except _MALFORMED as failure:
+        raise CorruptDataError(
+            f"its first bytes are not those of a {own.title} file: {failure!r}", file=first.path
+        ) from None

@@ -1,0 +1,67 @@
+"""What writers of rows of one dtype and shape have in common."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar, Literal
+
+from ...errors import InvalidArgumentError
+from .arrays import RowShape, buffer_of, sizes_of
+from .lossless import Array
+from .writer import Writer
+
+
+class RowWriter(Writer):
+    """Takes arrays: one for a row, or one with a row for each record."""
+
+    byte_order: ClassVar[Literal["<", ">"]] = "<"
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        dtype: Any = None,
+        shape: tuple[int, ...] | None = None,
+        **options: Any,
+    ) -> None:
+        """Begins to write.
+
+        Args:
+            path: The file.
+            dtype: Of the rows; None: of the first one.  Values that it cannot hold are an error.
+            shape: Of a row; None: of the first one.
+            **options: As for every `Writer`.
+
+        Raises:
+            InvalidArgumentError: An argument is wrong, or the format has no such dtype.
+            FileError: The folder is not there or not writable, or the file is there already.
+        """
+        self._rows = RowShape(dtype, shape)
+        super().__init__(path, **options)
+
+    def write(self, sample: Any) -> None:
+        """Writes one row.
+
+        Raises:
+            InvalidArgumentError: It is of another dtype or shape than the rows before.
+            FileError: It cannot be written.
+        """
+        self._write(sample, is_batch=False)
+
+    def write_batch(self, batch: Any) -> None:
+        """Writes all rows of an array; as `write`."""
+        self._write(batch, is_batch=True)
+
+    def _write(self, given: Any, *, is_batch: bool) -> None:
+        with self._naming():
+            known = (self._rows.dtype, self._rows.shape)
+            try:
+                rows = self._rows.rows(given, is_batch=is_batch)
+                self._check(rows)
+            except InvalidArgumentError:
+                self._rows.dtype, self._rows.shape = known
+                raise
+        self._emit(buffer_of(rows, self.byte_order), sizes_of(rows))
+
+    def _check(self, rows: Array) -> None:
+        """Refuses rows that the format cannot hold; all that fits into `RowShape` by default."""

@@ -1,0 +1,139 @@
+"""CSV files, as commands read and write them."""
+
+from __future__ import annotations
+
+import dataclasses
+import mmap
+from collections.abc import Sequence
+from typing import Any
+
+from ...errors import InvalidArgumentError, shown
+from ...graph import find_op
+from ..base.damage import Damage, Scan
+from ..base.detection import HEAD, Detected
+from ..base.fields import BYTES, Field
+from ..base.format import Format, Source
+from .cells import Column
+from .table import cells_of, places_of, table_of, widened
+from .writer import CSVWriter
+
+_SCANNED = 4096  # rows at a time, where all of them are looked at
+
+
+def _has_quote(path: str) -> bool:
+    """Whether a cell of a file may hold a line break."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(b'"') >= 0
+    except (OSError, ValueError):  # who reads it is told
+        return False
+
+
+def _refuse_other_columns(found: Sequence[Detected]) -> None:
+    """Columns are read by number, so that all files must have the same ones."""
+    first = _first_line(found[0])
+    for one in found[1:]:
+        if one.head and _first_line(one) != first:
+            raise InvalidArgumentError(
+                f"its columns are {shown(_first_line(one).decode(errors='replace'))}, and those of "
+                f"{found[0].path} are {shown(first.decode(errors='replace'))}: read it by itself",
+                file=one.path,
+            )
+
+
+def _first_line(one: Detected) -> bytes:
+    return one.head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].strip()
+
+
+class CSV(Format):
+    """Fields are columns, with the narrowest types that hold their cells."""
+
+    writer = CSVWriter
+
+    def _missing(self) -> frozenset[bytes]:
+        """The cells that the reader takes for no value, unless told otherwise."""
+        attr = find_op(self.reader).attr("missing")
+        default: Any = attr.default if attr else ()
+        return frozenset((b"", *(str(text).encode() for text in default)))
+
+    def open(self, source: Source, found: Sequence[Detected], *, as_stored: bool) -> Source:
+        """The columns of the first file that has records; all must have the same."""
+        source = super().open(source, found, as_stored=as_stored)
+        if dict(source.attrs).get("header") == "yes" and found[0].head:
+            _refuse_other_columns(found)
+        return source
+
+    def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
+        """The columns and the dialect that the first lines of a file show."""
+        given = dict(source.attrs)
+        skipped = int(given.get("skip_header_lines", 0))
+        head = one.head.split(b"\n", skipped)[-1] if one.head.count(b"\n") >= skipped else b""
+        table = table_of(head, len(one.head) < HEAD, given, self._missing())
+        attrs: list[tuple[str, Any]] = []
+        if table.delimiter != ",":
+            attrs.append(("delimiter", table.delimiter))
+        if table.has_quotes or (not source.compression and any(map(_has_quote, source.files))):
+            attrs.append(("multiline", True))
+        attrs.append(("header", "yes" if table.has_header else "no"))
+        fields = cells_of(table.fields) if as_stored else table.fields
+        source = dataclasses.replace(source, fields=fields, attrs=(*attrs, *source.attrs))
+        if table.has_rows:
+            return source
+        # Whether there are records is for the reader to say.
+        cells = cells_of(fields) or (Field("0", BYTES),)
+        looked = dataclasses.replace(source, files=(one.path,), fields=cells)
+        return dataclasses.replace(source, is_empty=looked.is_without_records())
+
+    def widened(self, source: Source, exact: bool) -> Source:
+        """The types of columns where they are guessed, by the cells of all records."""
+        cells = cells_of(field for field in source.fields if field.is_guessed)
+        missing = self._missing()
+        columns = {one.key: Column(missing) for one in cells}
+        looked = dataclasses.replace(source, fields=cells)
+        for batch in looked.batches(batch_size=_SCANNED, on_error="skip"):
+            for one in cells:
+                columns[one.key].add(batch[one.name].to_bytes_list())
+        fields: list[Field] = []
+        for field in source.fields:
+            own = [columns[str(one)] for one in places_of(field)] if field.is_guessed else []
+            wrong = next((one.inexact for one in own if one.inexact), None)
+            if wrong is not None and exact:
+                raise InvalidArgumentError(
+                    f"{field.name} has {wrong.decode()[:40]}, which float64 does not hold: choose "
+                    f"its type with --fields, as {field.name}:bytes"
+                )
+            fields += widened(field, own) if own else [field]
+        return dataclasses.replace(source, fields=tuple(fields))
+
+    def damage(self, source: Source, scan: Scan) -> list[Damage]:
+        """Where cells have line breaks or not, whichever leaves more of the file whole: a quote that
+        is not closed takes everything up to the next one with it."""
+        found = super().damage(source, scan)
+        if not found:
+            return found
+        has_breaks = bool(dict(source.attrs).get("multiline", False))
+        other = dataclasses.replace(source, attrs=(*source.attrs, ("multiline", not has_breaks)))
+        again = Scan()
+        places = super().damage(other, again)
+        if again.good <= scan.good:
+            return found
+        scan.good = again.good
+        return places
+
+    def is_copied_to(self, target: Format) -> bool:
+        """Cells stay as they are in another CSV file, and as the lines of a text."""
+        is_lines = target.holds_one_field and target.refusal(Field("", BYTES)) is None
+        return target == self or is_lines
+
+    def refusal(self, field: Field) -> str | None:
+        """Why columns cannot hold the field."""
+        if field.dtype == BYTES or None not in field.shape:
+            return None
+        return (
+            f"{field.name} has rows of different lengths, which are not columns: choose others with "
+            "--fields"
+        )
+
+    def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
+        """The names of the columns."""
+        return {"columns": [one.name for one in fields]}

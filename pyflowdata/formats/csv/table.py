@@ -1,0 +1,153 @@
+"""The dialect and the columns of a CSV file, as its first lines show them."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import CorruptDataError
+from ..base.fields import BYTES, Field
+from .cells import Column
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file's dialect and columns.
+
+    Attributes:
+        delimiter: Between two cells.
+        has_header: Whether the first line has names.
+        has_quotes: Whether cells may have line breaks in them.
+        fields: The columns.
+        has_rows: Whether a record has been seen.
+    """
+
+    delimiter: str
+    has_header: bool
+    has_quotes: bool
+    fields: tuple[Field, ...]
+    has_rows: bool
+
+
+def table_of(
+    head: bytes, is_whole: bool, given: Mapping[str, Any], missing: frozenset[bytes]
+) -> Table:
+    """From the first lines.
+
+    Args:
+        head: These.
+        is_whole: Whether there are no others.
+        given: Attrs of the reader.
+        missing: The cells that stand for no value.
+    """
+    text = head.decode("utf-8-sig", "replace")
+    if not is_whole:
+        text = text[: text.rfind("\n") + 1] or text
+    first = text.split("\n", 1)[0]
+    delimiter = str(given.get("delimiter", "")) or max(",\t;|", key=first.count)
+    try:
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        rows = [row for row in lines if row]
+    except (csv.Error, TypeError) as failure:
+        raise CorruptDataError(f"its first lines are not CSV: {failure}") from None
+    if not rows:
+        return Table(delimiter, False, False, (), False)
+    has_header = {"yes": True, "no": False}.get(str(given.get("header")))
+    if has_header is None:  # names have no numbers among them; a row of numbers is data
+        has_header = any(cell.strip() for cell in rows[0]) and not any(map(_is_number, rows[0]))
+    names = _distinct(rows[0]) if has_header else [f"column{i}" for i in range(len(rows[0]))]
+    body = rows[1:] if has_header else rows
+    dtypes = []
+    for place in range(len(names)):
+        column = Column(missing)
+        column.add([row[place].encode("utf-8", "replace") for row in body if place < len(row)])
+        dtypes.append(column.dtype)
+    has_quotes = '"' in text  # a later cell may have a line break where none of these has
+    return Table(delimiter, has_header, has_quotes, tuple(_fields(names, dtypes)), bool(body))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _fields(names: list[str], dtypes: list[str]) -> list[Field]:
+    """x[0], x[1], ... of numbers are one field again; all others stand alone."""
+    fields: list[Field] = []
+    place = 0
+    while place < len(names):
+        count = _run(names, place)
+        base = names[place].removesuffix("[0]")
+        kinds = set(dtypes[place : place + count])
+        if count > 1 and BYTES not in kinds:
+            dtype = kinds.pop() if len(kinds) == 1 else "float64"
+            key = f"{place}..{place + count - 1}"
+            fields.append(_guess(Field(base, dtype, (count,), key)))
+            place += count
+            continue
+        fields.append(_guess(Field(names[place], dtypes[place], (), str(place))))
+        place += 1
+    return fields
+
+
+def _guess(field: Field) -> Field:
+    """A field of a type that not all rows may have; what is missing of floats is NaN."""
+    default = "nan" if field.dtype == "float64" else None
+    return dataclasses.replace(field, default=default, is_guessed=field.dtype != BYTES)
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """The names, with a number behind those that have been there before."""
+    found: dict[str, None] = {}
+    for name in names:
+        number, new = 2, name
+        while new in found:
+            new, number = f"{name}_{number}", number + 1
+        found[new] = None
+    return list(found)
+
+
+def places_of(field: Field) -> range:
+    """The columns of a field of a table that is as its first rows show it."""
+    first, _, last = field.key.partition("..")
+    return range(int(first), int(last or first) + 1)
+
+
+def cells_of(fields: Iterable[Field]) -> tuple[Field, ...]:
+    """The columns of fields, each as the bytes that are in the file."""
+    return tuple(one for field in fields for one in _as_cells(field))
+
+
+def _as_cells(field: Field) -> list[Field]:
+    """The columns of a field, each as the bytes that are in the file."""
+    if not field.shape:
+        return [dataclasses.replace(field, dtype=BYTES, default=None, is_guessed=False)]
+    return [
+        Field(f"{field.name}[{number}]", BYTES, (), str(place))
+        for number, place in enumerate(places_of(field))
+    ]
+
+
+def widened(field: Field, columns: Sequence[Column]) -> list[Field]:
+    """The field with the type of all its columns' cells; several where they are no numbers."""
+    dtypes = {column.dtype for column in columns}
+    if BYTES in dtypes:
+        return _as_cells(field)
+    dtype = dtypes.pop() if len(dtypes) == 1 else "float64"
+    return [_guess(dataclasses.replace(field, dtype=dtype))]
+
+
+def _run(names: list[str], place: int) -> int:
+    if not names[place].endswith("[0]"):
+        return 1
+    base, count = names[place].removesuffix("[0]"), 0
+    while place + count < len(names) and names[place + count] == f"{base}[{count}]":
+        count += 1
+    return count

@@ -1,0 +1,174 @@
+"""The writer of CSV files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import InvalidArgumentError, shown
+from ...ragged import Ragged
+from ..base.columns import BYTES, as_bytes, bytes_rows, check_name, columns
+from ..base.lossless import Array, as_array
+from ..base.writer import Shard, Sizes, Writer
+
+
+class CSVWriter(Writer):
+    """Writes CSV files: a header line, then a row for each record.
+
+    A sample is a dict of numbers, text and bytes, a batch a dict of columns.  Numbers are written
+    so that they are read back as the same.  A fixed shape of a row takes a column for each element,
+    named `x[0]`, `x[1]`, or `x[0][1]`.  Bytes and text are put in quotes where they need it.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        columns: Sequence[str] | None = None,
+        header: bool = True,
+        delimiter: str = ",",
+        **options: Any,
+    ) -> None:
+        """Begins to write.
+
+        Args:
+            path: The file.
+            columns: Names of the fields, in their order; None: those of the first sample.
+            header: Whether each file begins with a line of names.
+            delimiter: What stands between two cells: one ASCII character.
+            **options: As for every `Writer`.
+
+        Raises:
+            InvalidArgumentError: An argument is wrong.
+            FileError: The folder is not there or not writable, or the file is there already.
+        """
+        is_character = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+        if not is_character or delimiter in '"\r\n\0':
+            raise InvalidArgumentError(
+                f"delimiter = {shown(delimiter)}; it must be one ASCII character that is neither "
+                "a quote nor a line break",
+                op=type(self).__name__,
+            )
+        self._delimiter = delimiter.encode()
+        self._special = re.compile(rb'^$|^[\s#]|\s$|["\r\n' + re.escape(self._delimiter) + b"]")
+        self._fields = None if columns is None else self._named(columns)
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._header = header
+        super().__init__(path, **options)
+
+    def _named(self, given: Any) -> list[str]:
+        """The names of the argument `columns`."""
+        names = [] if isinstance(given, str) or not isinstance(given, Sequence) else list(given)
+        if not names or not all(isinstance(one, str) for one in names):
+            raise InvalidArgumentError(
+                f"columns = {shown(given)}; it must be a list of names", op=type(self).__name__
+            )
+        if len(set(names)) < len(names):
+            raise InvalidArgumentError(
+                f"columns = {shown(given)}; a name stands there twice", op=type(self).__name__
+            )
+        for one in names:
+            as_bytes(one, "a name in columns")
+        return names
+
+    def _begin(self, shard: Shard) -> None:
+        if not self._header or not self._fields:
+            return
+        names = []
+        for field in self._fields:
+            for index in np.ndindex(self._shapes.get(field, ())):
+                names.append(self._quoted((field + "".join(f"[{i}]" for i in index)).encode()))
+        shard.main.write(self._delimiter.join(names) + b"\n")
+
+    def _quoted(self, cell: bytes) -> bytes:
+        if self._special.search(cell) is None:
+            return cell
+        return b'"' + cell.replace(b'"', b'""') + b'"'
+
+    def write(self, sample: Any) -> None:
+        """Writes one row.
+
+        Raises:
+            InvalidArgumentError: It is no dict, or its fields are others than those before.
+            FileError: It cannot be written.
+        """
+        with self._naming():
+            if not isinstance(sample, Mapping):
+                raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
+            for name in sample:
+                check_name(name)
+            batch = {name: self._as_column(name, value) for name, value in sample.items()}
+            rows = self._lines(batch)
+        self._put_rows(rows)
+
+    def write_batch(self, batch: Any) -> None:
+        """Writes a row for each row of the columns; as `write`."""
+        with self._naming():
+            rows = self._lines(batch)
+        self._put_rows(rows)
+
+    @staticmethod
+    def _as_column(name: str, value: Any) -> Any:
+        if isinstance(value, BYTES):
+            return [value]
+        array = as_array(name, value)
+        if array.dtype.kind not in "biuf":
+            raise InvalidArgumentError(
+                f"{name} = {shown(value)}; a cell is a number, text or bytes"
+            )
+        return array[np.newaxis]
+
+    def _lines(self, batch: Any) -> list[bytes]:
+        found, count = columns(batch)
+        if self._fields is not None and set(found) != set(self._fields):
+            raise InvalidArgumentError(
+                f"the fields are {', '.join(found)}; those of this file are "
+                f"{', '.join(self._fields)}"
+            )
+        shapes: dict[str, tuple[int, ...]] = {}
+        cells: list[list[bytes]] = []
+        for name in self._fields or found:
+            cells += self._cells(name, found[name], shapes)
+        if self._shapes and shapes != self._shapes:
+            raise InvalidArgumentError(
+                f"the rows are of the shapes {shapes}; those of this file are of {self._shapes}"
+            )
+        if count:
+            self._fields, self._shapes = list(self._fields or found), shapes
+        return [self._delimiter.join(row) + b"\n" for row in zip(*cells, strict=True)]
+
+    def _cells(
+        self, name: str, rows: Array | Ragged | list[Any], shapes: dict[str, tuple[int, ...]]
+    ) -> list[list[bytes]]:
+        """The columns of a field: lists with a cell for each row."""
+        if isinstance(rows, list) and not all(isinstance(row, BYTES) for row in rows):
+            rows = as_array(name, rows, is_batch=True)
+            if rows.dtype.kind not in "biuf":
+                raise InvalidArgumentError(f"{name} has rows that are neither numbers nor text")
+        if isinstance(rows, Ragged) and rows.dtype != np.uint8:
+            raise InvalidArgumentError(
+                f"{name} is {rows!r}: rows of different lengths have no columns; pad them"
+            )
+        if not isinstance(rows, np.ndarray):
+            shapes[name] = ()
+            return [[self._quoted(as_bytes(cell)) for cell in bytes_rows(name, rows)]]
+        shapes[name] = rows.shape[1:]
+        flat = rows.reshape(len(rows), -1) if len(rows) else rows.reshape(0, 1)
+        return [_texts(flat[:, place]) for place in range(flat.shape[1])]
+
+    def _put_rows(self, rows: list[bytes]) -> None:
+        sizes: Sizes = np.fromiter(map(len, rows), np.int64, len(rows))
+        self._emit(b"".join(rows), sizes)
+
+
+def _texts(column: Array) -> list[bytes]:
+    """The shortest texts that are read back as the same numbers of the dtype."""
+    if column.dtype.kind == "f" and column.dtype.itemsize < 8:
+        return [text.encode() for text in column.astype(str).tolist()]
+    if column.dtype.kind == "b":
+        column = column.astype(np.uint8)
+    return [repr(value).encode() for value in column.tolist()]

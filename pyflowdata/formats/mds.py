@@ -1,0 +1,130 @@
+"""MDS datasets: the hashes that their index.json has of the shards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileError, InvalidArgumentError
+from ..native import ffi, lib
+from .base.damage import Damage, Scan
+from .base.format import Format, Source
+
+_PIECE = 1 << 20
+
+
+def _pieces(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+def _crc32(path: str) -> str:
+    value = 0
+    for piece in _pieces(path):
+        value = zlib.crc32(piece, value)
+    return f"{value:08x}"
+
+
+def _xxh64(path: str) -> str:
+    size = os.stat(path).st_size
+    if size == 0:
+        return f"{lib.pfd_xxh64(ffi.NULL, 0):016x}"
+    with (
+        open(path, "rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ffi.from_buffer("uint8_t[]", data) as bytes_,
+    ):
+        return f"{lib.pfd_xxh64(bytes_, len(data)):016x}"
+
+
+def _digest(kind: str) -> Callable[[str], str] | None:
+    """What computes a kind of hash, in hexadecimal; None: nothing that is here."""
+    if kind in ("xxh64", "crc32"):
+        return _xxh64 if kind == "xxh64" else _crc32
+    try:
+        if hashlib.new(kind).digest_size == 0:  # of the kinds that give any number of bytes
+            return None
+    except (ValueError, TypeError):
+        return None
+
+    def compute(path: str) -> str:
+        state = hashlib.new(kind)
+        for piece in _pieces(path):
+            state.update(piece)
+        return state.hexdigest()
+
+    return compute
+
+
+def _read_index(path: str) -> dict[str, Any]:
+    try:
+        found = json.loads(Path(path).read_bytes())
+    except ValueError as failure:
+        raise InvalidArgumentError(f"it is not JSON: {failure}", file=path) from None
+    return found if isinstance(found, dict) else {}
+
+
+def _file_of(index: str, shard: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The file of a shard that readers take, and its hashes: decompressed if that is there."""
+    for part in ("raw_data", "zip_data"):
+        about = shard.get(part)
+        if isinstance(about, dict) and isinstance(name := about.get("basename"), str):
+            path = os.path.join(os.path.dirname(index), name)
+            if os.path.isfile(path):
+                hashes = about.get("hashes")
+                return path, hashes if isinstance(hashes, dict) else {}
+    return "", {}
+
+
+def _check_hashes(index: str, scan: Scan) -> Iterator[Damage]:
+    """The shards of an index.json whose hashes are others than it says.
+
+    Each file is compared with the hashes of its own entry: a compressed shard with those of
+    ``zip_data``, a plain one with those of ``raw_data``.
+
+    Args:
+        index: The index.json, whose shards were opened before.
+        scan: Takes notes of the kinds of hash that cannot be computed here.
+
+    Raises:
+        FileError: A shard cannot be read.
+    """
+    shards = _read_index(index).get("shards")
+    unknown: dict[str, int] = {}
+    for shard in shards if isinstance(shards, list) else []:
+        path, hashes = _file_of(index, shard) if isinstance(shard, dict) else ("", {})
+        for kind, said in sorted(hashes.items()):
+            digest = _digest(kind)
+            if digest is None:
+                unknown[kind] = unknown.get(kind, 0) + 1
+                continue
+            try:
+                value = digest(path)
+            except OSError as failure:
+                raise FileError(failure.strerror or str(failure), file=path) from None
+            if value != str(said).lower():
+                yield Damage(path, None, None, f"its {kind} is {value}, and {index} says {said}")
+    scan.notes += [
+        f"{kind} of {count} shards not checked: it cannot be computed here"
+        for kind, count in sorted(unknown.items())
+    ]
+
+
+class MDS(Format):
+    """Its shards are compared with their hashes, where the index.json is named."""
+
+    def damage(self, source: Source, scan: Scan) -> list[Damage]:
+        """What the reader finds, and the shards whose hashes are others than the index says."""
+        found = super().damage(source, scan)
+        (path,) = source.files
+        return [*found, *_check_hashes(path, scan)] if path.endswith(".json") else found
+
+
+FORMAT = MDS

@@ -1,0 +1,177 @@
+"""OFRecord files of OneFlow."""
+
+from __future__ import annotations
+
+import dataclasses
+import mmap
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import CorruptDataError, InvalidArgumentError
+from ..graph import Blob
+from .base.damage import Damage, Scan, walk_file
+from .base.detection import Detected, detect
+from .base.fields import BYTES, Field
+from .base.format import Source, make_node
+from .base.message_format import MessageFormat
+from .base.message_writer import MessageWriter
+from .base.messages import Kinds, encode_message, encode_messages
+from .base.wire import Feature, decode_features
+from .base.wire import fields as wire_fields
+from .base.writer import Sizes
+
+_LENGTH = struct.Struct("<q")  # before each record
+
+_KINDS = Kinds(
+    "an OFRecord",
+    {"float32": 2, "float64": 3, "int32": 4, "int64": 5},
+    {
+        "float16": "float32",
+        **dict.fromkeys(("bool", "int8", "int16", "uint16"), "int32"),
+        **dict.fromkeys(("uint32", "uint64"), "int64"),
+    },
+    is_wrapped=False,
+)
+
+
+def encode_ofrecord(features: Mapping[str, Any]) -> bytes:
+    """An OFRecord.
+
+    Args:
+        features: As for `encode_example`; int32 and float64 are kept as they are.
+
+    Raises:
+        InvalidArgumentError: A value is of a type that an OFRecord has not.
+    """
+    return encode_message(_KINDS, features)
+
+
+def encode_ofrecords(batch: Mapping[str, Any]) -> list[bytes]:
+    """An OFRecord for each row of a batch; as `encode_examples`."""
+    return encode_messages(_KINDS, batch)
+
+
+class OFRecordWriter(MessageWriter):
+    """Writes OFRecord files: a length of 8 bytes and an OFRecord for each record.
+
+    A sample is a dict of features, which becomes an OFRecord as `encode_ofrecord` makes it, or the
+    bytes of one.  A batch is a dict of columns, or a column of bytes.  The path
+    `part-{shard:05d}` gives the names that OneFlow's readers expect.  OneFlow itself reads no
+    compressed files.
+    """
+
+    def _encode(self, sample: Mapping[str, Any]) -> bytes:
+        return encode_ofrecord(sample)
+
+    def _encode_batch(self, batch: Mapping[str, Any]) -> list[bytes]:
+        return encode_ofrecords(batch)
+
+    def _frame(self, records: list[bytes]) -> None:
+        sizes: Sizes = np.fromiter(map(len, records), np.int64, len(records))
+        if not sizes.all():
+            row = int(np.argmin(sizes))
+            raise InvalidArgumentError("the record is empty; OneFlow takes none", ordinal=row)
+        pieces: list[bytes] = [b""] * (2 * len(records))
+        lengths = sizes.astype("<i8").tobytes()
+        size = _LENGTH.size
+        pieces[0::2] = [lengths[at : at + size] for at in range(0, len(lengths), size)]
+        pieces[1::2] = records
+        self._emit(b"".join(pieces), sizes + size)
+
+
+# ---- Damage -------------------------------------------------------------------------------------
+
+
+def _walk(path: str, data: mmap.mmap, scan: Scan) -> Iterator[Damage]:
+    """All damage that shows: there are no checksums, and after a length that does not fit nothing
+    can be found."""
+    at, record, total = 0, 0, len(data)
+    while at < total:
+        begin = at + _LENGTH.size
+        if begin > total:
+            yield Damage(
+                path, record, at, f"{total - at} bytes are left; a record begins with "
+                f"{_LENGTH.size}"
+            )  # fmt: skip
+            return
+        (size,) = _LENGTH.unpack_from(data, at)
+        if not 0 < size <= total - begin:
+            yield Damage(
+                path, record, at, f"the length of the record is {size}, and {total - begin} bytes "
+                "follow; what comes after it cannot be found"
+            )  # fmt: skip
+            return
+        try:
+            OFRecord.features(data[begin : begin + size])
+            scan.good += 1
+        except ValueError as failure:
+            yield Damage(path, record, begin, f"the message is damaged: {failure}")
+        at, record = begin + size, record + 1
+
+
+# ---- The format ---------------------------------------------------------------------------------
+
+
+class OFRecord(MessageFormat):
+    """Fields are the features of OFRecords, those whose number of values is the same in all."""
+
+    writer = OFRecordWriter
+
+    @staticmethod
+    def features(record: bytes) -> dict[str, Feature | None]:
+        """The features of an OFRecord."""
+        for number, _, _ in wire_fields(record):
+            if number != 1:
+                raise ValueError(f"an OFRecord has no field {number}")
+        return decode_features(record, _KINDS.dtypes)
+
+    def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
+        """The source with the features of the first records that have a decoder."""
+        source = super().infer(source, one, as_stored=as_stored)
+        free = [field for field in source.fields if None in field.shape]
+        said = (
+            f"{field.name}, which has a varying number of values: "
+            f"{field.name}:{field.dtype}[LENGTH] in --fields" for field in free
+        )  # fmt: skip
+        fields = tuple(field for field in source.fields if field not in free)
+        return dataclasses.replace(source, fields=fields, left_out=(*source.left_out, *said))
+
+    def decoded(self, fields: Sequence[Field], record: Blob) -> dict[str, Blob]:
+        """A decoder takes one feature out: numbers or bytes."""
+        of_numbers, of_bytes = self.decoders
+        found = {}
+        for field in fields:
+            name, attrs = of_bytes, {}
+            if field.dtype != BYTES:
+                name, attrs = of_numbers, {"shape": field.shape, "dtype": field.dtype}
+            node = make_node(name, [record], blob_name=field.name, **attrs)
+            found[field.name] = node.outputs[0]
+        return found
+
+    def damage(self, source: Source, scan: Scan) -> list[Damage]:
+        """The reader looks at frames only, so that messages are looked at as well."""
+        found = super().damage(source, scan)
+        if source.compression is not None or (not found and self._are_messages(source, scan.good)):
+            return found
+        scan.good = 0
+        return list(walk_file(source.files[0], scan, _walk)) or found
+
+    def _are_messages(self, source: Source, records: int) -> bool:
+        """Whether decoders take all records.
+
+        False, too, where they cannot tell: a varying number of values is of no decoder here.
+        """
+        try:
+            decoded = self.infer(source, detect(source.files[0], self.name))
+            if decoded.left_out or not decoded.fields:
+                return False
+            batches = decoded.batches(batch_size=64)
+            return sum(len(next(iter(batch.values()))) for batch in batches) == records
+        except (CorruptDataError, InvalidArgumentError):
+            return False
+
+
+FORMAT = OFRecord

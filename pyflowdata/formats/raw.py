@@ -1,0 +1,62 @@
+"""Flat files of rows of one size."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, ClassVar
+
+from ..errors import InvalidArgumentError, shown
+from .base.row_format import RowFormat
+from .base.row_writer import RowWriter
+from .base.writer import Shard
+
+
+class RawWriter(RowWriter):
+    """Writes flat files: rows of one dtype and shape back to back, little-endian.
+
+    A sample is an array, a batch an array with a row for each record; a dict with one entry is
+    taken for that.  `RawReader` reads no compressed files: none are made.
+    """
+
+    compressions: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        dtype: Any = None,
+        shape: tuple[int, ...] | None = None,
+        header: bytes = b"",
+        **options: Any,
+    ) -> None:
+        """Begins to write.
+
+        Args:
+            path: The file.
+            dtype: Of the rows; None: of the first one.  Values that it cannot hold are an error.
+            shape: Of a row; None: of the first one.
+            header: What stands at the beginning of each file.
+            **options: As for every `Writer`.
+
+        Raises:
+            InvalidArgumentError: An argument is wrong.
+            FileError: The folder is not there or not writable, or the file is there already.
+        """
+        if not isinstance(header, (bytes, bytearray)):
+            raise InvalidArgumentError(
+                f"header = {shown(header)}; it must be bytes", op=type(self).__name__
+            )
+        self._header = bytes(header)
+        super().__init__(path, dtype=dtype, shape=shape, **options)
+
+    def _begin(self, shard: Shard) -> None:
+        shard.main.write(self._header)
+
+
+class Raw(RowFormat):
+    """Numbers without a header; attrs of the reader say what they are."""
+
+    writer = RawWriter
+
+
+FORMAT = Raw

@@ -1,0 +1,278 @@
+"""Tar files of samples, as WebDataset has them."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import re
+import tarfile
+import tokenize
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import CorruptDataError, InvalidArgumentError, shown
+from ..graph import Blob
+from .base.columns import as_bytes, check_name, columns, is_bytes_like
+from .base.damage import Damage, Scan
+from .base.detection import Detected
+from .base.fields import BYTES, Field
+from .base.format import Format, Source, make_node
+from .base.lossless import refuse_masked
+from .base.writer import Shard, Sizes, Writer
+
+_BLOCK = 512
+_END = 10240  # a tar file is a multiple of this, with two blocks of zeros at its end
+_KEY = "__key__"
+_CLASS, _ARRAY = ".cls", ".npy"  # what is decoded
+_LOOKED_AT = 64  # samples, to find what is in such members
+
+
+def _suffix(extension: str) -> str:
+    """The last part of an extension, which says what is in the member."""
+    return f".{extension.rpartition('.')[2]}"
+
+
+# ---- Writing ------------------------------------------------------------------------------------
+
+
+class TarWriter(Writer):
+    """Writes tar files of samples: a file KEY.EXTENSION for each field of a sample.
+
+    A sample is a dict of extensions and contents, with its key under `__key__`: without one it is
+    the number of the sample in nine digits.  Bytes, text and arrays of uint8 are stored as they
+    are, numbers as text under `cls`, `id`, `index` and `txt`, anything that JSON has under `json`,
+    and arrays as NumPy's files under `npy`.  Shards are named alike whatever the keys are.
+    """
+
+    compressions = ("gzip", "zlib", "zstd")
+
+    def write(self, sample: Any) -> None:
+        """Writes one sample.
+
+        Raises:
+            InvalidArgumentError: Its key or an extension would be read as another, or a content is
+                of a type that its extension has not.
+            FileError: It cannot be written.
+        """
+        with self._naming():
+            if not isinstance(sample, Mapping):
+                raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
+            data = self._members(sample, self.records)
+        self._emit(data, np.array([len(data)], np.int64))
+
+    def write_batch(self, batch: Any) -> None:
+        """Writes a sample for each row of the columns; as `write`."""
+        with self._naming():
+            found, count = columns(batch)
+            samples = []
+            for row in range(count):
+                sample = {name: one[row] for name, one in found.items()}
+                try:
+                    samples.append(self._members(sample, self.records + row))
+                except InvalidArgumentError as failure:
+                    raise InvalidArgumentError(failure.message, ordinal=row) from None
+        sizes: Sizes = np.fromiter(map(len, samples), np.int64, len(samples))
+        self._emit(b"".join(samples), sizes)
+
+    def _finish(self, shard: Shard) -> None:
+        size = shard.main.size + 2 * _BLOCK
+        shard.main.write(bytes(2 * _BLOCK + -size % _END))
+
+    def _members(self, sample: Mapping[str, Any], number: int) -> bytes:
+        key = _key(sample[_KEY]) if _KEY in sample else f"{number:09d}"
+        pieces: list[bytes] = []
+        for extension, value in sample.items():
+            check_name(extension)
+            if extension.startswith("__"):
+                continue
+            if not extension or set("/\0") & set(extension) or extension != extension.lower():
+                raise InvalidArgumentError(
+                    f"the extension {shown(extension)} would be read as another: it must be lower "
+                    "case, without a slash or NUL"
+                )
+            pieces += _member(f"{key}.{extension}", _content(extension, value))
+        if not pieces:
+            raise InvalidArgumentError(f"the sample {shown(key)} has no fields, and would be lost")
+        return b"".join(pieces)
+
+
+def _key(given: Any) -> str:
+    """A key that is read back as it is: WebDataset cuts names at the first dot of the last part."""
+    if not is_bytes_like(given):
+        raise InvalidArgumentError(f"{_KEY} = {shown(given)}; it must be text")
+    key = as_bytes(given, _KEY).decode("utf-8", "surrogateescape")
+    base = key.rpartition("/")[2]
+    if not base or "." in base or "\0" in key or key.startswith(("/", "__")):
+        raise InvalidArgumentError(
+            f"{_KEY} = {shown(key)}; a key must not be empty, have a dot in its last part, hold "
+            "NUL, or begin with a slash or __: it would be read as another"
+        )
+    return key
+
+
+def _content(extension: str, value: Any) -> bytes:
+    kind = _suffix(extension)
+    refuse_masked(extension, value)
+    if kind == _ARRAY and isinstance(value, (np.ndarray, np.generic)):
+        out = io.BytesIO()
+        np.save(out, value, allow_pickle=False)
+        return out.getvalue()
+    if is_bytes_like(value):
+        return as_bytes(value, extension)
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if kind in (_CLASS, ".cls2", ".id", ".index", ".inx", ".txt", ".text"):
+        if isinstance(value, (int, float)):
+            return str(int(value) if isinstance(value, bool) else value).encode()
+    if kind in (".json", ".jsn"):
+        value = value.tolist() if isinstance(value, np.ndarray) else value
+        try:
+            return json.dumps(value, ensure_ascii=False).encode()
+        except (TypeError, ValueError, RecursionError) as failure:
+            raise InvalidArgumentError(f"{extension} = {shown(value)}: {failure}") from None
+    raise InvalidArgumentError(
+        f"{extension} = {shown(value)}; contents are bytes, text or arrays of uint8, numbers under "
+        "cls and txt, arrays under npy, anything of JSON under json"
+    )
+
+
+def _member(name: str, data: bytes) -> tuple[bytes, bytes, bytes]:
+    """A file of the archive; equal contents give equal bytes whenever and wherever it is made."""
+    about = tarfile.TarInfo(name)
+    about.size, about.mode, about.mtime = len(data), 0o444, 0
+    try:
+        head = about.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise InvalidArgumentError(f"the name {shown(name)} is no valid Unicode text") from None
+    return head, data, bytes(-len(data) % _BLOCK)
+
+
+# ---- Reading ------------------------------------------------------------------------------------
+
+
+def _class_type(contents: Iterable[bytes]) -> str | None:
+    """The dtype of class numbers as text; None: not all of them are such."""
+    for content in contents:
+        if not re.fullmatch(rb"\s*[+-]?[0-9]{1,19}\s*", content):
+            return None
+        if not -(2**63) <= int(content) < 2**63:
+            return None
+    return "int64"
+
+
+def _array_head(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
+    """Shape and dtype of an array as NumPy stores it; None: it is not one, or a damaged one."""
+    read: Any = np.lib.format
+    file = io.BytesIO(content)
+    try:
+        is_short = read.read_magic(file) == (1, 0)
+        parse = read.read_array_header_1_0 if is_short else read.read_array_header_2_0
+        shape, _, dtype = parse(file)
+    except (ValueError, TypeError, LookupError, SyntaxError, RecursionError, tokenize.TokenError):
+        return None
+    return None if any(size < 0 for size in shape) else (shape, dtype)
+
+
+def _array_type(contents: Iterable[bytes]) -> tuple[str, tuple[int | None, ...]] | None:
+    """Dtype and shape of arrays, sizes that differ as None; None: they differ in more."""
+    heads = [_array_head(content) for content in contents]
+    shapes = {head[0] for head in heads if head}
+    dtypes = {head[1].newbyteorder("=") for head in heads if head}
+    if None in heads or len(dtypes) != 1 or len(set(map(len, shapes))) != 1:
+        return None
+    (dtype,) = dtypes
+    if dtype.kind not in "biuf" or dtype.itemsize > 8:
+        return None
+    sizes = [set(column) for column in zip(*shapes, strict=True)]
+    return dtype.name, tuple(one.pop() if len(one) == 1 else None for one in sizes)
+
+
+def _decoded_field(field: Field, contents: list[bytes]) -> Field:
+    """The field as its members are decoded, where they can be."""
+    if _suffix(field.name) == _CLASS:
+        dtype = _class_type(contents)
+        return dataclasses.replace(field, dtype=dtype) if dtype else field
+    found = _array_type(contents)
+    return dataclasses.replace(field, dtype=found[0], shape=found[1]) if found else field
+
+
+class Tar(Format):
+    """Fields are the key and the members of a sample; class numbers and arrays are decoded."""
+
+    writer = TarWriter
+
+    def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
+        """The extensions of the first samples, with the types of what is in their members."""
+        source = super().infer(source, one, as_stored=as_stored)
+        wanted = [
+            field for field in source.fields
+            if _suffix(field.name) in (_CLASS, _ARRAY) and field.default is None
+        ]  # fmt: skip
+        if as_stored or not wanted:
+            return source
+        looked = dataclasses.replace(source, files=(one.path,), fields=tuple(wanted))
+        try:
+            batch = next(looked.batches(batch_size=_LOOKED_AT, on_error="skip"), {})
+        except CorruptDataError:  # who reads it is told
+            return source
+        rows = {name: column.to_bytes_list() for name, column in batch.items()}
+        fields = (
+            _decoded_field(field, rows[field.name]) if rows.get(field.name) else field
+            for field in source.fields
+        )
+        return dataclasses.replace(source, fields=tuple(fields))
+
+    def as_read(self, field: Field) -> Field:
+        """The bytes of the member, where it is decoded after that."""
+        if field.dtype == BYTES or _suffix(field.name) not in (_CLASS, _ARRAY):
+            return field
+        return dataclasses.replace(field, dtype=BYTES, shape=())
+
+    def converted(self, field: Field, blob: Blob) -> Blob:
+        """The class number or the array that a member holds."""
+        if self.as_read(field) == field:
+            return blob
+        if _suffix(field.name) == _ARRAY:
+            sizes = [-1 if size is None else size for size in field.shape]
+            return make_node("DecodeNpy", [blob], dtype=field.dtype, shape=sizes).outputs[0]
+        if (field.dtype, field.shape) != ("int64", ()):
+            raise InvalidArgumentError(
+                f"{field.name} holds class numbers, which are int64; this asks for {field.type}"
+            )
+        return make_node("DecodeClass", [blob]).outputs[0]
+
+    def damage(self, source: Source, scan: Scan) -> list[Damage]:
+        """A member that a sample lacks is not damage."""
+        fields = (
+            dataclasses.replace(field, default="") if field.dtype == BYTES else field
+            for field in source.fields
+        )
+        return super().damage(dataclasses.replace(source, fields=tuple(fields)), scan)
+
+    def is_copied_to(self, target: Format) -> bool:
+        """Members keep their bytes in another tar file."""
+        return target == self
+
+    def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:
+        """The fields by the extensions that say how contents are to be read."""
+        return {
+            _extension(field): batch[field.name].to_bytes_list()
+            if field.dtype == BYTES
+            else list(batch[field.name])
+            for field in fields
+        }
+
+
+def _extension(field: Field) -> str:
+    name = field.name.lower().replace("/", "_")
+    if name.startswith("__") or field.dtype == BYTES:
+        return name
+    is_class = not field.shape and np.dtype(field.dtype).kind in "iu"
+    kind = _CLASS if is_class else _ARRAY
+    return name if _suffix(name) == kind else name + kind
+
+
+FORMAT = Tar

@@ -1,0 +1,75 @@
+"""Text files of lines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidArgumentError, shown
+from .base.arrays import only_field
+from .base.columns import as_bytes, bytes_rows, is_bytes_like
+from .base.fields import BYTES, Field
+from .base.format import Format
+from .base.writer import Sizes, Writer
+
+
+class TextLineWriter(Writer):
+    r"""Writes text files: a line for each record, ended by "\n".
+
+    A sample is text or bytes, a batch a list of these or a Ragged of uint8; a dict with one entry
+    is taken for that.  A line holds no line break.
+    """
+
+    def write(self, sample: Any) -> None:
+        """Writes one line.
+
+        Raises:
+            InvalidArgumentError: It is no text, or has a line break in it.
+            FileError: It cannot be written.
+        """
+        with self._naming():
+            line = only_field(sample)
+            if not is_bytes_like(line):
+                raise InvalidArgumentError(f"{shown(line)} is no line; it must be text or bytes")
+            lines = [as_bytes(line, "the line")]
+            self._check(lines)
+        self._put_lines(lines)
+
+    def write_batch(self, batch: Any) -> None:
+        """Writes a line for each row; as `write`."""
+        with self._naming():
+            lines = bytes_rows("lines", only_field(batch))
+            self._check(lines)
+        self._put_lines(lines)
+
+    def _check(self, lines: list[bytes]) -> None:
+        for row, line in enumerate(lines):
+            at = line.find(b"\n")
+            if at < 0 and line.endswith(b"\r"):
+                at = len(line) - 1
+            if at >= 0:
+                raise InvalidArgumentError(
+                    f"the line has a line break at its byte {at}, and would be read as another",
+                    ordinal=row,
+                )
+
+    def _put_lines(self, lines: list[bytes]) -> None:
+        sizes: Sizes = np.fromiter(map(len, lines), np.int64, len(lines)) + 1
+        self._emit(b"".join(line + b"\n" for line in lines), sizes)
+
+
+class Text(Format):
+    """A line is the only field of a record."""
+
+    writer = TextLineWriter
+    holds_one_field = True
+
+    def refusal(self, field: Field) -> str | None:
+        """Why a line cannot hold the field."""
+        if field.dtype == BYTES:
+            return None
+        return f"{field.name} is {field.type}, which {self.name} cannot hold"
+
+
+FORMAT = Text

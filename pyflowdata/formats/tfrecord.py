@@ -1,0 +1,230 @@
+"""TFRecord files."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..native import ffi, lib
+from .base.damage import Damage, Scan, walk_file
+from .base.fields import Field
+from .base.format import Source
+from .base.message_format import MessageFormat
+from .base.message_writer import MessageWriter
+from .base.messages import Kinds, encode_lists, encode_message, encode_messages
+from .base.wire import Feature, decode_features
+from .base.wire import fields as wire_fields
+from .base.writer import Sizes
+
+_LENGTH, _CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
+_HEAD, _FOOT = _LENGTH.size + _CHECKSUM.size, _CHECKSUM.size  # bytes around the data of a record
+
+_EXAMPLE = Kinds(
+    "an Example",
+    {"float32": 2, "int64": 3},
+    {
+        "float16": "float32",
+        **dict.fromkeys(("bool", "int8", "int16", "int32", "uint16", "uint32", "uint64"), "int64"),
+    },
+    is_wrapped=True,
+)
+
+
+# ---- Messages -----------------------------------------------------------------------------------
+
+
+def encode_example(features: Mapping[str, Any]) -> bytes:
+    """A tf.train.Example.
+
+    Args:
+        features: Name -> bytes, text, numbers, a list of them or an array; None is left out.
+
+    Raises:
+        InvalidArgumentError: A value is of a type that an Example has not.
+    """
+    return encode_message(_EXAMPLE, features)
+
+
+def encode_examples(batch: Mapping[str, Any]) -> list[bytes]:
+    """A tf.train.Example for each row of a batch.
+
+    Args:
+        batch: Name -> column: an array, a Ragged or a list, with a row for each Example.
+
+    Raises:
+        InvalidArgumentError: Columns differ in length, or are of a type that an Example has not.
+    """
+    return encode_messages(_EXAMPLE, batch)
+
+
+def encode_sequence_example(
+    context: Mapping[str, Any], feature_lists: Mapping[str, Any]
+) -> bytes:
+    """A tf.train.SequenceExample.
+
+    Args:
+        context: As the features of an Example.
+        feature_lists: Name -> steps: a list of such values, an array with a row for each step, or
+            a Ragged.
+
+    Raises:
+        InvalidArgumentError: A value is of a type that an Example has not.
+    """
+    lists = encode_lists(_EXAMPLE, feature_lists)
+    return (encode_message(_EXAMPLE, context) if context else b"") + lists
+
+
+# ---- Writing ------------------------------------------------------------------------------------
+
+
+def _masked(crc: int) -> int:
+    """As it is stored, so that the checksum of data that holds checksums is none of its own."""
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def _checksum(data: bytes) -> int:
+    return _masked(lib.pfd_crc32c(data, len(data)))
+
+
+def _head(size: int, known: dict[int, bytes]) -> bytes:
+    """What stands before the data of a record: its length, and the checksum of that."""
+    head = known.get(size)
+    if head is None:
+        length = _LENGTH.pack(size)
+        head = length + _CHECKSUM.pack(_checksum(length))
+        if len(known) < 4096:
+            known[size] = head
+    return head
+
+
+class TFRecordWriter(MessageWriter):
+    """Writes TFRecord files: a length, its checksum, the data and their checksum for each record.
+
+    A sample is a dict of features, which becomes a tf.train.Example as `encode_example` makes it,
+    or the bytes of a record as they are, as `encode_sequence_example` makes them.  A batch is a
+    dict of columns, or a column of bytes.  TensorFlow reads "gzip" and "zlib"; "zstd" it does not.
+    """
+
+    def _encode(self, sample: Mapping[str, Any]) -> bytes:
+        return encode_example(sample)
+
+    def _encode_batch(self, batch: Mapping[str, Any]) -> list[bytes]:
+        return encode_examples(batch)
+
+    def _frame(self, records: list[bytes]) -> None:
+        known: dict[int, bytes] = {}
+        pieces: list[bytes] = []
+        for record in records:
+            pieces += (_head(len(record), known), record, _CHECKSUM.pack(_checksum(record)))
+        sizes: Sizes = np.fromiter(map(len, records), np.int64, len(records)) + _HEAD + _FOOT
+        self._emit(b"".join(pieces), sizes)
+
+
+# ---- Damage -------------------------------------------------------------------------------------
+
+
+def _checksum_of(data: mmap.mmap, begin: int, end: int) -> int:
+    """Of the bytes where they lie."""
+    with ffi.from_buffer("uint8_t[]", data) as bytes_:
+        return _masked(lib.pfd_crc32c(bytes_ + begin, end - begin))
+
+
+def _has_length(data: mmap.mmap, at: int) -> bool:
+    (said,) = _CHECKSUM.unpack_from(data, at + _LENGTH.size)
+    return bool(said == _checksum_of(data, at, at + _LENGTH.size))
+
+
+def _next_record(data: mmap.mmap, at: int) -> int:
+    """Where the next record begins whose length and data both have their checksums, or the end."""
+    while True:
+        with ffi.from_buffer("uint8_t[]", data) as bytes_:
+            at = lib.pfd_find_tf_record(bytes_, len(data), at)
+        if at == len(data):
+            return at
+        (size,) = _LENGTH.unpack_from(data, at)
+        end = at + _HEAD + size
+        (said,) = _CHECKSUM.unpack_from(data, end)
+        if said == _checksum_of(data, at + _HEAD, end):
+            return at
+        at += 1
+
+
+def _walk(path: str, data: mmap.mmap, scan: Scan) -> Iterator[Damage]:
+    """All damage, in order.  After a length whose checksum is wrong the next whole record is looked
+    for byte by byte."""
+    at, record, total = 0, 0, len(data)
+    while at < total:
+        if total - at < _HEAD:
+            yield Damage(
+                path, record, at, f"{total - at} bytes are left; a record begins with {_HEAD}"
+            )
+            return
+        if not _has_length(data, at):
+            begin = _next_record(data, at + 1)
+            said = (
+                f"the next whole record is {begin - at} bytes on"
+                if begin < total
+                else f"no whole record follows in the {total - at} bytes that are left"
+            )
+            yield Damage(path, record, at, f"the checksum of the length is wrong; {said}")
+            at, record = begin, record + 1
+            continue
+        (size,) = _LENGTH.unpack_from(data, at)
+        end = at + _HEAD + size
+        if end + _FOOT > total:
+            yield Damage(
+                path, record, at, f"the record of {size} bytes runs {end + _FOOT - total} bytes "
+                "past the end of the file"
+            )  # fmt: skip
+            return
+        (said_crc,) = _CHECKSUM.unpack_from(data, end)
+        found = _checksum_of(data, at + _HEAD, end)
+        if found == said_crc:
+            scan.good += 1
+        else:
+            yield Damage(
+                path, record, at, f"the data's checksum is {found:#010x}, and the file says "
+                f"{said_crc:#010x}"
+            )  # fmt: skip
+        at, record = end + _FOOT, record + 1
+
+
+# ---- The format ---------------------------------------------------------------------------------
+
+
+class TFRecord(MessageFormat):
+    """Fields are the features of Examples."""
+
+    writer = TFRecordWriter
+
+    @staticmethod
+    def features(record: bytes) -> dict[str, Feature | None]:
+        """The features of a tf.train.Example."""
+        found: dict[str, Feature | None] = {}
+        for number, kind, body in wire_fields(record):
+            if number != 1 or kind != 2:
+                raise ValueError(f"an Example has no field {number} of the wire type {kind}")
+            found |= decode_features(body, _EXAMPLE.dtypes)
+        return found
+
+    def damage(self, source: Source, scan: Scan) -> list[Damage]:
+        """Where a frame is damaged the reader takes nothing of the file: then it is walked over
+        once more, for what is whole, and for what else is damaged."""
+        found = super().damage(source, scan)
+        if not found or source.compression is not None:
+            return found
+        scan.good = 0
+        return list(walk_file(source.files[0], scan, _walk)) or found
+
+    def refusal(self, field: Field) -> str | None:
+        """Why an Example cannot hold the field."""
+        if field.dtype == "float64":
+            return f"{field.name} is float64, which an Example has not: --float32 stores float32"
+        return None
+
+
+FORMAT = TFRecord

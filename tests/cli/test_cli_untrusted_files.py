@@ -1,0 +1,194 @@
+"""Files that were made to mislead: damage that looks like emptiness, sizes, memory, and names."""
+
+import gzip
+import io
+import struct
+import subprocess
+import sys
+import tarfile
+
+import pytest
+from support.cli_files import run  # noqa: F401  (a fixture)
+from support.paths import ROOT
+
+COMMANDS = ("head", "stats", "verify", "convert")
+ESCAPE = "\x1b[31mred\x07\u202e"
+SHOWN = "\\x1b[31mred\\x07\\u202e"
+
+
+def archive(path, members, folder=""):
+    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
+        if folder:
+            entry = tarfile.TarInfo(folder)
+            entry.type = tarfile.DIRTYPE
+            tar.addfile(entry)
+        for name, content in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
+    return path
+
+
+def ask(run, command, path, *options):
+    target = [path.with_name("out.tar")] if command == "convert" else []
+    status, out, err = run(command, path, *target, *options)
+    return status, out + err
+
+
+# ---- What the reader refuses is not empty --------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_archive_whose_first_member_is_damaged_is_not_empty(command, run, tmp_path):
+    path = archive(tmp_path / "a.tar", {"d/a.txt": b"lost", "d/b.txt": b"lost"}, "d")
+    data = bytearray(path.read_bytes())
+    data[532] ^= 0x10
+    path.write_bytes(data)
+    status, said = ask(run, command, path)
+    assert status == 1 and "byte 512" in said and "no damage" not in said, said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_table_whose_header_has_an_open_quote_is_not_empty(command, run, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('key,"name\n' + "".join(f"{i},n{i}\n" for i in range(1000)))
+    status, said = ask(run, command, path, *(["--to", "csv"] if command == "convert" else []))
+    assert status == 1 and "a.csv:1" in said and "no damage" not in said, said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_archive_of_folders_alone_is_empty(command, run, tmp_path):
+    status, said = ask(run, command, archive(tmp_path / "a.tar", {}, "d"))
+    assert status == 0 and "0 records" in said
+
+
+# ---- Sizes and contents -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [1 << 50, 1 << 62])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_member_that_says_it_is_endless(command, size, tmp_path):
+    """In a process of its own, as what is tested is that it ends."""
+    entry = tarfile.TarInfo("a.bin")
+    entry.size = size
+    (tmp_path / "a.tar").write_bytes(entry.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+    target = ["b.tar"] if command == "convert" else []
+    done = subprocess.run(
+        [sys.executable, "-m", "pyflowdata", command, "a.tar", *target],
+        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    said = done.stdout + done.stderr
+    assert done.returncode == 1 and "byte 0" in said and "Traceback" not in said, said
+
+
+@pytest.mark.parametrize("shape", ["(2,(", "(2,", "((((", "2", "(1 << 9,)", "'x'", "(-1,)"])
+def test_an_array_member_with_a_malformed_header_stays_bytes(shape, run, tmp_path):
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + bytes(8)
+    path = archive(tmp_path / "a.tar", {"a.npy": content})
+    status, out, err = run("head", path)
+    assert (status, err) == (0, "") and "npy:bytes" in out
+
+
+# ---- Memory -------------------------------------------------------------------------------------
+
+_MEASURE = """\
+import resource, sys
+from pyflowdata import cli
+status = cli.main(sys.argv[1:])
+print(status, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+"""
+
+
+@pytest.mark.parametrize("command", ["head", "stats", "verify"])
+def test_memory_has_a_bound(command, tmp_path):
+    with gzip.open(tmp_path / "a.txt.gz", "wb") as file:
+        for _ in range(400):
+            file.write(bytes(b"a") * (1 << 20))
+    done = subprocess.run(
+        [sys.executable, "-c", _MEASURE, command, "a.txt.gz", "--memory-budget", "64MB"],
+        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    status, megabytes = map(int, done.stdout.split())
+    assert status == 1 and "memory_budget" in done.stderr and "a.txt.gz" in done.stderr
+    assert megabytes < 300
+
+
+def test_smaller_batches_are_tried_before_memory_is_short(run, tmp_path):
+    """1,024 records of 100 KB are more than the budget, one is not."""
+    path = archive(tmp_path / "a.tar", {f"{i:04}.bin": bytes(100_000) for i in range(200)})
+    for command in ("stats", "verify"):
+        status, out, err = run(command, path, "--memory-budget", "4MB")
+        assert (status, err) == (0, "") and "200 records" in out
+    assert run("head", path, "-n", 100, "--memory-budget", "4MB")[0] == 0
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "1XB", "MB", "lots", "nanGB"])
+def test_memory_budgets_that_are_none(said, run, tmp_path):
+    (tmp_path / "a.txt").write_text("line\n")
+    assert run("head", tmp_path / "a.txt", f"--memory-budget={said}")[0] == 2
+
+
+# ---- What is printed ----------------------------------------------------------------------------
+
+
+def assert_printable(said):
+    assert all(line.isprintable() for line in said.split("\n")), repr(said)
+    assert SHOWN in said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_names_of_files_have_no_effect_on_a_terminal(command, run, tmp_path):
+    path = tmp_path / f"{ESCAPE}.txt"
+    path.write_text("line\n")
+    target = [tmp_path / f"{ESCAPE}.jsonl"] if command == "convert" else []
+    status, out, err = run(command, path, *target)
+    assert status == 0 and err == ""
+    assert command == "stats" or SHOWN in out  # which names no file
+    assert all(line.isprintable() for line in out.split("\n"))
+    status, out, err = run(command, tmp_path / f"{ESCAPE}.not-there", *target)
+    assert status == 2
+    assert_printable(err)
+
+
+@pytest.mark.parametrize("command", ["head", "stats"])
+def test_names_of_columns_and_members_have_no_effect_on_a_terminal(command, run, tmp_path):
+    (tmp_path / "a.csv").write_text(f"{ESCAPE},y\n{ESCAPE},2\n")
+    assert_printable(run(command, tmp_path / "a.csv")[1])
+    path = archive(tmp_path / "a.tar", {f"k.{ESCAPE}": b"1"})
+    assert_printable(run(command, path)[1])
+
+
+def test_what_is_damaged_has_no_effect_on_a_terminal(run, tmp_path):
+    (tmp_path / f"{ESCAPE}.csv").write_text('a,b\n1,2\n3,"\n')
+    assert_printable(run("verify", tmp_path / f"{ESCAPE}.csv")[1])
+    (tmp_path / "a.csv").write_text(f"a,{ESCAPE}\n1,2\n")
+    (tmp_path / "b.csv").write_text("a,b\n1,2\n")
+    status, _, err = run("head", tmp_path / "b.csv", tmp_path / "a.csv")
+    assert status == 2 and all(line.isprintable() for line in err.split("\n"))
+
+
+# ---- Files that are replaced --------------------------------------------------------------------
+
+_OVERWRITE = """\
+import resource, signal
+from pyflowdata import FileError
+from pyflowdata.io import TextLineWriter
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    with TextLineWriter("a.txt", overwrite=True) as writer:
+        writer.write("x" * 3_000_000)
+except FileError as failure:
+    print(failure)
+"""
+
+
+def test_a_file_that_could_not_be_replaced_is_still_there(tmp_path):
+    (tmp_path / "a.txt").write_text("old\n")
+    done = subprocess.run(
+        [sys.executable, "-c", _OVERWRITE],
+        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert "the file that was there is as it was" in done.stdout
+    assert (tmp_path / "a.txt").read_text() == "old\n"
