@@ -203,7 +203,7 @@ def test_a_sequence_example_holds_steps():
         ({"x": [[1, 2], [3]]}, r"x = \[\[1, 2\], \[3\]\]"),
         ({"x": 2**70}, "x = 1180591620717411303424"),
         ({1: 2}, "the name of a feature is 1"),
-        ({"\ud800": 2}, "no valid Unicode"),
+        ({"\ud800": 2}, "not valid Unicode"),
         (3, "this is 3"),
     ],
 )
