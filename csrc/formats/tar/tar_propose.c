@@ -43,8 +43,7 @@ static pfd_status copy_lower(const walker *self, const pfd_tar_name *name, const
                              pfd_error *err)
 {
     char *text = self->args->host->alloc(self->args->scratch, name->extension_size + 1);
-    if (!text)
-        return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an extension");
+    if (!text) return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an extension");
     for (int64_t i = 0; i < name->extension_size; i++) {
         char c = name->extension[i];
         text[i] = c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
@@ -91,8 +90,8 @@ static pfd_status step(walker *self, int64_t *at, int32_t *is_end, pfd_error *er
     if (*is_end) return PFD_OK;
     if (member.data > self->file->size || member.size > self->file->size - member.data)
         return self->args->host->fail_file(err, self->file, *at, PFD_CORRUPT_DATA,
-                                           "the member has %" PRId64
-                                           " bytes, which go past the end of the file", member.size);
+                                           "the member of %" PRId64
+                                           " bytes goes past the end of the file", member.size);
     PFD_TRY(take_member(self, &member, err));
     int32_t is_compressed = self->file->size == INT64_MAX;
     *at = is_compressed && member.next > most_bytes ? -1 : member.next;
