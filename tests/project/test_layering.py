@@ -53,7 +53,7 @@ def code(path: Path) -> str:
 
 
 def folder_of(path: Path | str) -> str:
-    """Of a file or an include: "core", "ops", or "formats/csv"; the kit's interface is the kit's."""
+    """Of a file or an include: "core", "ops", or "formats/csv"; kit.h is in "kit"."""
     if str(path).endswith("pyflowdata/kit.h"):
         return "kit"
     parts = Path(str(path).replace("pyflowdata/", "include/")).parts
