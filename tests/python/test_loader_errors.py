@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 import pyflowdata as flow
+import pyflowdata.io  # flow.io
 from support.face import interrupt, loader
 
 
