@@ -19,7 +19,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,13 +82,19 @@ def run_checks(
     ignore: Sequence[str] = (),
     timeout: float = 10.0,
     native: Native | None = None,
+    groups: Collection[str] | None = None,
 ) -> Report:
-    """Runs all checks, and returns what they found; the arguments are those of check_reader()."""
+    """Runs all checks, and returns what they found; the arguments are those of check_reader().
+
+    Args:
+        groups: The groups of checks to run, as docs/check.md names them; None: all of them.
+    """
     report = Report(spec.op)
     with tempfile.TemporaryDirectory(prefix="pyflowdata-check-") as folder:
         others = tuple((os.path.abspath(name), count) for name, count in (also or {}).items())
         files = tuple(os.path.abspath(path) for path in libraries)
-        job = Job(spec, files, records, checksums, others, timeout, folder)
+        wanted = None if groups is None else frozenset(groups)
+        job = Job(spec, files, records, checksums, others, timeout, folder, wanted)
         graph: dict[str, Any] = {}
         for said in _ask(job):
             _take(report, said, ignore)

@@ -20,6 +20,7 @@ class Job:
         also: Further folders of samples, and how many records each has.
         limit: Seconds of processor time for one pass over the sample.
         folder: For damaged samples.
+        groups: The groups of checks to run; None: all that there are.
     """
 
     spec: Spec
@@ -29,6 +30,7 @@ class Job:
     also: tuple[tuple[str, int], ...]
     limit: float
     folder: str
+    groups: frozenset[str] | None = None
 
     def load(self) -> None:
         for library in self.libraries:

@@ -232,8 +232,9 @@ def main() -> None:
     groups: list[str] = next((one["groups"] for one in said if "groups" in one), [])
     _print("descriptor", said)
     for group in groups if goes_on else []:
-        said, _ = _run_group(job, group)
-        _print(group, said)
+        if job.groups is None or group in job.groups:
+            said, _ = _run_group(job, group)
+            _print(group, said)
 
 
 def _print(group: str, said: list[dict[str, Any]]) -> None:

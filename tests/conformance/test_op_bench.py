@@ -316,7 +316,10 @@ def made_up(bench, **changes):
         for n, speedup in changes.get("speedups", {1: 1.0, 2: 1.9}).items()
     )
     load = changes.get("load", 0.0)
-    return dataclasses.replace(bench, parts=parts, scaling=scaling, load=load, records=10**6)
+    limits = tuple(dataclasses.replace(limit, gb_per_s=10.0) for limit in bench.limits)
+    return dataclasses.replace(
+        bench, parts=parts, limits=limits, scaling=scaling, load=load, records=10**6
+    )
 
 
 @pytest.mark.parametrize(

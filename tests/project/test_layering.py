@@ -53,7 +53,9 @@ def code(path: Path) -> str:
 
 
 def folder_of(path: Path | str) -> str:
-    """Of a file or an include: "core", "ops", or "formats/csv"."""
+    """Of a file or an include: "core", "ops", or "formats/csv"; kit.h is in "kit"."""
+    if str(path).endswith("pyflowdata/kit.h"):
+        return "kit"
     parts = Path(str(path).replace("pyflowdata/", "include/")).parts
     return "/".join(parts[:2] if parts[0] == "formats" else parts[:1])
 
@@ -308,6 +310,12 @@ def test_python_imports_point_down():
         names = {layer_of(name) for name in imported(path, tree)} - {layer}
         above = names - PYTHON_LAYERS[layer]
         assert not above, f"{path.relative_to(PACKAGE)} may not import {above}"
+
+
+def test_only_conformance_binds_the_kit():
+    for path, tree in modules():
+        if "conformance.binding" in imported(path, tree):
+            assert path.parent.name == "conformance", f"{path.relative_to(PACKAGE)} loads the kit"
 
 
 def test_python_modules_have_no_circle():

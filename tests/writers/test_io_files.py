@@ -145,7 +145,7 @@ def test_the_first_of_two_writers_stays(tmp_path):
 
 
 def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(flow.FileError, match="no regular file"):
+    with pytest.raises(flow.FileError, match="not a regular file"):
         TextLineWriter(tmp_path, overwrite=True)
 
 
@@ -308,7 +308,7 @@ def test_options_are_checked(options, says, tmp_path):
         (CSVWriter, {"delimiter": 3}, "delimiter = 3; it must be one ASCII character"),
         (CSVWriter, {"columns": "ab"}, "columns = 'ab'; it must be a list of names"),
         (CSVWriter, {"columns": ["a", "a"]}, "a name stands there twice"),
-        (CSVWriter, {"columns": ["\ud800"]}, r"name in columns = '\\ud800' is no valid Unicode"),
+        (CSVWriter, {"columns": ["\ud800"]}, r"name in columns = '\\ud800' is not valid Unicode"),
     ],
 )
 def test_options_of_formats_are_checked(writer, options, says, tmp_path):

@@ -197,13 +197,13 @@ def test_a_sequence_example_holds_steps():
     [
         ({"x": np.zeros(2)}, r"x is of float64.*astype\('float32'\)"),
         ({"x": []}, r"x = \[\] has no type"),
-        ({"x": np.uint64(2**63)}, "9223372036854775808, which is no int64"),
+        ({"x": np.uint64(2**63)}, "9223372036854775808, which does not fit"),
         ({"x": [b"a", 1]}, "x has 1 beside bytes"),
         ({"x": {"y": 1}}, "x = {'y': 1}; a feature is"),
         ({"x": [[1, 2], [3]]}, r"x = \[\[1, 2\], \[3\]\]"),
         ({"x": 2**70}, "x = 1180591620717411303424"),
         ({1: 2}, "the name of a feature is 1"),
-        ({"\ud800": 2}, "no valid Unicode"),
+        ({"\ud800": 2}, "not valid Unicode"),
         (3, "this is 3"),
     ],
 )
@@ -424,7 +424,7 @@ def test_megatron_checks_tokens(tmp_path):
     with MegatronWriter(tmp_path / "a", dtype="uint16") as writer:
         with pytest.raises(flow.InvalidArgumentError, match=r"record 1\).*do not fit into uint16"):
             writer.write_batch([[1], [70000]])
-        with pytest.raises(flow.InvalidArgumentError, match="no sequence of tokens"):
+        with pytest.raises(flow.InvalidArgumentError, match="not a sequence of tokens"):
             writer.write("text")
     with pytest.raises(flow.InvalidArgumentError, match="Megatron's files hold uint8"):
         MegatronWriter(tmp_path / "b", dtype="uint32")
@@ -558,6 +558,6 @@ def test_lines(tmp_path):
             writer.write_batch(["ok", "ab\nc"])
         with pytest.raises(flow.InvalidArgumentError, match="line break at its byte 0"):
             writer.write("\r")
-        with pytest.raises(flow.InvalidArgumentError, match="5 is no line"):
+        with pytest.raises(flow.InvalidArgumentError, match="5 is not a line"):
             writer.write(5)
     assert (tmp_path / "b").read_bytes() == b""

@@ -140,9 +140,9 @@ def test_cells_and_tokens_change_no_number(tmp_path):
     batch = {"x": [0.5, BIG]}
     refused(CSVWriter, "write_batch", batch, rf"record 1\): x has the integer {BIG}", csv,
             overwrite=True)  # fmt: skip
-    refused(CSVWriter, "write", {"x": [[1], [2, 3]]}, "x = .* is no array", csv, overwrite=True)
+    refused(CSVWriter, "write", {"x": [[1], [2, 3]]}, "x = .* is not an array", csv, overwrite=True)
     refused(MegatronWriter, "write", [BIG, 0.0], "the document has the integer", tmp_path / "b")
-    refused(MegatronWriter, "write", [[1], [[2], [3, 4]]], "is no array", tmp_path / "b",
+    refused(MegatronWriter, "write", [[1], [[2], [3, 4]]], "is not an array", tmp_path / "b",
             overwrite=True)  # fmt: skip
 
 
@@ -155,20 +155,20 @@ HALF = "a\ud800"
 def test_text_that_is_no_unicode_is_refused(writer, tmp_path):
     name = "txt" if writer is TarWriter else "x"
     path = tmp_path / "a"
-    says = rf"{name} = 'a\\ud800' is no valid Unicode text: its character 1 is"
+    says = rf"{name} = 'a\\ud800' is not valid Unicode text: its character 1 is"
     refused(writer, "write", {name: HALF}, rf"record 0\): {says}", path)
     batch = {name: ["a", HALF]}
     refused(writer, "write_batch", batch, rf"record 1\): {says}", path, overwrite=True)
     for method, value in (("write", 1), ("write_batch", [1])):
         given = {HALF: value}
-        refused(writer, method, given, r"'a\\ud800' is no valid", path, overwrite=True)
+        refused(writer, method, given, r"'a\\ud800' is not valid", path, overwrite=True)
         given = {3: value}
         refused(writer, method, given, "the name of a f[a-z]+ is 3", path, overwrite=True)
 
 
 @pytest.mark.parametrize("writer", [TextLineWriter, TFRecordWriter, OFRecordWriter])
 def test_records_that_are_no_unicode_are_refused(writer, tmp_path):
-    says = r"'a\\ud800' is no valid Unicode text"
+    says = r"'a\\ud800' is not valid Unicode text"
     refused(writer, "write", HALF, rf"record 0\): the [a-z]+ = {says}", tmp_path / "a")
     refused(writer, "write_batch", ["a", HALF], rf"record 1\): .* {says}", tmp_path / "b")
 
@@ -178,7 +178,7 @@ def test_records_that_are_no_unicode_are_refused(writer, tmp_path):
     [
         ({"__key__": "k", "a\0b": "x"}, r"the extension 'a\\x00b' would be read as another"),
         ({"__key__": "k\0", "x": "x"}, r"__key__ = 'k\\x00'; a key must not"),
-        ({"__key__": HALF, "x": "x"}, r"__key__ = 'a\\ud800' is no valid Unicode"),
+        ({"__key__": HALF, "x": "x"}, r"__key__ = 'a\\ud800' is not valid Unicode"),
         ({"json": [HALF]}, r"json = \['a\\ud800'\]"),
     ],
 )

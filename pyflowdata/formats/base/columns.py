@@ -27,7 +27,7 @@ def as_bytes(value: Any, name: str = "the record") -> bytes:
             return value.encode("utf-8")
         except UnicodeEncodeError as failure:
             raise InvalidArgumentError(
-                f"{name} = {shown(value)} is no valid Unicode text: its character "
+                f"{name} = {shown(value)} is not valid Unicode text: its character "
                 f"{failure.start} is half a surrogate pair"
             ) from None
     if isinstance(value, np.ndarray):
@@ -84,7 +84,7 @@ def columns(batch: Mapping[str, Any]) -> tuple[dict[str, Array | Ragged | list[A
     """All columns of a batch, and how many rows they have.
 
     Raises:
-        InvalidArgumentError: They differ in their number of rows, there is none, or a name is no
+        InvalidArgumentError: They differ in their number of rows, there is none, or a name is not
             text.
     """
     if not isinstance(batch, Mapping) or not batch:

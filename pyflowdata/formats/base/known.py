@@ -25,7 +25,7 @@ def _made(facts: FileFormat) -> Format:
 
 
 class _Formats(Mapping[str, Format]):
-    """By name, in the order of the C library's list; those of plugins come once these are loaded."""
+    """By name, in the order of the C library's list, those of loaded plugins last."""
 
     def __getitem__(self, name: str) -> Format:
         for facts in registered_formats():

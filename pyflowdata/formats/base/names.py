@@ -47,7 +47,7 @@ class Names:
         Args:
             path: As the user gave it.
             is_sharded: Whether there may be several.
-            suffixes: What is put behind the name, for each file of a shard; ("",) for one file.
+            suffixes: What is put after the name, for each file of a shard; ("",) for one file.
 
         Raises:
             InvalidArgumentError: The pattern in the path is none.
@@ -72,7 +72,7 @@ class Names:
             )
 
     def _split(self) -> tuple[str, str]:
-        """The name before the shard's number, and the suffix behind it."""
+        """The name before the shard's number, and the suffix after it."""
         stem, tail = self.name, ""
         if stem.lower().endswith(tuple(_PACKED)):
             stem, dot, packed = stem.rpartition(".")

@@ -136,7 +136,7 @@ class Writer(ABC):
         """Takes note that rows begin..end of what was given to _emit are in the shard now."""
 
     def _finish(self, shard: Shard) -> None:
-        """Writes what stands behind the last record, or what could not be known before."""
+        """Writes what stands after the last record, or what could not be known before."""
 
     # ---- For the formats ----------------------------------------------------------------------
 
@@ -196,7 +196,7 @@ class Writer(ABC):
         self.records += end - begin
 
     def _room(self, ends: Sizes) -> int:
-        """How many of the next records, which end there, go into the shard at hand."""
+        """How many of the next records, which end there, go into the current shard."""
         shard, count = self._shards[-1], len(ends)
         if self._shard_records is not None:
             count = min(count, self._shard_records - shard.records)
@@ -256,7 +256,7 @@ class Writer(ABC):
     def _refuse_present(self) -> None:
         for path in self._names.present():
             if path.is_dir() or (path.exists() and not path.is_file()):
-                raise FileError("it is no regular file; choose another name", file=str(path))
+                raise FileError("it is not a regular file; choose another name", file=str(path))
             if not self._overwrite:
                 raise FileError(
                     "it is there already; remove it, or say overwrite=True", file=str(path)

@@ -82,7 +82,8 @@ class CSV(Format):
         # Whether there are records is for the reader to say.
         cells = cells_of(fields) or (Field("0", BYTES),)
         looked = dataclasses.replace(source, files=(one.path,), fields=cells)
-        return dataclasses.replace(source, is_empty=looked.is_without_records())
+        is_empty = next(looked.batches(batch_size=1), None) is None
+        return dataclasses.replace(source, is_empty=is_empty)
 
     def widened(self, source: Source, exact: bool) -> Source:
         """The types of columns where they are guessed, by the cells of all records."""
@@ -106,8 +107,8 @@ class CSV(Format):
         return dataclasses.replace(source, fields=tuple(fields))
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """Where cells have line breaks or not, whichever leaves more of the file whole: a quote that
-        is not closed takes everything up to the next one with it."""
+        """With line breaks in cells or without, whichever leaves more of the file whole: a quote
+        that is not closed takes everything up to the next one with it."""
         found = super().damage(source, scan)
         if not found:
             return found
@@ -130,8 +131,8 @@ class CSV(Format):
         if field.dtype == BYTES or None not in field.shape:
             return None
         return (
-            f"{field.name} has rows of different lengths, which are not columns: choose others with "
-            "--fields"
+            f"{field.name} has rows of different lengths, which are not columns: choose others "
+            "with --fields"
         )
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
