@@ -146,7 +146,7 @@ def _member(name: str, data: bytes) -> tuple[bytes, bytes, bytes]:
     try:
         head = about.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise InvalidArgumentError(f"the name {shown(name)} is no valid Unicode text") from None
+        raise InvalidArgumentError(f"the name {shown(name)} is not valid Unicode text") from None
     return head, data, bytes(-len(data) % _BLOCK)
 
 

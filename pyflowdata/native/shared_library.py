@@ -1,6 +1,6 @@
-"""A shared library and the C headers that declare what is in it.
+"""A shared library and the C headers that declare its functions.
 
-The declarations are read from the headers themselves, so nothing is written twice.
+The declarations are read from the headers, so that nothing is written twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _declarations(headers: Sequence[str]) -> str:
 
 
 class Interface:
-    """Some headers, declared to cffi, and how a library is known that was made from them."""
+    """Some headers, declared to cffi, and the check that a library was made from them."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Interface:
             headers: Names of files in include/pyflowdata.
             abi_function: The function of the library that returns a hash of the structs' sizes.
             structs: The structs in that hash, in the order of the hash.
-            types: What ffi.new() is called with later.
+            types: The arguments of later calls of ffi.new().
         """
         self._ffi, self._abi_function, self._types = ffi, abi_function, types
         ffi.cdef(_declarations(headers))
@@ -67,34 +67,34 @@ class Interface:
         self._pointers = dict(zip(structs, pointers, strict=True))
 
     def expected_abi_version(self) -> int:
-        """What the library's function returns where it was made from the headers that were read."""
+        """The hash that a library made from these headers returns."""
         value = 1
         for pointer in self._pointers.values():
             value = (value * 31 + self._ffi.sizeof(pointer.item)) % 2**32
         return value
 
     def new_struct(self, name: str) -> Any:
-        """A zeroed struct that starts with struct_size, with that set."""
+        """A zeroed struct that starts with struct_size, which is set."""
         pointer = self._pointers.get(name) or self._ffi.typeof(f"{name} *")
         struct = self._ffi.new(pointer)
         struct.struct_size = self._ffi.sizeof(pointer.item)
         return struct
 
     def load(self, path: Path) -> Any:
-        """The library, with all that is called later looked up.
+        """The library, with all its functions looked up.
 
         Raises:
             ImportError: It cannot be loaded, or was made from other headers.
         """
         try:
-            # NODELETE: arrays may give memory back after the interpreter dropped this module.
+            # NODELETE: arrays may release memory after the interpreter has dropped this module.
             library = self._ffi.dlopen(str(path), self._ffi.RTLD_NOW | self._ffi.RTLD_NODELETE)
         except OSError as failure:
             raise ImportError(f"{path} cannot be loaded: {failure}; {BUILD_HINT}") from None
         try:
             found = getattr(library, self._abi_function)()
         except AttributeError:
-            raise ImportError(f"{path} is no pyflowdata library; {BUILD_HINT}") from None
+            raise ImportError(f"{path} is not a pyflowdata library; {BUILD_HINT}") from None
         expected = self.expected_abi_version()
         if found != expected:
             raise ImportError(
@@ -105,8 +105,8 @@ class Interface:
         return library
 
     def _resolve(self, library: Any) -> None:
-        """Looks up all that is used later.  cffi does so under a lock which a thread that holds it
-        cannot take again: a signal handler that closes a loader would wait for ever."""
+        """Looks up all functions now.  cffi does so under a lock that is not reentrant: a signal
+        handler that closes a loader during a look-up would wait for ever."""
         for name in dir(library):
             getattr(library, name)
         for name in self._types:

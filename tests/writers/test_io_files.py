@@ -308,7 +308,7 @@ def test_options_are_checked(options, says, tmp_path):
         (CSVWriter, {"delimiter": 3}, "delimiter = 3; it must be one ASCII character"),
         (CSVWriter, {"columns": "ab"}, "columns = 'ab'; it must be a list of names"),
         (CSVWriter, {"columns": ["a", "a"]}, "a name stands there twice"),
-        (CSVWriter, {"columns": ["\ud800"]}, r"name in columns = '\\ud800' is no valid Unicode"),
+        (CSVWriter, {"columns": ["\ud800"]}, r"name in columns = '\\ud800' is not valid Unicode"),
     ],
 )
 def test_options_of_formats_are_checked(writer, options, says, tmp_path):

@@ -155,7 +155,7 @@ HALF = "a\ud800"
 def test_text_that_is_no_unicode_is_refused(writer, tmp_path):
     name = "txt" if writer is TarWriter else "x"
     path = tmp_path / "a"
-    says = rf"{name} = 'a\\ud800' is no valid Unicode text: its character 1 is"
+    says = rf"{name} = 'a\\ud800' is not valid Unicode text: its character 1 is"
     refused(writer, "write", {name: HALF}, rf"record 0\): {says}", path)
     batch = {name: ["a", HALF]}
     refused(writer, "write_batch", batch, rf"record 1\): {says}", path, overwrite=True)
@@ -168,7 +168,7 @@ def test_text_that_is_no_unicode_is_refused(writer, tmp_path):
 
 @pytest.mark.parametrize("writer", [TextLineWriter, TFRecordWriter, OFRecordWriter])
 def test_records_that_are_no_unicode_are_refused(writer, tmp_path):
-    says = r"'a\\ud800' is no valid Unicode text"
+    says = r"'a\\ud800' is not valid Unicode text"
     refused(writer, "write", HALF, rf"record 0\): the [a-z]+ = {says}", tmp_path / "a")
     refused(writer, "write_batch", ["a", HALF], rf"record 1\): .* {says}", tmp_path / "b")
 
@@ -178,7 +178,7 @@ def test_records_that_are_no_unicode_are_refused(writer, tmp_path):
     [
         ({"__key__": "k", "a\0b": "x"}, r"the extension 'a\\x00b' would be read as another"),
         ({"__key__": "k\0", "x": "x"}, r"__key__ = 'k\\x00'; a key must not"),
-        ({"__key__": HALF, "x": "x"}, r"__key__ = 'a\\ud800' is no valid Unicode"),
+        ({"__key__": HALF, "x": "x"}, r"__key__ = 'a\\ud800' is not valid Unicode"),
         ({"json": [HALF]}, r"json = \['a\\ud800'\]"),
     ],
 )

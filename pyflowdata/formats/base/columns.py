@@ -27,7 +27,7 @@ def as_bytes(value: Any, name: str = "the record") -> bytes:
             return value.encode("utf-8")
         except UnicodeEncodeError as failure:
             raise InvalidArgumentError(
-                f"{name} = {shown(value)} is no valid Unicode text: its character "
+                f"{name} = {shown(value)} is not valid Unicode text: its character "
                 f"{failure.start} is half a surrogate pair"
             ) from None
     if isinstance(value, np.ndarray):

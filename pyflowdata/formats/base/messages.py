@@ -130,7 +130,7 @@ def _key(name: Any) -> bytes:
     try:
         return _sized(1, name.encode("utf-8"))
     except UnicodeEncodeError:
-        raise InvalidArgumentError(f"{shown(name)} is no valid Unicode text") from None
+        raise InvalidArgumentError(f"{shown(name)} is not valid Unicode text") from None
 
 
 def _features(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
