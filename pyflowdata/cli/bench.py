@@ -57,7 +57,7 @@ class _Attr(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         if not namespace.op:
-            parser.error(f"--attr {values}: of which op? it comes behind --op NAME")
+            parser.error(f"--attr {values}: of which op? it comes after --op NAME")
         namespace.op[-1][1].append(values)
 
 

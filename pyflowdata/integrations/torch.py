@@ -115,7 +115,7 @@ class TorchLoader(Generic[BatchT]):
         self._pins = bool(pin_memory) and torch.cuda.is_available()
         self._current: _Ahead | None = None  # the iterator that is a batch ahead of its user
         # The state when the last iterator was made; None once a batch was asked of it.
-        self._begun_at: dict[str, Any] | None = None
+        self._started_at: dict[str, Any] | None = None
 
     def __iter__(self) -> Iterator[BatchT]:
         """Begins the epoch after the one begun last; after load_state_dict() continues there.
@@ -125,7 +125,7 @@ class TorchLoader(Generic[BatchT]):
         """
         state = self.state_dict()
         is_ahead = self._current is not None and self._current.epoch != self.loader.epoch
-        if is_ahead or state == self._begun_at:
+        if is_ahead or state == self._started_at:
             self.load_state_dict(state)
         return self._begin(lambda: iter(self.loader))
 
@@ -140,7 +140,7 @@ class TorchLoader(Generic[BatchT]):
             batches: Iterator[Any] = _OnHost(self, begin())
         else:
             batches = self._current = _Ahead(self, self._copies, begin)
-        self._begun_at = self.state_dict()
+        self._started_at = self.state_dict()
         return batches
 
     def _on_host(self, batch: Any) -> Any:
@@ -246,7 +246,7 @@ class _OnHost(Iterator[Any]):
         self._batches = batches
 
     def __next__(self) -> Any:
-        self._owner._begun_at = None  # also where the first batch fails the epoch is begun
+        self._owner._started_at = None  # also where the first batch fails the epoch is begun
         return self._owner._on_host(next(self._batches))
 
 
@@ -349,7 +349,7 @@ class _Ahead(Iterator[Any]):
         self.epoch = owner.loader.epoch
 
     def __next__(self) -> Any:
-        self._owner._begun_at = None
+        self._owner._started_at = None
         if self._owner._current is not self:
             return next(self._batches)  # which says why this iterator is over
         if self._made is None:

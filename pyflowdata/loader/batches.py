@@ -29,7 +29,7 @@ _read_batch = struct.Struct(
     "@" + "".join({"void *": "P", "int64_t": "q"}[field.type.cname] for _, field in _FIELDS)
 ).unpack_from
 assert [name for name, _ in _FIELDS] == ["memory", "epoch", "step", "rows"]
-# What lies in a batch where a ragged blob is: pointers and a size, read as four numbers.
+# A ragged blob of a batch: pointers and a size, read as four numbers.
 _RAGGED_FIELDS = ffi.typeof("pfd_ragged_batch").fields
 assert [name for name, _ in _RAGGED_FIELDS] == ["values", "values_bytes", "row_splits", "shapes"]
 assert ffi.sizeof("pfd_ragged_batch") == len(_RAGGED_FIELDS) * 8
@@ -37,7 +37,7 @@ _INT64 = np.dtype(np.int64)
 
 
 class _Memory:
-    """What NumPy makes an array of at an address, which keeps the owner of the memory."""
+    """Gives NumPy an array at an address, and keeps the owner of the memory."""
 
     __slots__ = ("__array_interface__", "_owner")
 

@@ -1,4 +1,4 @@
-"""The C library: how it is found, and its errors as exceptions.
+"""The C library: finding and loading it, and its errors as exceptions.
 
 cffi has no types: `ffi`, `lib` and everything made from them are `Any`, and stay in the package.
 """
@@ -83,19 +83,19 @@ def text(pointer: CData) -> str:
 
 
 def encode(value: str, what: str) -> bytes:
-    """UTF-8 as C takes it.  Bytes of file names that are no UTF-8 go through as they are."""
+    """UTF-8 as C takes it.  Bytes of file names that are not UTF-8 stay as they are."""
     if "\0" in value:
         raise InvalidArgumentError(f"{what} = {shown(value)}; it must not contain a NUL character")
     try:
         return value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         raise InvalidArgumentError(
-            f"{what} = {shown(value)}; it is no valid Unicode text"
+            f"{what} = {shown(value)}; it is not valid Unicode text"
         ) from None
 
 
 def new_struct(name: str) -> CData:
-    """A zeroed struct that starts with struct_size, with that set."""
+    """A zeroed struct that starts with struct_size, which is set."""
     return _interface.new_struct(name)
 
 
@@ -107,7 +107,7 @@ def new_error() -> CData:
 
 
 def exception(status: int, err: CData) -> Error:
-    """The exception for a failed call's status and error; its cause, where Python failed in C."""
+    """The exception for a failed call; its `__cause__` is what a Python function raised in C."""
     cls = EXCEPTIONS.get(status, InternalError)
     failure = cls(
         text(err.message) or f"the call failed with status {status} and no message",

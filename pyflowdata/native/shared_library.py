@@ -28,7 +28,7 @@ def include_dir() -> str:
 
 
 class Interface:
-    """The declarations of a library, and how a library is known that has the same."""
+    """The declarations of a library, and the check that a library was made from the same ones."""
 
     def __init__(self, ffi: Any, *, abi_function: str, structs: Sequence[str]) -> None:
         """
@@ -40,14 +40,14 @@ class Interface:
         self._ffi, self._abi_function, self._structs = ffi, abi_function, structs
 
     def expected_abi_version(self) -> int:
-        """What the library's function returns where its headers were those of the declarations."""
+        """The hash that a library returns that was made from the headers of the declarations."""
         value = 1
         for struct in self._structs:
             value = (value * 31 + self._ffi.sizeof(struct)) % 2**32
         return value
 
     def new_struct(self, name: str) -> Any:
-        """A zeroed struct that starts with struct_size, with that set."""
+        """A zeroed struct that starts with struct_size, which is set."""
         struct = self._ffi.new(f"{name} *")
         struct.struct_size = self._ffi.sizeof(name)
         return struct
@@ -59,14 +59,14 @@ class Interface:
             ImportError: It cannot be loaded, or was made from other headers.
         """
         try:
-            # NODELETE: arrays may give memory back after the interpreter dropped this module.
+            # NODELETE: arrays may release memory after the interpreter has dropped this module.
             library = self._ffi.dlopen(str(path), self._ffi.RTLD_NOW | self._ffi.RTLD_NODELETE)
         except OSError as failure:
             raise ImportError(f"{path} cannot be loaded: {failure}; {BUILD_HINT}") from None
         try:
             found = getattr(library, self._abi_function)()
         except AttributeError:
-            raise ImportError(f"{path} is no pyflowdata library; {BUILD_HINT}") from None
+            raise ImportError(f"{path} is not a pyflowdata library; {BUILD_HINT}") from None
         expected = self.expected_abi_version()
         if found != expected:
             raise ImportError(

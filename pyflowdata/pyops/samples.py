@@ -83,7 +83,7 @@ def _array_of_bytes(key: str, value: bytes | bytearray | memoryview | str) -> Ar
             value = str.encode(value, "utf-8", "surrogateescape")
         except UnicodeEncodeError:
             raise Damaged(
-                f"'{key}' is {shown(value)}, which is no valid Unicode text: UTF-8 cannot hold it"
+                f"'{key}' is {shown(value)}, which is not valid Unicode text: UTF-8 cannot hold it"
             ) from None
     elif isinstance(value, memoryview):
         try:

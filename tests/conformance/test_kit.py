@@ -68,8 +68,8 @@ def test_an_assertion_carries_the_report():
 @pytest.mark.parametrize(
     ("check", "blob", "says"),
     [
-        ("check_decoder", lambda: flow.MiniReader(DATA), "MiniReader is no decoder: use check_rea"),
-        ("check_reader", lambda: flow.Affine(flow.MiniReader(DATA)), "Affine is no reader: use ch"),
+        ("check_decoder", lambda: flow.MiniReader(DATA), "MiniReader is not a decoder: use check_"),
+        ("check_reader", lambda: flow.Affine(flow.MiniReader(DATA)), "Affine is not a reader: use ch"),
         ("check_reader", lambda: "MiniReader", "must be a Blob"),
         ("check_reader", lambda: [], "must be a Blob"),
     ],
@@ -168,7 +168,7 @@ def test_sanitizers_find_nothing_in_a_good_plugin(samples):
     done = check_source("good", samples, "--asan", "--ubsan", "--tsan", "--checksums")
     assert done.returncode == 0, done.stdout + done.stderr
     for name in ("asan", "ubsan", "tsan"):
-        assert f"{name}: compiled anew and run" in done.stdout
+        assert f"{name}: compiled again and run" in done.stdout
 
 
 @pytest.mark.slow

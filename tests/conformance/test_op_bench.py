@@ -402,7 +402,7 @@ READER = ["--op", "MiniReader", "--attr", DATA_DIR]
     "arguments, status, said",
     [
         ([], 2, "--op NAME is missing"),
-        (["--attr", "x=1", "--op", "MiniReader"], 2, "it comes behind --op NAME"),
+        (["--attr", "x=1", "--op", "MiniReader"], 2, "it comes after --op NAME"),
         (["--op", "MiniReader", "--attr", "batch_size"], 2, "it must be NAME=VALUE"),
         ([*READER, "--attr", DATA_DIR], 2, "--attr data_dir is given twice"),
         ([*READER, "--input", ""], 2, "--input is empty"),

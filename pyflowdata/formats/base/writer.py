@@ -34,12 +34,12 @@ class Shard:
         files: One, or as many as the format has for one dataset.
         records: How many it holds.
         bytes: What these take in the first file, before compression.
-        is_begun: Whether what stands before the first record is written.
+        is_started: Whether what stands before the first record is written.
     """
 
     def __init__(self, files: list[OutputFile]) -> None:
         self.files, self.records, self.bytes = files, 0, 0
-        self.is_begun = False
+        self.is_started = False
 
     @property
     def main(self) -> OutputFile:
@@ -274,8 +274,8 @@ class Writer(ABC):
             raise
 
     def _begin_once(self, shard: Shard) -> None:
-        if not shard.is_begun:
-            shard.is_begun = True
+        if not shard.is_started:
+            shard.is_started = True
             self._begin(shard)
 
     def _seal(self, shard: Shard) -> None:

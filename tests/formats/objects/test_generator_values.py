@@ -99,7 +99,7 @@ def test_lists_of_arrays():
 
 
 def test_a_text_that_is_no_unicode():
-    check_damaged("x:bytes", "a", "b\ud800", r"'x' is 'b\\ud800', which is no valid Unicode text")
+    check_damaged("x:bytes", "a", "b\ud800", r"'x' is 'b\\ud800', which is not valid Unicode text")
     samples = ["a", "\ud800", "c"]
     with pytest.raises(flow.CorruptDataError, match="no valid Unicode") as caught:
         rows_of(samples, "x:bytes")
