@@ -20,7 +20,7 @@ class Task:
     """Consecutive shards that one process writes.
 
     Attributes:
-        shards: (number, first record, record behind the last; -1 for the end).
+        shards: (number, first record, record after the last; -1 for the end).
         folder: Where they are made.
     """
 
@@ -45,7 +45,7 @@ def count(records: int) -> None:
 
 
 def _batches(task: Task, begin: int) -> Generator[tuple[int, int, Any], None, None]:
-    """(first record, record behind the last, batch) from there on."""
+    """(first record, record after the last, batch) from there on."""
     attrs: dict[str, Any] = {"on_error": "skip"} if task.target.skip else {}
     with task.source.loader(batch_size=_BATCH, **attrs) as loader:
         loader.seek(begin // _BATCH)

@@ -28,7 +28,7 @@ from .loader import LoaderChecks, has_groups
 from .spec import flags_of
 
 _GRACE = 10  # a group may take so many times the limit of one pass, by the clock
-_STOP = 3  # exit status of a group behind which no other can run
+_STOP = 3  # exit status of a group after which no other can run
 
 Group = Callable[["_Child"], str]
 

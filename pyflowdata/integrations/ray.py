@@ -43,7 +43,7 @@ _BLOCK_BYTES = 32 * 2**20  # Ray's own limit is 128 MiB; several are in flight i
 
 
 def read(*blobs: Any, num_threads: int = 1, **options: Any) -> ray.data.Dataset:
-    """A Ray Dataset of the records behind some blobs; nothing but an index is read yet.
+    """A Ray Dataset of the records of some blobs; only an index is read yet.
 
     Args:
         *blobs, num_threads: As in datasource().

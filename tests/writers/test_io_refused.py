@@ -140,9 +140,9 @@ def test_cells_and_tokens_change_no_number(tmp_path):
     batch = {"x": [0.5, BIG]}
     refused(CSVWriter, "write_batch", batch, rf"record 1\): x has the integer {BIG}", csv,
             overwrite=True)  # fmt: skip
-    refused(CSVWriter, "write", {"x": [[1], [2, 3]]}, "x = .* is no array", csv, overwrite=True)
+    refused(CSVWriter, "write", {"x": [[1], [2, 3]]}, "x = .* is not an array", csv, overwrite=True)
     refused(MegatronWriter, "write", [BIG, 0.0], "the document has the integer", tmp_path / "b")
-    refused(MegatronWriter, "write", [[1], [[2], [3, 4]]], "is no array", tmp_path / "b",
+    refused(MegatronWriter, "write", [[1], [[2], [3, 4]]], "is not an array", tmp_path / "b",
             overwrite=True)  # fmt: skip
 
 

@@ -46,7 +46,7 @@ class RowShape:
         """The rows as one array; a single one is the only row of it.
 
         Raises:
-            InvalidArgumentError: It is no array of numbers, or differs from the rows before.
+            InvalidArgumentError: It is not an array of numbers, or differs from the rows before.
         """
         name = str(*given) if isinstance(given, Mapping) and len(given) == 1 else "the array"
         given = only_field(given)

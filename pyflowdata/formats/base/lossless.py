@@ -126,7 +126,7 @@ def as_array(name: str, given: Any, *, is_batch: bool = False) -> Array:
     try:
         found = np.asarray(given)
     except (ValueError, TypeError, OverflowError) as failure:
-        raise InvalidArgumentError(f"{name} = {shown(given)} is no array: {failure}") from None
+        raise InvalidArgumentError(f"{name} = {shown(given)} is not an array: {failure}") from None
     if found.dtype.kind == "f" and isinstance(given, (list, tuple)):
         _refuse_changed(name, given, found.dtype, is_batch=is_batch)
     return found

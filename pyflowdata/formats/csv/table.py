@@ -104,7 +104,7 @@ def _guess(field: Field) -> Field:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """The names, with a number behind those that have been there before."""
+    """The names, with a number added to repeated ones."""
     found: dict[str, None] = {}
     for name in names:
         number, new = 2, name
