@@ -63,7 +63,7 @@ def _counts(given: Sequence[str]) -> dict[str, int]:
     counts = {}
     for folder, said in pairs(given, "--also").items():
         if not said.isdecimal():
-            raise UsageError(f"--also {folder}={said}: '{said}' is no number of records")
+            raise UsageError(f"--also {folder}={said}: '{said}' is not a number of records")
         counts[folder] = int(said)
     return counts
 

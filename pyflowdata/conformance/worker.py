@@ -164,7 +164,7 @@ def _fork(job: Job, group: str) -> tuple[int, int]:
     status = 1
     try:
         os.close(reading)
-        os.dup2(2, 1)  # what the op prints is no report
+        os.dup2(2, 1)  # the op's output is not part of the report
         status = _run_child(job, group, writing)
     finally:
         os._exit(status)  # no more than this: threads of the op may hang

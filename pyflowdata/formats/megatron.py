@@ -72,7 +72,7 @@ class MegatronWriter(Writer):
         """Writes one document.
 
         Raises:
-            InvalidArgumentError: It is no sequence of tokens, or the dtype cannot hold them.
+            InvalidArgumentError: It is not a sequence of tokens, or the dtype cannot hold them.
             FileError: It cannot be written.
         """
         with self._naming():
@@ -103,7 +103,7 @@ class MegatronWriter(Writer):
         array = as_array("the document", given)
         if array.ndim != 1 or (array.size and array.dtype.kind not in "biuf"):
             raise InvalidArgumentError(
-                f"{shown(given)} is no sequence of tokens: it must be an array of one dimension"
+                f"{shown(given)} is not a sequence of tokens: it must be an array of one dimension"
             )
         if not array.size:
             return np.zeros(0, self._dtype)

@@ -25,13 +25,13 @@ class TextLineWriter(Writer):
         """Writes one line.
 
         Raises:
-            InvalidArgumentError: It is no text, or has a line break in it.
+            InvalidArgumentError: It is not text, or has a line break in it.
             FileError: It cannot be written.
         """
         with self._naming():
             line = only_field(sample)
             if not is_bytes_like(line):
-                raise InvalidArgumentError(f"{shown(line)} is no line; it must be text or bytes")
+                raise InvalidArgumentError(f"{shown(line)} is not a line; it must be text or bytes")
             lines = [as_bytes(line, "the line")]
             self._check(lines)
         self._put_lines(lines)

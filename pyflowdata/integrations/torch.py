@@ -36,7 +36,7 @@ class TorchLoader(Generic[BatchT]):
     and all views of it are collected.  With a CUDA device the tensors are there; while one batch
     is used, the copy of the next one runs on a stream of its own, through pinned memory.
 
-    It is no torch.utils.data.DataLoader: threads make the batches, there are no workers, and
+    It is not a torch.utils.data.DataLoader: threads make the batches, there are no workers, and
     batches, shuffling and ranks are attrs of the readers.  State follows torchdata's Stateful
     contract, and knows nothing of rank or device.
 
@@ -97,8 +97,8 @@ class TorchLoader(Generic[BatchT]):
                 batches go through pinned memory anyway.
 
         Raises:
-            InvalidArgumentError: The loader is no DataLoader, a blob is ragged, or there is no such
-                device.
+            InvalidArgumentError: The loader is not a DataLoader, a blob is ragged, or the device
+                does not exist.
             UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
         """
         if not isinstance(loader, DataLoader):

@@ -401,7 +401,7 @@ class DataLoader(Generic[BatchT]):
         )
 
     def _forget(self) -> None:
-        """In a forked child, which has no threads of the loader, and where the lock may stay held."""
+        """In a forked child, which lacks the loader's threads; the lock may stay held there."""
         self._taking = threading.RLock()
         self._is_busy = False
         self._life = _FORKED

@@ -273,7 +273,7 @@ def _check_text(container: Mapping[str, Any], key: str, where: str) -> None:
 def _check_reader(readers: Mapping[str, Any], name: object) -> bool:
     """Whether the reader is described by its attrs, not by hashes."""
     if not isinstance(name, str):
-        raise _malformed(f"{shown(name)} in readers is no name")
+        raise _malformed(f"{shown(name)} in readers is not a name")
     where = f"readers[{shown(name)}]."
     saved = _mapping(readers, name, "readers.")
     in_words = not isinstance(saved.get("spec"), str)

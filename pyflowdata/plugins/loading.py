@@ -111,8 +111,8 @@ def load_library(path: str | os.PathLike[str]) -> Plugin:
 
     They are then attributes of the returned object, of `pyflowdata` and of `pyflowdata.ops`, and
     `user_op_builder` knows them.  Loading a library again does nothing and returns the same
-    functions.  A plugin is never unloaded, so only the next process sees a library that was compiled
-    again; `pyflowdata.compile()` gives each version its own file.  May be called from any
+    functions.  A plugin is never unloaded, so only the next process sees a recompiled library;
+    `pyflowdata.compile()` gives each version its own file.  May be called from any
     thread.
 
     Args:

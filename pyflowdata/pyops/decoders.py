@@ -103,7 +103,7 @@ def register_decoder(
     lives as long as the process.
 
     Args:
-        function: The function to call.  One that numba has compiled (`njit`) is called without the GIL:
+        function: The function to call.  If numba has compiled it (`njit`), it runs without the GIL:
             its parameters are the inputs and then the outputs, arrays to be written into, then
             attrs, which have defaults and are bool, int or float; `inputs` must be given.  A numba
             CFunc of `int32(voidptr, voidptr)` is taken as the compute() of op.h itself.
@@ -127,8 +127,8 @@ def register_decoder(
 
     The loader raises the exceptions of the function.  A CorruptDataError (and other errors of this
     package) keeps its class and gets the place of the record, so that on_error="skip" and "pad" go
-    on without the row; with per="batch", `row=` names it.  Any other is an InternalError.  The function's own
-    exception, with its traceback, is the `__cause__`.
+    on without the row; with per="batch", `row=` names it.  Any other is an InternalError.  The
+    function's own exception, with its traceback, is the `__cause__`.
     """
     if function is None:
         return lambda given: _register(given, outputs, inputs, per, name, replace)

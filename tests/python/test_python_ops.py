@@ -490,7 +490,7 @@ def test_what_cannot_be_an_op():
     refuse("no positional parameters", lambda: 0)
     refuse("parameter \\*x", lambda *x: 0)
     refuse("parameter \\*\\*x", lambda **x: 0)
-    refuse("behind a \\*", lambda x, scale=1: 0)
+    refuse("after a \\*", lambda x, scale=1: 0)
     refuse("type of the attr 'a' is not known", lambda x, *, a: 0)
     refuse("type of the attr 'a' is not known", lambda x, *, a=None: 0)
     refuse("type of the attr 'a' is not known", lambda x, *, a=(1, "b"): 0)

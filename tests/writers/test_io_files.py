@@ -145,7 +145,7 @@ def test_the_first_of_two_writers_stays(tmp_path):
 
 
 def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(flow.FileError, match="no regular file"):
+    with pytest.raises(flow.FileError, match="not a regular file"):
         TextLineWriter(tmp_path, overwrite=True)
 
 

@@ -84,7 +84,7 @@ def columns(batch: Mapping[str, Any]) -> tuple[dict[str, Array | Ragged | list[A
     """All columns of a batch, and how many rows they have.
 
     Raises:
-        InvalidArgumentError: They differ in their number of rows, there is none, or a name is no
+        InvalidArgumentError: They differ in their number of rows, there is none, or a name is not
             text.
     """
     if not isinstance(batch, Mapping) or not batch:

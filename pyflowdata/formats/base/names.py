@@ -93,7 +93,7 @@ class Names:
         return f"{stem}-{shard:05d}-of-{shards:05d}{suffix}"
 
     def compression(self) -> str | None:
-        """The compression that the end of the path names, if the path is the whole name of a file."""
+        """The compression that the path's suffix names, if the path is the name of a file."""
         suffix = Path(self.name).suffix.lower()
         return _PACKED.get(suffix) if self._suffixes == ("",) else None
 

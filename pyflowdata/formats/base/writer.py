@@ -256,7 +256,7 @@ class Writer(ABC):
     def _refuse_present(self) -> None:
         for path in self._names.present():
             if path.is_dir() or (path.exists() and not path.is_file()):
-                raise FileError("it is no regular file; choose another name", file=str(path))
+                raise FileError("it is not a regular file; choose another name", file=str(path))
             if not self._overwrite:
                 raise FileError(
                     "it is there already; remove it, or say overwrite=True", file=str(path)

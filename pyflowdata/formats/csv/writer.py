@@ -93,7 +93,7 @@ class CSVWriter(Writer):
         """Writes one row.
 
         Raises:
-            InvalidArgumentError: It is no dict, or its fields are others than those before.
+            InvalidArgumentError: It is not a dict, or its fields differ from those before.
             FileError: It cannot be written.
         """
         with self._naming():
