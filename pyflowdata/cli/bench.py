@@ -1,4 +1,4 @@
-"""`pyflowdata bench`: what a record costs in each part of an op, beside what the memory allows."""
+"""`pyflowdata bench`: the cost of a record in each part of an op, compared with memcpy."""
 
 from __future__ import annotations
 

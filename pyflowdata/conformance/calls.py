@@ -285,7 +285,7 @@ class Checks:
         return trial.summary(self.is_reader)
 
     def _propose(self, folder: Path, doing: str) -> None:
-        """Makes the node anew, where propose() is asked for what was left out."""
+        """Makes the node again, so that propose() infers the attrs that were left out."""
         if self._given == self._job.spec:
             return
         try:

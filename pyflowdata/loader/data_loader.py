@@ -185,7 +185,7 @@ class DataLoader(Generic[BatchT]):
         self._must_seek = False
 
     def _next_place(self) -> tuple[int, int]:
-        """Epoch and position of the next batch; the end of an epoch is the start of the next one."""
+        """Epoch and position of the next batch; the end of an epoch is the next one's start."""
         if 0 < self._num_batches <= self._position:
             return self._epoch + 1, 0
         return self._epoch, self._position
@@ -401,7 +401,7 @@ class DataLoader(Generic[BatchT]):
         )
 
     def _forget(self) -> None:
-        """In a forked child, which has no threads of the loader, and where the lock may stay held."""
+        """In a forked child, which lacks the loader's threads; the lock may stay held there."""
         self._taking = threading.RLock()
         self._is_busy = False
         self._life = _FORKED
@@ -413,7 +413,7 @@ def _is_owned(lock: Any) -> bool:
 
 
 def _check_epoch(epoch: int) -> None:
-    """The last epoch can be the next one of a state, but cannot be started: it has no successor."""
+    """The last epoch can be the next one of a state, but cannot start: it has no successor."""
     if epoch >= LAST_EPOCH:
         raise InvalidArgumentError(f"there is no epoch after {LAST_EPOCH - 1}")
 

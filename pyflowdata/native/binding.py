@@ -1,6 +1,6 @@
 """The C library: finding and loading it, and its errors as exceptions.
 
-cffi has no types: `ffi`, `lib` and everything made from them are `Any`, and stay in the package.
+cffi has no types: `ffi`, `lib` and objects made from them are `Any`, and stay inside the package.
 """
 
 from __future__ import annotations

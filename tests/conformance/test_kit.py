@@ -69,7 +69,7 @@ def test_an_assertion_carries_the_report():
     ("check", "blob", "says"),
     [
         ("check_decoder", lambda: flow.MiniReader(DATA), "MiniReader is not a decoder: use check_"),
-        ("check_reader", lambda: flow.Affine(flow.MiniReader(DATA)), "Affine is not a reader: use ch"),
+        ("check_reader", lambda: flow.Affine(flow.MiniReader(DATA)), "Affine is not a reader: use"),
         ("check_reader", lambda: "MiniReader", "must be a Blob"),
         ("check_reader", lambda: [], "must be a Blob"),
     ],
@@ -135,7 +135,7 @@ def test_a_decoder_is_fed_by_a_reader():
     [
         (["nowhere.so", "--op", "X"], "there is no file nowhere.so"),
         (["--op", "MiniReader", "--attr", "data_dir"], "--attr data_dir: it must be NAME=VALUE"),
-        (["--op", "MiniReader", "--also", "x=few"], "'few' is no number of records"),
+        (["--op", "MiniReader", "--also", "x=few"], "'few' is not a number of records"),
         (["--op", "MiniReader", "--asan"], "give --source FILE"),
         (["--op", "MiniReadr", "--attr", f"data_dir={DATA}"], "did you mean 'MiniReader'?"),
         (["--op", "Affine", "--attr", "scale=x", "--input", f"MiniReader data_dir={DATA}"],
