@@ -56,7 +56,8 @@ class Interface:
         Args:
             ffi: A cffi.FFI; it gets the declarations.
             headers: Names of files in include/pyflowdata.
-            abi_function: The function of the library that returns a hash of the structs' sizes.
+            abi_function: The function of the library that returns a hash of the structs' sizes,
+                or 0 where the library runs on another one that is of another build.
             structs: The structs in that hash, in the order of the hash.
             types: What ffi.new() is called with later.
         """
@@ -96,6 +97,11 @@ class Interface:
         except AttributeError:
             raise ImportError(f"{path} is no pyflowdata library; {BUILD_HINT}") from None
         expected = self.expected_abi_version()
+        if found == 0:
+            raise ImportError(
+                f"{path} and the libpyflowdata.so that it runs on are of different builds; "
+                f"{BUILD_HINT}"
+            )
         if found != expected:
             raise ImportError(
                 f"{path} has ABI {found:#010x}, the headers in {include_dir()} have "
