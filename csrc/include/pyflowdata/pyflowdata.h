@@ -50,12 +50,16 @@ pfd_status pfd_registry_check(pfd_error *err);
 
 /* The ops in the order of the built-in list; NULL past the end.  What is returned is the op as a
  * user sees it: a reader's table has the attrs that every reader has after its own ones, a reader's
- * outputs have "mask" and "id" last. */
+ * outputs have those of pfd_host_output_at() last. */
 const pfd_op *pfd_op_at(int64_t i);
 
 /* Where the op comes from: "built in", the path of a plugin, or what pfd_plugin_add() was given.
  * NULL past the end. */
 const char *pfd_op_origin(int64_t i);
+
+/* The outputs that every reader has after its own ones, which the loader fills in; NULL past the
+ * end. */
+const pfd_port *pfd_host_output_at(int64_t i);
 
 /* Loads a plugin and adds its ops and formats after the others; all or, where one is faulty, none.
  * Loading it again does nothing.  It is never unloaded.  `path` is a file, not searched for.
