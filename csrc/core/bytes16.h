@@ -43,16 +43,5 @@ PFD_INLINE uint64_t pfd_bits64(const pfd_bytes16 found[4])
 #endif
 }
 
-/* The first byte that is 255, where all others are 0; 16: all are. */
-PFD_INLINE int pfd_first16(pfd_bytes16 found)
-{
-#if defined(__SSE2__)
-    return __builtin_ctz((uint32_t)_mm_movemask_epi8((__m128i)found) | UINT32_C(1) << 16);
-#else
-    uint8x8_t halves = vshrn_n_u16(vreinterpretq_u16_u8(found), 4); /* four bits of each byte */
-    uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(halves), 0);
-    return bits ? __builtin_ctzll(bits) / 4 : 16;
-#endif
-}
 #endif
 #endif

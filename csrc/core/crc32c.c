@@ -184,11 +184,6 @@ pfd_crc32c_fn pfd_crc32c_best(void)
     return crc32c;
 }
 
-uint32_t pfd_crc32c_mask(uint32_t crc)
-{
-    return (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8);
-}
-
 uint32_t pfd_crc32c(const void *data, int64_t size)
 {
     return pfd_crc32c_best()(0, data, size);

@@ -18,7 +18,4 @@ pfd_crc32c_fn pfd_crc32c_best(void);
 /* The i-th one that this processor can run, the plain reference first; NULL past the last. */
 pfd_crc32c_fn pfd_crc32c_at(int32_t i);
 
-/* As files hold it beside the bytes that it is of: the CRC of bytes that hold their own CRC says
- * little. */
-uint32_t pfd_crc32c_mask(uint32_t crc);
 #endif

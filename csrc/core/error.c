@@ -60,14 +60,14 @@ pfd_status pfd_error_set_records(pfd_error *err, int64_t records)
     return err->status;
 }
 
-int32_t pfd_error_reason(const pfd_error *err)
+static int32_t reason_of(const pfd_error *err)
 {
     return has_fields_of_1_1(err) ? err->reason : PFD_REASON_NONE;
 }
 
 int32_t pfd_error_can_pass(pfd_status status, const pfd_error *err)
 {
-    return status == PFD_CORRUPT_DATA && pfd_error_reason(err) == PFD_REASON_NONE;
+    return status == PFD_CORRUPT_DATA && reason_of(err) == PFD_REASON_NONE;
 }
 
 static pfd_status fail(pfd_error *err, pfd_status status, const char *format, va_list args)

@@ -38,11 +38,10 @@ pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what);
 void pfd_error_set_op(pfd_error *err, const char *op);
 void pfd_error_set_file(pfd_error *err, const char *path);
 
-/* Set and get what struct_size may leave out: PFD_REASON_*, whole records before the damage.  Each
+/* Set what struct_size may leave out: PFD_REASON_*, whole records before the damage.  Each
  * setter returns err->status. */
 pfd_status pfd_error_set_reason(pfd_error *err, int32_t reason);
 pfd_status pfd_error_set_records(pfd_error *err, int64_t records);
-int32_t pfd_error_reason(const pfd_error *err);
 
 /* Whether a stream goes on after a failure with this status: it is the damage of one record. */
 int32_t pfd_error_can_pass(pfd_status status, const pfd_error *err);

@@ -1,4 +1,5 @@
-/* By what Python knows that the kit fits the header that it has read. */
+/* By what Python knows that the kit fits the header that it has read, and the library it runs on. */
+#include "loader/private_version.h"
 #include "pyflowdata/kit.h"
 
 #define MIX(hash, type) ((hash)*31u + (uint32_t)sizeof(type))
@@ -6,5 +7,6 @@
 
 uint32_t pfd_kit_abi_version(void)
 {
+    if (pfd_private_version() != PFD_PRIVATE_VERSION) return 0;
     return MIX(MIX(MIX(ABI_OF_CHECKS, pfd_bench_options), pfd_bench_cost), pfd_bench_result);
 }

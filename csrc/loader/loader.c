@@ -303,7 +303,7 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
     pthread_mutex_lock(&l->lock);
     int64_t first = l->num_skipped > PFD_KEPT_SKIPPED ? l->num_skipped - PFD_KEPT_SKIPPED : 0;
     pfd_status status = i >= 0 && first + i < l->num_skipped ? PFD_OK : PFD_END;
-    if (status == PFD_OK) *out = l->skipped[(first + i) % PFD_KEPT_SKIPPED];
+    if (status == PFD_OK) pfd_error_copy(out, &l->skipped[(first + i) % PFD_KEPT_SKIPPED]);
     pthread_mutex_unlock(&l->lock);
     return status;
 }

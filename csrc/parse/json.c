@@ -31,7 +31,8 @@ static int32_t peek(pfd_json *json)
     return json->at < json->size ? json->data[json->at] : -1;
 }
 
-int32_t pfd_json_type(pfd_json *json)
+/* What comes next: one of { [ " t f n, or 0 for a number; -1: none of these, or the end. */
+static int32_t type_of_next(pfd_json *json)
 {
     int32_t c = peek(json);
     if (c == '-' || (c >= '0' && c <= '9')) return 0;
@@ -250,7 +251,7 @@ static int32_t skip_number(pfd_json *json)
 
 int32_t pfd_json_int64(pfd_json *json, int64_t *value)
 {
-    if (pfd_json_type(json) != 0) return pfd_json_refuse(json, "expected a whole number");
+    if (type_of_next(json) != 0) return pfd_json_refuse(json, "expected a whole number");
     int64_t length = integer_length(json), end = json->at + length;
     uint8_t behind = length && end < json->size ? json->data[end] : 0;
     if (!length || behind == '.' || (behind | 0x20) == 'e')
@@ -278,13 +279,13 @@ static int32_t skip_word(pfd_json *json, const char *word)
 
 int32_t pfd_json_null(pfd_json *json)
 {
-    return pfd_json_type(json) == 'n' && skip_word(json, "null");
+    return type_of_next(json) == 'n' && skip_word(json, "null");
 }
 
 int32_t pfd_json_skip(pfd_json *json)
 {
     pfd_json_text text;
-    switch (pfd_json_type(json)) {
+    switch (type_of_next(json)) {
     case '{': /* as deep as pfd_json_enter() allows */
         pfd_json_enter(json, '{');
         while (pfd_json_member(json, &text)) pfd_json_skip(json);

@@ -41,9 +41,6 @@ typedef struct pfd_json_text {
 
 pfd_json pfd_json_begin(const uint8_t *data, int64_t size);
 
-/* What comes next: one of { [ " t f n, or 0 for a number; -1: none of these, or the end. */
-int32_t pfd_json_type(pfd_json *json);
-
 /* Goes into an array ('[') or object ('{').  Then one of the next two before each value: 1 when
  * there is one more, which the caller must read or skip; 0 behind the last, and the cursor has left
  * the array or object. */

@@ -91,40 +91,6 @@ static inline int32_t pfd_wire_bytes(pfd_wire_cursor *c, pfd_wire_cursor *value)
     return 1;
 }
 
-/* The quick way into a field whose tag has one byte and its size one or two: where its content
- * begins, which ends at or before `end`.  NULL: it is another field, or not so simple. */
-static inline const uint8_t *pfd_wire_enter(const uint8_t *at, const uint8_t *end, uint32_t tag,
-                                            int64_t *size)
-{
-    if (end - at < 2 || at[0] != tag) return NULL;
-    if (at[1] < 0x80) {
-        *size = at[1];
-        at += 2;
-    } else {
-        if (end - at < 3 || at[2] >= 0x80) return NULL;
-        *size = at[1] - 0x80 + ((int64_t)at[2] << 7);
-        at += 3;
-    }
-    return *size <= end - at ? at : NULL;
-}
-
-/* Little-endian numbers of fixed size. */
-static inline int32_t pfd_wire_fixed32(pfd_wire_cursor *c, uint32_t *value)
-{
-    if (c->end - c->at < 4) return 0;
-    *value = pfd_load_le32(c->at);
-    c->at += 4;
-    return 1;
-}
-
-static inline int32_t pfd_wire_fixed64(pfd_wire_cursor *c, uint64_t *value)
-{
-    if (c->end - c->at < 8) return 0;
-    *value = pfd_load_le64(c->at);
-    c->at += 8;
-    return 1;
-}
-
 /* Passes over the value of a field, whatever its type, whose tag was read last. */
 int32_t pfd_wire_skip(pfd_wire_cursor *c, uint32_t tag);
 #endif

@@ -255,7 +255,7 @@ AT(pfd_probe_args, size, 16, 8);
 AT(pfd_probe_args, file_size, 24, 8);
 AT(pfd_probe_args, path, 32, 8);
 
-SIZE(pfd_format, 80);
+SIZE(pfd_format, 88);
 AT(pfd_format, struct_size, 0, 4);
 AT(pfd_format, flags, 4, 4);
 AT(pfd_format, name, 8, 8);
@@ -267,6 +267,7 @@ AT(pfd_format, decoders, 48, 8);
 AT(pfd_format, checks, 56, 8);
 AT(pfd_format, folder_file, 64, 8);
 AT(pfd_format, probe, 72, 8);
+AT(pfd_format, resync, 80, 8);
 
 SIZE(pfd_plugin, 56);
 AT(pfd_plugin, struct_size, 0, 4);

@@ -213,6 +213,15 @@ const pfd_format *pfd_format_at(int64_t i)
     return found ? &found->format : NULL;
 }
 
+int64_t pfd_format_resync(const char *name, const uint8_t *data, int64_t size, int64_t from)
+{
+    const pfd_format *format;
+    for (int64_t i = 0; (format = pfd_format_at(i)); i++)
+        if (!strcmp(format->name, name))
+            return format->resync ? format->resync(data, size, from) : -1;
+    return -1;
+}
+
 const char *pfd_format_origin(int64_t i)
 {
     const pfd_registered_format *found = format_at(i);

@@ -69,11 +69,6 @@ const pfd_attr pfd_reader_attr_table[] = {
 };
 const uint32_t pfd_reader_attr_count = PFD_COUNT(pfd_reader_attr_table);
 
-const pfd_port pfd_reader_ports[2] = {
-    {"mask", "False for rows that only fill a batch and for damaged records that were padded."},
-    {"id", "Index of the record's file and its 0-based number in the dataset."},
-};
-
 static pfd_status fail_indivisible(const pfd_reader_attrs *attrs, pfd_error *err)
 {
     int64_t below = attrs->batch_size / attrs->world_size * attrs->world_size;

@@ -11,6 +11,7 @@
 #include "registry/nearest_name.h"
 #include "registry/op_copy.h"
 #include "registry/reader_attrs.h"
+#include "sources/host_outputs.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -55,7 +56,7 @@ static pfd_status make_public_op(const pfd_op *op, const pfd_op **out, pfd_error
 {
     uint32_t file_attrs = (op->flags & PFD_READS_FILES) ? pfd_file_attr_count : 0;
     uint32_t num_attrs = op->num_attrs + file_attrs + pfd_reader_attr_count;
-    uint32_t num_outputs = op->num_outputs + PFD_COUNT(pfd_reader_ports);
+    uint32_t num_outputs = op->num_outputs + PFD_HOST_OUTPUT_COUNT;
     pfd_op *public_op = malloc(sizeof *public_op);
     pfd_attr *attrs = calloc(num_attrs, sizeof *attrs);
     pfd_port *outputs = calloc(num_outputs, sizeof *outputs);
@@ -70,7 +71,7 @@ static pfd_status make_public_op(const pfd_op *op, const pfd_op **out, pfd_error
     append_attrs(&end, pfd_file_attr_table, file_attrs);
     append_attrs(&end, pfd_reader_attr_table, pfd_reader_attr_count);
     memcpy(outputs, op->outputs, op->num_outputs * sizeof *outputs);
-    memcpy(outputs + op->num_outputs, pfd_reader_ports, sizeof pfd_reader_ports);
+    memcpy(outputs + op->num_outputs, pfd_host_outputs, sizeof pfd_host_outputs);
     *public_op = *op;
     public_op->attrs = attrs;
     public_op->num_attrs = num_attrs;

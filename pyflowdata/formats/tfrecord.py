@@ -142,7 +142,7 @@ def _next_record(data: mmap.mmap, at: int) -> int:
     """The offset of the next record with correct checksums of length and data, or the end."""
     while True:
         with ffi.from_buffer("uint8_t[]", data) as bytes_:
-            at = lib.pfd_find_tf_record(bytes_, len(data), at)
+            at = lib.pfd_format_resync(b"tfrecord", bytes_, len(data), at)
         if at == len(data):
             return at
         (size,) = _LENGTH.unpack_from(data, at)

@@ -4,7 +4,7 @@ and docs."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ..errors import InternalError
@@ -12,7 +12,15 @@ from ..native import CData, check, encode, ffi, lib, new_error, text
 
 AttrValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 
-HOST_OUTPUTS = ("mask", "id")  # that every reader can have
+
+def _host_outputs() -> Iterator[str]:
+    i = 0
+    while (port := lib.pfd_host_output_at(i)) != ffi.NULL:
+        yield text(port.name)
+        i += 1
+
+
+HOST_OUTPUTS = tuple(_host_outputs())  # which every reader can have besides its own
 
 _ENDLESS = 2.0**31 - 2  # larger integer limits are those of the type
 

@@ -34,7 +34,8 @@ class Interface:
         """
         Args:
             ffi: The FFI of a `declared.py`.
-            abi_function: The function of the library that returns a hash of the structs' sizes.
+            abi_function: The function of the library that returns a hash of the structs' sizes,
+                or 0 where the library runs on another one that is of another build.
             structs: The structs in that hash, in the order of the hash.
         """
         self._ffi, self._abi_function, self._structs = ffi, abi_function, structs
@@ -68,6 +69,11 @@ class Interface:
         except AttributeError:
             raise ImportError(f"{path} is not a pyflowdata library; {BUILD_HINT}") from None
         expected = self.expected_abi_version()
+        if found == 0:
+            raise ImportError(
+                f"{path} and the libpyflowdata.so that it runs on are of different builds; "
+                f"{BUILD_HINT}"
+            )
         if found != expected:
             raise ImportError(
                 f"{path} has ABI {found:#010x}, the package's declarations have {expected:#010x}: "

@@ -1,6 +1,6 @@
 /* File formats: the rules of descriptors, plugins with formats, which format bytes are of, and that
  * probes look at nothing outside the bytes that they are given. */
-#include "core/crc32c.h"
+#include "formats/tfrecord/tfrecord_frame.h"
 #include "core/error.h"
 #include "registry/format_detect.h"
 #include "registry/formats.h"
@@ -341,7 +341,7 @@ static int64_t make_head(int which, uint8_t *out)
     }
     memset(out, which == num_heads ? 0 : '0', 700);
     if (which == num_heads + 1) memcpy(out + 257, "ustar", 6);
-    uint32_t crc = pfd_crc32c_mask(pfd_crc32c_best()(0, out, 8));
+    uint32_t crc = pfd_tfrecord_checksum(out, 8);
     if (which == num_heads + 2) memcpy(out + 8, &crc, 4);
     return 700;
 }

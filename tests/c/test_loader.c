@@ -256,6 +256,16 @@ static void test_bad_records_by_policy(void)
     CHECK(stats.skipped == bad && stats.slots_held == 0);
     CHECK(pfd_loader_get_skipped(loader, bad - 1, &err) == PFD_OK && err.line > 0 && err.file[0]);
     CHECK(pfd_loader_get_skipped(loader, bad, &err) == PFD_END);
+    union { /* of a program that was compiled with 1.0: nothing beyond its size is written */
+        pfd_error err;
+        uint8_t bytes[sizeof(pfd_error)];
+    } old;
+    memset(&old, 0xaa, sizeof old);
+    old.err.struct_size = offsetof(pfd_error, reason);
+    CHECK(pfd_loader_get_skipped(loader, 0, &old.err) == PFD_OK);
+    CHECK(old.err.struct_size == offsetof(pfd_error, reason));
+    CHECK(old.err.status == PFD_CORRUPT_DATA && old.err.line > 0 && old.err.message[0]);
+    for (size_t b = offsetof(pfd_error, reason); b < sizeof old; b++) CHECK(old.bytes[b] == 0xaa);
     pfd_loader_release(loader);
 
     MUST(open_loader((setting){.prefix = "bad-", .on_error = "pad"}, &loader, &err));

@@ -84,14 +84,7 @@ static void test_tags(void)
 
 static void test_values(void)
 {
-    uint64_t wide = 0;
-    uint32_t narrow = 0;
     pfd_wire_cursor c = copy_of("\x01\x02\x03\x04\x05\x06\x07\x08\x09", 9), begin = c, inner;
-    CHECK(pfd_wire_fixed32(&c, &narrow) && narrow == 0x04030201);
-    CHECK(!pfd_wire_fixed64(&c, &wide) && c.at == begin.at + 4);
-    c.at = begin.at + 1;
-    CHECK(pfd_wire_fixed64(&c, &wide) && wide == UINT64_C(0x0908070605040302) && c.at == c.end);
-    CHECK(!pfd_wire_fixed32(&c, &narrow) && c.at == c.end);
     c.at = begin.at + 1;
     CHECK(pfd_wire_bytes(&c, &inner) && inner.end - inner.at == 2 && *inner.at == 3);
     CHECK(c.at == inner.end);

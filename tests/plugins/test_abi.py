@@ -67,6 +67,24 @@ def test_the_export_maps_list_every_function_once(export_map, header):
     assert sorted(listed) == sorted(declared_functions(header) | private)
 
 
+def test_a_kit_beside_a_library_of_another_build_is_refused(tmp_path):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler is here")
+    source, other = tmp_path / "other.c", tmp_path / "other.so"
+    source.write_text("unsigned pfd_private_version(void) { return 7; }\n")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", other, source], check=True)
+    preloaded = " ".join(filter(None, [os.environ.get("LD_PRELOAD"), str(other)]))
+    for preload in ("", preloaded):
+        run = subprocess.run(
+            [sys.executable, "-c", "import pyflowdata.conformance.binding"], text=True,
+            env={**os.environ, "LD_PRELOAD": preload} if preload else None,
+            cwd=ROOT, capture_output=True,
+        )  # fmt: skip
+        assert (run.returncode != 0) == bool(preload), run.stderr
+    assert re.search("ImportError: .*libpyflowdata_kit.so and .* different builds", run.stderr)
+
+
 def test_struct_sizes_of_python_are_those_of_the_libraries():
     assert expected_abi_version() == lib.pfd_abi_version()
     assert kit.expected_abi_version() == kit.lib.pfd_kit_abi_version()

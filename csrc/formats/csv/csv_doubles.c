@@ -89,6 +89,18 @@ PFD_INLINE uint64_t join_digits(pfd_bytes16 digits)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
+/* The first byte that is 255, where all others are 0; 16: all are. */
+PFD_INLINE int first16(pfd_bytes16 found)
+{
+#if defined(__SSE2__)
+    return __builtin_ctz((uint32_t)_mm_movemask_epi8((__m128i)found) | UINT32_C(1) << 16);
+#else
+    uint8x8_t halves = vshrn_n_u16(vreinterpretq_u16_u8(found), 4); /* four bits of each byte */
+    uint64_t bits = vget_lane_u64(vreinterpret_u64_u8(halves), 0);
+    return bits ? __builtin_ctzll(bits) / 4 : 16;
+#endif
+}
+
 /* The places of a vector from the one behind `before` on, which may be -1. */
 TARGET PFD_INLINE pfd_bytes16 behind(int before)
 {
@@ -99,7 +111,7 @@ TARGET PFD_INLINE pfd_bytes16 behind(int before)
 
 TARGET PFD_INLINE int are_digits(pfd_bytes16 values)
 {
-    return pfd_first16((pfd_bytes16)(values > 9)) == 16;
+    return first16((pfd_bytes16)(values > 9)) == 16;
 }
 
 /* The bytes [begin, end), 1 to 16 of them, at the end of a vector; what lies before is undefined.
@@ -124,7 +136,7 @@ TARGET PFD_INLINE int parse_short(const uint8_t *text, int64_t size, int64_t beg
 {
     int before = (int)(15 - (end - begin)); /* last place that is not of the number */
     pfd_bytes16 bytes = load_to_end(text, size, begin, end);
-    int point = pfd_first16((pfd_bytes16)(bytes == '.') & behind(before));
+    int point = first16((pfd_bytes16)(bytes == '.') & behind(before));
     int has_point = point < 16, scale = has_point ? 15 - point : 0;
     if (!has_point) point = -1;
 
@@ -160,8 +172,8 @@ TARGET PFD_INLINE int parse_long(const uint8_t *text, int64_t begin, int64_t end
         from = copy;
     }
     pfd_bytes16 high = pfd_load16(from), low = pfd_load16(from + 16);
-    int point = pfd_first16((pfd_bytes16)(high == '.') & behind(before));
-    if (point == 16) point += pfd_first16((pfd_bytes16)(low == '.'));
+    int point = first16((pfd_bytes16)(high == '.') & behind(before));
+    if (point == 16) point += first16((pfd_bytes16)(low == '.'));
     int has_point = point < 32, scale = has_point ? 31 - point : 0;
     if (scale > PFD_MOST_SCALE) return 0;
     if (!has_point) point = -1;

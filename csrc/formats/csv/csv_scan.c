@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* ---- Records --------------------------------------------------------------------------------- */
-int32_t pfd_csv_is_blank(const pfd_csv_format *format, const uint8_t *text, int64_t size)
+/* Whether lines of nothing but these bytes are blank: spaces and tabs that do not delimit. */
+static int32_t is_blank(const pfd_csv_format *format, const uint8_t *text, int64_t size)
 {
     for (int64_t i = 0; i < size; i++) {
         int blank = text[i] == '\r' || text[i] == ' ' || text[i] == '\t';
@@ -52,7 +53,7 @@ int32_t pfd_csv_scan(const pfd_csv_format *format, const uint8_t *text, int64_t 
     const uint8_t *newline = memchr(text, '\n', (size_t)size);
     if (!newline && !is_end) return 0;
     int64_t end = newline ? newline - text : size, open = -1;
-    out->is_record = !is_comment(format, text, end) && !pfd_csv_is_blank(format, text, end);
+    out->is_record = !is_comment(format, text, end) && !is_blank(format, text, end);
     if (out->is_record && format->multiline && format->quote != format->delimiter &&
         memchr(text, format->quote, (size_t)end)) {
         end = find_quoted_end(format, text, size, &open);

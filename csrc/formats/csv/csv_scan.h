@@ -25,9 +25,6 @@ typedef struct pfd_csv_extent {
 int32_t pfd_csv_scan(const pfd_csv_format *format, const uint8_t *text, int64_t size,
                      int32_t is_end, pfd_csv_extent *out);
 
-/* Whether lines of nothing but these bytes are blank: spaces and tabs that do not delimit. */
-int32_t pfd_csv_is_blank(const pfd_csv_format *format, const uint8_t *text, int64_t size);
-
 typedef struct pfd_csv_field {
     int64_t begin, end; /* of its content, quotes left out */
     int32_t is_quoted, has_escapes;

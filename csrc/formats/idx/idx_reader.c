@@ -5,7 +5,7 @@
 #include "files/file_patterns.h"
 #include "sources/fixed.h"
 #include "sources/inflated_files.h"
-#include "sources/paired_source.h"
+#include "formats/idx/paired_source.h"
 #include "formats/idx/idx_header.h"
 #include "parse/row_type.h"
 

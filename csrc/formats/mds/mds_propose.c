@@ -3,7 +3,7 @@
 #include "formats/mds/mds_files.h"
 #include "formats/mds/mds_json.h"
 #include "parse/field_spec.h"
-#include "parse/found_fields.h"
+#include "sources/found_fields.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "formats/mds/mds_json.h"
 #include "formats/mds/mds_shard.h"
 #include "index/shard_table.h"
-#include "parse/field_record.h"
+#include "sources/field_record.h"
 #include "formats/mds/mds_sample.h"
 #include "pyflowdata/op.h"
 

@@ -4,7 +4,7 @@
  */
 #ifndef PFD_FORMATS_MDS_MDS_SAMPLE_H
 #define PFD_FORMATS_MDS_MDS_SAMPLE_H
-#include "parse/field_record.h"
+#include "sources/field_record.h"
 #include "formats/mds/mds_columns.h"
 
 /* A wanted column, and the output that it goes to. */

@@ -1,7 +1,7 @@
 /* Megatron-LM's index of documents, of samples, and of their order. */
 #include "formats/megatron/megatron_order.h"
 
-#include "core/mt19937.h"
+#include "formats/megatron/mt19937.h"
 #include "core/scratch.h"
 
 #include <inttypes.h>

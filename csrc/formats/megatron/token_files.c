@@ -2,7 +2,7 @@
 #include "formats/megatron/token_files.h"
 
 #include "core/dtype.h"
-#include "core/widen.h"
+#include "formats/megatron/widen.h"
 #include "files/compression.h"
 #include "files/input_files.h"
 

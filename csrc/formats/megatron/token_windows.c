@@ -2,7 +2,7 @@
 #include "formats/megatron/token_windows.h"
 
 #include "core/dtype.h"
-#include "core/widen.h"
+#include "formats/megatron/widen.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #ifndef PFD_FORMATS_MINDRECORD_MINDRECORD_ROW_H
 #define PFD_FORMATS_MINDRECORD_MINDRECORD_ROW_H
-#include "parse/field_record.h"
+#include "sources/field_record.h"
 #include "formats/mindrecord/mindrecord_header.h"
 
 /* A wanted field, and the output that it goes to. */

@@ -12,7 +12,6 @@
 #include "parse/wire.h"
 
 /* What a feature's list is of: its field number in the message Feature. */
-#define PFD_OF_UNSET 0
 #define PFD_OF_BYTES 1
 #define PFD_OF_FLOAT 2
 #define PFD_OF_DOUBLE 3

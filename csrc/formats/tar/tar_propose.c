@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "files/input_files.h"
 #include "formats/tar/tar_end.h"
-#include "parse/found_fields.h"
+#include "sources/found_fields.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -74,28 +74,9 @@ static inline const uint8_t *pfd_feature_only_content(const uint8_t *at, const u
     return size == (uint64_t)(end - at) ? at : NULL;
 }
 
-/* What pfd_feature_list_find() does with a Feature in any other form. */
+/* Finds the list that a Feature's bytes hold, in whatever form they are. */
 pfd_status pfd_feature_list_merge(const pfd_feature_call *call, pfd_wire_cursor feature,
                                   pfd_feature_list *out);
-
-/* Finds the list that a Feature's bytes hold.  TensorFlow writes one list, and its values packed or
- * one byte string. */
-static inline pfd_status pfd_feature_list_find(const pfd_feature_call *call,
-                                               const pfd_wire_cursor *feature,
-                                               pfd_feature_list *out)
-{
-    uint32_t tag = 0, value_tag = 0;
-    const uint8_t *end = feature->end;
-    const uint8_t *list = pfd_feature_only_content(feature->at, end, &tag);
-    if (!list || tag > PFD_WIRE_TAG(PFD_FEATURE_INT64, PFD_WIRE_BYTES) || tag < 8)
-        return pfd_feature_list_merge(call, *feature, out);
-    const uint8_t *values = pfd_feature_only_content(list, end, &value_tag);
-    out->kind = (int32_t)PFD_WIRE_FIELD(tag);
-    out->is_plain = values && value_tag == PFD_FEATURE_VALUE;
-    out->values.at = out->is_plain ? values : list;
-    out->values.end = end;
-    return PFD_OK;
-}
 
 /* How many values a list has. */
 pfd_status pfd_feature_list_count(const pfd_feature_call *call, const pfd_feature_list *list,

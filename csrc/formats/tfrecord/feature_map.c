@@ -128,18 +128,35 @@ void pfd_feature_map_begin(pfd_feature_map *map)
     for (int64_t i = 0; i < map->num_specs; i++) map->found[i].at = NULL;
 }
 
+/* The quick way into a field whose tag has one byte and its size one or two: where its content
+ * begins, which ends at or before `end`.  NULL: it is another field, or not so simple. */
+static inline const uint8_t *enter(const uint8_t *at, const uint8_t *end, uint32_t tag,
+                                   int64_t *size)
+{
+    if (end - at < 2 || at[0] != tag) return NULL;
+    if (at[1] < 0x80) {
+        *size = at[1];
+        at += 2;
+    } else {
+        if (end - at < 3 || at[2] >= 0x80) return NULL;
+        *size = at[1] - 0x80 + ((int64_t)at[2] << 7);
+        at += 3;
+    }
+    return *size <= end - at ? at : NULL;
+}
+
 /* An entry that is a key and a value and nothing else, as nearly all are: where it ends; NULL where
  * it is not so simple. */
 static inline const uint8_t *walk_simple_entry(pfd_feature_map *map, const uint8_t *at,
                                                const uint8_t *end)
 {
     int64_t size, key_size, value_size;
-    const uint8_t *entry = pfd_wire_enter(at, end, entry_tag, &size);
+    const uint8_t *entry = enter(at, end, entry_tag, &size);
     if (!entry) return NULL;
     end = entry + size;
-    const uint8_t *key = pfd_wire_enter(entry, end, key_tag, &key_size);
+    const uint8_t *key = enter(entry, end, key_tag, &key_size);
     if (!key) return NULL;
-    const uint8_t *value = pfd_wire_enter(key + key_size, end, value_tag, &value_size);
+    const uint8_t *value = enter(key + key_size, end, value_tag, &value_size);
     if (!value || value + value_size != end) return NULL;
     for (int64_t i = find_spec(map, key, key_size); i >= 0; i = map->next[i]) {
         map->found[i].at = value;

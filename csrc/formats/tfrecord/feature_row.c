@@ -185,10 +185,28 @@ static pfd_status write_missing(const pfd_feature_call *call, const pfd_feature_
     return PFD_OK;
 }
 
+/* The list that a Feature's bytes hold, of any kind.  TensorFlow writes one list, and its values
+ * packed or one byte string. */
+static inline pfd_status find_any_list(const pfd_feature_call *call, const pfd_wire_cursor *feature,
+                                       pfd_feature_list *out)
+{
+    uint32_t tag = 0, value_tag = 0;
+    const uint8_t *end = feature->end;
+    const uint8_t *list = pfd_feature_only_content(feature->at, end, &tag);
+    if (!list || tag > PFD_WIRE_TAG(PFD_FEATURE_INT64, PFD_WIRE_BYTES) || tag < 8)
+        return pfd_feature_list_merge(call, *feature, out);
+    const uint8_t *values = pfd_feature_only_content(list, end, &value_tag);
+    out->kind = (int32_t)PFD_WIRE_FIELD(tag);
+    out->is_plain = values && value_tag == PFD_FEATURE_VALUE;
+    out->values.at = out->is_plain ? values : list;
+    out->values.end = end;
+    return PFD_OK;
+}
+
 static pfd_status find_list(const pfd_feature_call *call, const pfd_feature_spec *spec,
                             const pfd_wire_cursor *feature, pfd_feature_list *list)
 {
-    pfd_status status = pfd_feature_list_find(call, feature, list);
+    pfd_status status = find_any_list(call, feature, list);
     if (status != PFD_OK || list->kind == spec->kind || list->kind == PFD_FEATURE_NONE)
         return status;
     return fail_kind(call, spec, list);

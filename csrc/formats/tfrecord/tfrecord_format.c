@@ -9,6 +9,17 @@ static int32_t probe(const pfd_probe_args *args)
     return pfd_tfrecord_is_header(args->data) ? PFD_PROBE_CERTAIN : PFD_PROBE_NO;
 }
 
+/* The length is looked at first: of most bytes it is far too large, which costs next to nothing. */
+static int64_t resync(const uint8_t *data, int64_t size, int64_t from)
+{
+    int64_t least = PFD_TFRECORD_HEADER + PFD_TFRECORD_FOOTER;
+    for (int64_t at = from; at <= size - least; at++)
+        if (pfd_load_le64(data + at) <= (uint64_t)(size - least - at) &&
+            pfd_tfrecord_is_header(data + at))
+            return at;
+    return size;
+}
+
 const pfd_format pfd_format_tfrecord = {
     .struct_size = sizeof(pfd_format),
     .name = "tfrecord",
@@ -19,4 +30,5 @@ const pfd_format pfd_format_tfrecord = {
     .decoders = "ExampleDecoder|SequenceExampleDecoder",
     .checks = "CRC-32C of lengths and data",
     .probe = probe,
+    .resync = resync,
 };

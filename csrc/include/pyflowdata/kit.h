@@ -21,7 +21,8 @@ extern "C" {
 
 /* cdef-begin */
 
-/* Compared by Python with what it read from this header before anything else is called. */
+/* Compared by Python with what it read from this header before anything else is called.  0: the
+ * libpyflowdata.so that it runs on is of another build; nothing else here may be called then. */
 uint32_t pfd_kit_abi_version(void);
 
 /* ---- Conformance kit ----------------------------------------------------------------------------

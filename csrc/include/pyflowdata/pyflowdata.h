@@ -4,8 +4,8 @@
  *   pfd_format_*  walk the registry of file formats, and find the format of a file
  *   pfd_node_*    one use of an op: attrs and inputs checked, outputs inferred, nothing opened
  *   pfd_loader_*  open the nodes behind the wanted blobs, and take batches
- *   pfd_crc32c    the checksum of TFRecord files, for who writes them
- *   pfd_xxh64     that of OneRec and MDS files
+ *   pfd_crc32c    a checksum that formats use, for who writes them
+ *   pfd_xxh64     another one
  *   pfd_file_head what a file begins with, behind its compression
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
@@ -16,6 +16,12 @@
  *              further callers wait.
  * ERRORS       As in op.h.  On failure *out is unchanged.  The caller sets struct_size of a
  *              pfd_error before its first use.
+ * BUILD        Unlike op.h, this interface holds within one build only: a program uses it with the
+ *              library that was built from the same headers, and compares pfd_abi_version() before
+ *              any other call.  The structs declared here are therefore read and written whole;
+ *              their struct_size is set by whoever fills one in, and tells a debugger or a binding
+ *              the size, it is not a version.  Structs of op.h (pfd_error, pfd_plugin, ...) keep
+ *              the rules there: of a pfd_error no more is written than its struct_size says.
  * FORK         A loader belongs to the process that opened it.  In a forked child every call on it
  *              fails with PFD_UNSUPPORTED, and close and release do nothing.
  */
@@ -44,12 +50,16 @@ pfd_status pfd_registry_check(pfd_error *err);
 
 /* The ops in the order of the built-in list; NULL past the end.  What is returned is the op as a
  * user sees it: a reader's table has the attrs that every reader has after its own ones, a reader's
- * outputs have "mask" and "id" last. */
+ * outputs have those of pfd_host_output_at() last. */
 const pfd_op *pfd_op_at(int64_t i);
 
 /* Where the op comes from: "built in", the path of a plugin, or what pfd_plugin_add() was given.
  * NULL past the end. */
 const char *pfd_op_origin(int64_t i);
+
+/* The outputs that every reader has after its own ones, which the loader fills in; NULL past the
+ * end. */
+const pfd_port *pfd_host_output_at(int64_t i);
 
 /* Loads a plugin and adds its ops and formats after the others; all or, where one is faulty, none.
  * Loading it again does nothing.  It is never unloaded.  `path` is a file, not searched for.
@@ -89,8 +99,13 @@ const char *pfd_format_origin(int64_t i);
 pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,
                              int64_t file_size, const pfd_format **out, pfd_error *err);
 
-/* "float32" for PFD_FLOAT32, NULL for what is no dtype; bytes of one element. */
+/* Where reading can go on in damaged bytes of the format with this name: what its resync() returns
+ * (op.h), for 0 <= from <= size.  -1: there is no such format, or it has no resync(). */
+int64_t pfd_format_resync(const char *name, const uint8_t *data, int64_t size, int64_t from);
+
+/* "float32" for PFD_FLOAT32; NULL where the number is not that of a dtype. */
 const char *pfd_dtype_name(int32_t dtype);
+/* Bytes of one element; 0 where the number is not that of a dtype. */
 int64_t pfd_dtype_size(int32_t dtype);
 
 /* ---- Nodes ---------------------------------------------------------------------------------- */
@@ -244,9 +259,13 @@ void pfd_loader_close(pfd_loader *loader);
  * cannot wait for the thread that calls. */
 void pfd_loader_release(pfd_loader *loader);
 
+/* PFD_OK, always. */
 pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out);
-/* Strings live as long as the loader. */
+/* Reader i of the loader; its strings live as long as the loader.  PFD_INVALID_ARGUMENT, *out
+ * unchanged: there is no reader i. */
 pfd_status pfd_loader_get_reader(const pfd_loader *loader, int32_t i, pfd_reader_info *out);
+/* The counters of this moment.  PFD_UNSUPPORTED, *out unchanged: the loader was opened before a
+ * fork of this process. */
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
 
 /* Makes (epoch, step) the next batch.  Cheap when that is where the loader is. PFD_PENDING: work in
@@ -266,7 +285,8 @@ pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *ou
 void pfd_batch_release(void *memory);
 
 /* The i-th record left out by on_error="skip" or "pad" since open, in order of delivery;
- * PFD_END past the last one.  The latest 1000 are kept. */
+ * PFD_END, *out unchanged, past the last one.  The latest 1000 are kept.  *out is filled in as any
+ * pfd_error, as far as its struct_size says.  PFD_UNSUPPORTED: as of pfd_loader_get_stats(). */
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out);
 
 /* ---- Objects of a program as sources --------------------------------------------------------- */
@@ -310,23 +330,19 @@ typedef struct pfd_object_source {
     void (*close)(int64_t session);
 } pfd_object_source;
 
-/* Says once, before any such reader is made, who does it.  The struct must stay. */
+/* Says once, before any such reader is made, who does it.  The struct must stay as long as the
+ * process.  Any thread; a reader that another thread makes at the same time sees the former struct
+ * or this one, whole. */
 void pfd_object_source_set(const pfd_object_source *source);
 
 /* ---- Checksums --------------------------------------------------------------------------------
- * CRC-32C (Castagnoli) of data[0, size), as it is: 0xe3069283 of "123456789".  TFRecord files hold
- * it masked: ((crc >> 15 | crc << 17) + 0xa282ead8) modulo 2^32.  `data` may be NULL where size is
- * 0. */
+ * CRC-32C (Castagnoli) of data[0, size), as it is: 0xe3069283 of "123456789".  `data` may be
+ * NULL where size is 0. */
 uint32_t pfd_crc32c(const void *data, int64_t size);
 
 /* XXH64 of data[0, size), with the seed 0: 0xef46db3751d8e999 of no bytes, where `data` may be
- * NULL.  OneRec and MDS files have it. */
+ * NULL. */
 uint64_t pfd_xxh64(const void *data, int64_t size);
-
-/* The first offset in [from, size) at which the header of a TFRecord stands: a length with its
- * checksum, and as many bytes and a checksum behind it within data[0, size), which are not looked
- * at.  `size` where there is none. */
-int64_t pfd_find_tf_record(const void *data, int64_t size, int64_t from);
 
 /* ---- Files ------------------------------------------------------------------------------------
  * The first bytes of a file, up to `room` of them, decompressed where it is compressed: *size of

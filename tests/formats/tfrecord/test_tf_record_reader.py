@@ -75,9 +75,11 @@ def test_the_next_record_in_damaged_bytes():
     starts = [40, 40 + 19 + 7]
     for at in range(len(data) + 1):
         expected = next((one for one in starts if one >= at), len(data))
-        assert lib.pfd_find_tf_record(data, len(data), at) == expected
+        assert lib.pfd_format_resync(b"tfrecord", data, len(data), at) == expected
     for size in range(40):
-        assert lib.pfd_find_tf_record(data, size, 0) == size
+        assert lib.pfd_format_resync(b"tfrecord", data, size, 0) == size
+    assert lib.pfd_format_resync(b"csv", data, len(data), 0) == -1
+    assert lib.pfd_format_resync(b"no_such", data, len(data), 0) == -1
 
 
 # ---- Damage --------------------------------------------------------------------------------------

@@ -569,6 +569,10 @@ typedef struct pfd_format {
     /* The score of a file, 0 to 100.  A pure function of the bytes and of what lies beside the
      * file; called by any thread.  NULL: the name alone tells. */
     int32_t (*probe)(const pfd_probe_args *args);
+    /* Since 1.1: where reading can go on after damage, the first offset in [from, size) of `data` at
+     * which a record's header stands; `size` where there is none.  A pure function of the bytes;
+     * called by any thread, 0 <= from <= size.  NULL: records cannot be told by their bytes. */
+    int64_t (*resync)(const uint8_t *data, int64_t size, int64_t from);
 } pfd_format;
 
 /* ---- Plugins -------------------------------------------------------------------------------- */

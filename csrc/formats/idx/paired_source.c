@@ -1,5 +1,5 @@
 /* Two sources side by side. */
-#include "sources/paired_source.h"
+#include "formats/idx/paired_source.h"
 
 #include "core/error.h"
 #include "core/scratch.h"

@@ -1,10 +1,10 @@
-/* core/widen.h -- integers of one dtype copied into a wider one.
+/* formats/megatron/widen.h -- integers of one dtype copied into a wider one.
  *
  * A conversion is there where every value of the one dtype is a value of the other.  Both sides may
  * be unaligned.  All variants give the same results.
  */
-#ifndef PFD_CORE_WIDEN_H
-#define PFD_CORE_WIDEN_H
+#ifndef PFD_FORMATS_MEGATRON_WIDEN_H
+#define PFD_FORMATS_MEGATRON_WIDEN_H
 #include <stdint.h>
 
 typedef void (*pfd_widen_fn)(const uint8_t *from, uint8_t *to, int64_t n);

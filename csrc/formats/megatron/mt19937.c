@@ -1,5 +1,5 @@
 /* The Mersenne Twister with 19937 bits of state, and shuffling with it as NumPy does it. */
-#include "core/mt19937.h"
+#include "formats/megatron/mt19937.h"
 
 enum { STATE = 624, SHIFT = 397 };
 
@@ -28,7 +28,7 @@ static void make_key(pfd_mt19937 *state)
     state->next = 0;
 }
 
-uint32_t pfd_mt19937_next(pfd_mt19937 *state)
+static uint32_t next_number(pfd_mt19937 *state)
 {
     if (state->next == STATE) make_key(state);
     uint32_t y = state->key[state->next++];
@@ -44,8 +44,8 @@ static uint64_t draw(pfd_mt19937 *state, uint64_t most)
 {
     uint64_t mask = UINT64_MAX >> __builtin_clzll(most | 1), value;
     do {
-        value = pfd_mt19937_next(state);
-        if (most > UINT32_MAX) value = value << 32 | pfd_mt19937_next(state);
+        value = next_number(state);
+        if (most > UINT32_MAX) value = value << 32 | next_number(state);
         value &= mask;
     } while (value > most);
     return value;

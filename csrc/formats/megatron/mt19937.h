@@ -1,10 +1,10 @@
-/* core/mt19937.h -- the Mersenne Twister as NumPy's RandomState uses it.
+/* formats/megatron/mt19937.h -- the Mersenne Twister as NumPy's RandomState uses it.
  *
  * For orders that others have drawn with it; everything of our own takes core/random.h.
  * THREADS  One thread at a time per state.
  */
-#ifndef PFD_CORE_MT19937_H
-#define PFD_CORE_MT19937_H
+#ifndef PFD_FORMATS_MEGATRON_MT19937_H
+#define PFD_FORMATS_MEGATRON_MT19937_H
 #include <stdint.h>
 
 typedef struct pfd_mt19937 {
@@ -14,8 +14,6 @@ typedef struct pfd_mt19937 {
 
 /* As RandomState(seed). */
 void pfd_mt19937_seed(pfd_mt19937 *state, uint32_t seed);
-
-uint32_t pfd_mt19937_next(pfd_mt19937 *state);
 
 /* As RandomState.shuffle() of an array of one dimension. */
 void pfd_mt19937_shuffle32(pfd_mt19937 *state, uint32_t *values, int64_t n);

@@ -1,5 +1,5 @@
 /* Widening integers: plain loops, compiled once for each level. */
-#include "core/widen.h"
+#include "formats/megatron/widen.h"
 
 #include "core/dtype.h"
 #include "core/simd.h"

@@ -1,5 +1,5 @@
 /* Records composed of fields: written by a source, taken apart by compute(). */
-#include "parse/field_record.h"
+#include "sources/field_record.h"
 
 #include "pyflowdata/pyflowdata.h"
 

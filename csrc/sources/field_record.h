@@ -1,4 +1,4 @@
-/* parse/field_record.h -- fields of a record, on their way to the outputs that a user has named.
+/* sources/field_record.h -- fields of a record, on their way to the outputs that a user has named.
  *
  * For formats whose samples cannot be read without the header of their file, or do not lie in one
  * piece.  The source, which knows the header, finds the fields that are wanted and composes a
@@ -11,8 +11,8 @@
  *
  * OWNERSHIP  A composed record lies in the scratch; rows of compute() point into it.
  */
-#ifndef PFD_PARSE_FIELD_RECORD_H
-#define PFD_PARSE_FIELD_RECORD_H
+#ifndef PFD_SOURCES_FIELD_RECORD_H
+#define PFD_SOURCES_FIELD_RECORD_H
 #include "pyflowdata/op.h"
 #include "parse/field_spec.h"
 

@@ -1,8 +1,9 @@
 /* Fields of a file as the elements of a list of fields. */
-#include "parse/found_fields.h"
+#include "sources/found_fields.h"
 
 #include "core/error.h"
 #include "parse/quote.h"
+#include "sources/host_outputs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +12,10 @@
 /* Whether every reader has an output of this name. */
 static int32_t is_of_readers(const char *name)
 {
-    return !strcmp(name, "id") || !strcmp(name, "mask");
+    int32_t found = 0;
+    for (int32_t i = 0; i < PFD_HOST_OUTPUT_COUNT; i++)
+        found |= !strcmp(name, pfd_host_outputs[i].name);
+    return found;
 }
 
 /* The names of readers' outputs, and what is made of them. */

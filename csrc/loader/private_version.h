@@ -1,0 +1,33 @@
+/* loader/private_version.h -- by what libpyflowdata_kit.so knows that it was built with the
+ * libpyflowdata.so that it runs on: the two share the structs below, which no public version counts.
+ */
+#ifndef PFD_LOADER_PRIVATE_VERSION_H
+#define PFD_LOADER_PRIVATE_VERSION_H
+#include "core/private.h"
+#include "dataset/dataset.h"
+#include "files/path_list.h"
+#include "loader/data_reader.h"
+#include "registry/node.h"
+#include "registry/reader_attrs.h"
+#include "registry/registry.h"
+
+#define PFD_PRIVATE_MIX(hash, number) ((hash)*31u + (uint32_t)(number))
+#define PFD_PRIVATE_OF_NODES                                                                       \
+    PFD_PRIVATE_MIX(PFD_PRIVATE_MIX(PFD_PRIVATE_MIX(1u, sizeof(struct pfd_node)),                  \
+                                    sizeof(pfd_registered_op)),                                    \
+                    sizeof(pfd_reader_attrs))
+#define PFD_PRIVATE_OF_DATASETS                                                                    \
+    PFD_PRIVATE_MIX(PFD_PRIVATE_MIX(PFD_PRIVATE_OF_NODES, sizeof(struct pfd_dataset)),             \
+                    sizeof(pfd_dataset_methods))
+#define PFD_PRIVATE_OF_READERS                                                                     \
+    PFD_PRIVATE_MIX(PFD_PRIVATE_MIX(PFD_PRIVATE_OF_DATASETS, sizeof(pfd_data_reader)),             \
+                    sizeof(pfd_bounds))
+/* Where fields trade places the sizes stay. */
+#define PFD_PRIVATE_VERSION                                                                        \
+    PFD_PRIVATE_MIX(PFD_PRIVATE_MIX(PFD_PRIVATE_MIX(PFD_PRIVATE_OF_READERS, sizeof(pfd_path_list)),\
+                                    offsetof(pfd_data_reader, num_records)),                       \
+                    offsetof(struct pfd_node, outputs))
+
+/* PFD_PRIVATE_VERSION of the build of libpyflowdata.so. */
+uint32_t pfd_private_version(void) PFD_PRIVATE;
+#endif
