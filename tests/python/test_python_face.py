@@ -16,6 +16,7 @@ import pytest
 import pyflowdata as flow
 from pyflowdata.graph import find_op
 from pyflowdata.graph.op_functions import make_function
+from pyflowdata.native import binding
 from support.face import DATA, ROOT, Secret, loader, make_loader, rows
 
 
@@ -45,8 +46,6 @@ def test_library_that_does_not_fit(tmp_path):
 
 
 def test_library_of_another_build(monkeypatch):
-    from pyflowdata.native import binding as _native
-
     class Library:
         @staticmethod
         def pfd_abi_version():
@@ -54,31 +53,29 @@ def test_library_of_another_build(monkeypatch):
 
     class Loads:
         RTLD_NOW = RTLD_NODELETE = 0
-        sizeof = _native.ffi.sizeof
+        sizeof = binding.ffi.sizeof
 
         @staticmethod
         def dlopen(*_):
             return Library
 
-    monkeypatch.setattr(_native, "ffi", Loads)
+    monkeypatch.setattr(binding._interface, "_ffi", Loads)
     with pytest.raises(ImportError, match="ABI 0x00000007.*headers in .* run `make`"):
-        _native._load()
+        binding._interface.load(binding.library_path())
 
 
 def test_library_with_a_faulty_op(monkeypatch):
-    from pyflowdata.native import binding as _native
-
     class Library:
         @staticmethod
         def pfd_registry_check(err):
             err.op, err.message = b"Faulty", b"field 'attrs' is wrong"
             return library.PFD_INTERNAL
 
-    library = _native.lib
-    monkeypatch.setattr(_native, "lib", Library)
+    library = binding.lib
+    monkeypatch.setattr(binding, "lib", Library)
     with pytest.raises(ImportError, match="libpyflowdata.so: Faulty: field 'attrs' is wrong"):
-        _native._check_registry()
-    assert library.pfd_registry_check(_native.new_error()) == 0
+        binding._check_registry()
+    assert library.pfd_registry_check(binding.new_error()) == 0
 
 
 def test_nothing_is_looked_up_late(tmp_path):
