@@ -14,7 +14,7 @@ from .base.detection import Detected, detect
 from .base.fields import Field
 from .base.format import Format, Source
 from .base.known import FORMATS
-from .base.opening import open_source
+from .base.open_source import open_source
 
 __all__ = [
     "FORMATS",
