@@ -1,4 +1,4 @@
-/* kit/run_state.h -- what the parts of the conformance kit share: one run, and the call that it is in.
+/* kit/run_state.h -- what the parts of the conformance kit share: a run, and the call it is in.
  *
  * OWNERSHIP  A run borrows the node, the options and the result.
  * THREADS    A call belongs to its thread; a run may have several, and its counters are atomic.

@@ -320,6 +320,13 @@ def test_python_imports_point_down():
         assert not above, f"{path.relative_to(PACKAGE)} may not import {above}"
 
 
+def test_what_formats_share_is_theirs():
+    """Commands and writers take from pyflowdata.formats what they need of it."""
+    for path, tree in modules():
+        inner = {name for name in imported(path, tree) if name.startswith("formats.base.")}
+        assert not inner or path.is_relative_to(PACKAGE / "formats"), f"{path} imports {inner}"
+
+
 def test_only_conformance_binds_the_kit():
     for path, tree in modules():
         if "conformance.binding" in imported(path, tree):
