@@ -1,5 +1,6 @@
 """The command that writes the records of files in another format."""
 
+import gzip
 import io
 import json
 import os
@@ -218,6 +219,11 @@ def test_a_source_that_has_changed_is_begun_anew(run, tmp_path, monkeypatch):
     parts = [tmp_path / f"b-0000{i}-of-00003.csv" for i in range(3)]
     body = [one.split(",")[-1] for part in parts for one in part.read_text().split("\n")[1:-1]]
     assert [int(one) for one in body] == (Y + 1).tolist()
+
+
+def test_the_case_of_a_suffix_says_nothing(run, tmp_path):
+    convert(run, examples(tmp_path), tmp_path / "B.CSV.GZ")
+    assert gzip.decompress((tmp_path / "B.CSV.GZ").read_bytes()).count(b"\n") == N + 1
 
 
 def test_two_conversions_to_one_name(run, tmp_path):
