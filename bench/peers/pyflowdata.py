@@ -102,13 +102,13 @@ def csv(source: Source, **attrs: Any) -> Records:
     return Records(x, y)
 
 
-def tf_records(source: Source, **attrs: Any) -> Records:
+def tfrecords(source: Source, **attrs: Any) -> Records:
     records = flow.TFRecordReader(files=source.files, **ordered(source, attrs))
     x, y = flow.ExampleDecoder(records, features=[f"x:float32[{VALUES}]", "y:int64"])
     return Records(x, y)
 
 
-def of_records(source: Source) -> Records:
+def ofrecords(source: Source) -> Records:
     records = flow.OFRecordReader(files=source.files, batch_size=source.batch_size)
     x = flow.OFRecordRawDecoder(records, blob_name="x", shape=[VALUES], dtype="float32")
     return Records(x, flow.OFRecordRawDecoder(records, blob_name="y", shape=[], dtype="int64"))
@@ -116,13 +116,13 @@ def of_records(source: Source) -> Records:
 
 on_all_and_one_core("W1c", name="default", text="CSVReader, defaults.")(csv)
 on_all_and_one_core("W2a", name="examples", text="TFRecordReader, ExampleDecoder, defaults.")(
-    tf_records
+    tfrecords
 )
 on_all_and_one_core("W2b", name="examples", text="TFRecordReader, ExampleDecoder, defaults.")(
-    functools.partial(tf_records, random_shuffle=True)
+    functools.partial(tfrecords, random_shuffle=True)
 )
 on_all_and_one_core("W2c", name="ofrecords", text="OFRecordReader, two OFRecordRawDecoders.")(
-    of_records
+    ofrecords
 )
 
 
@@ -175,7 +175,7 @@ for name, attrs in SHUFFLES.items():
     )
 for name in ("none", "global", "window"):
     for kind, data, text, function in (
-        ("examples", Examples(606), "TFRecordReader, ExampleDecoder.", tf_records),
+        ("examples", Examples(606), "TFRecordReader, ExampleDecoder.", tfrecords),
         ("images", W11_IMAGES, "IDXReader: bytes.", plain_images),
         ("wide", WideText(600), "CSVReader.", csv),
     ):

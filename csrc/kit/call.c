@@ -1,5 +1,5 @@
 /* Around each call of a function of the op under check. */
-#include "kit/kit.h"
+#include "kit/run_state.h"
 
 void pfd_kit_enter(pfd_kit_call *call, const char *function, pfd_kit_scratch *scratch)
 {

@@ -1,7 +1,7 @@
 /* Says where an op crashed or did not end: written to a descriptor before the process goes on to
  * die of the signal as it would have. */
 #include "kit/guard.h"
-#include "kit/kit.h"
+#include "kit/run_state.h"
 
 #include <inttypes.h>
 #include <signal.h>

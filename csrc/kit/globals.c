@@ -2,7 +2,7 @@
  *
  * All writable memory of the library is copied after a first round, in which tables may be made
  * once, and compared after each call. */
-#include "kit/kit.h"
+#include "kit/run_state.h"
 
 #include <dlfcn.h>
 #include <elf.h>

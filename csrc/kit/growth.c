@@ -1,6 +1,6 @@
 /* Memory and descriptors in use by this process, to find leaks. */
 #include "kit/guard.h"
-#include "kit/kit.h"
+#include "kit/run_state.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -2,7 +2,7 @@
 #include "registry/reader_attrs.h"
 #include "core/error.h"
 #include "core/scratch.h"
-#include "kit/kit.h"
+#include "kit/run_state.h"
 
 #include <string.h>
 

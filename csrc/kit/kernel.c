@@ -4,7 +4,7 @@
 #include "core/hash.h"
 #include "core/scratch.h"
 #include "kit/guard.h"
-#include "kit/kit.h"
+#include "kit/run_state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Calls the functions that an op need not have: group(), describe() and places(). */
 #include "core/error.h"
 #include "kit/guard.h"
-#include "kit/kit.h"
+#include "kit/run_state.h"
 
 #include <inttypes.h>
 #include <string.h>

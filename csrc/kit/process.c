@@ -1,5 +1,5 @@
 /* Watches what belongs to the whole process: an op that changes it changes the user's program. */
-#include "kit/kit.h"
+#include "kit/run_state.h"
 
 #include <fcntl.h>
 #include <locale.h>

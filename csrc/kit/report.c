@@ -1,6 +1,6 @@
 /* What the kit says of an op. */
 #include "core/error.h"
-#include "kit/kit.h"
+#include "kit/run_state.h"
 
 #include <stdarg.h>
 #include <stdio.h>

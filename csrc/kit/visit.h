@@ -5,7 +5,7 @@
  */
 #ifndef PFD_KIT_VISIT_H
 #define PFD_KIT_VISIT_H
-#include "kit/kit.h"
+#include "kit/run_state.h"
 
 /* What is known of each record, by its index among those looked at; 0: not seen, 1: failed. */
 typedef struct pfd_kit_hashes {

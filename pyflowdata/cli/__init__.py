@@ -16,13 +16,13 @@ import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .. import __version__
 from ..errors import Error
 from ..native import interrupt
 from .output import say
-from .usage import MADE_OF_FIELDS, UsageError
+from .usage import UsageError
 
 # Module -> what it does.  Each is imported only when it is asked for.
 COMMANDS = {
@@ -62,18 +62,18 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
     return parser
 
 
-def _said(failure: BaseException, has_fields: bool) -> str:
+def _said(failure: BaseException, list_attrs: Collection[str]) -> str:
     """In words; those of the system name neither a class nor a number.
 
     Args:
         failure: What happened.
-        has_fields: Whether it was the command that made the list of fields, of its --fields.
+        list_attrs: Attrs that the command made of its --fields.
     """
     if isinstance(failure, OSError) and failure.strerror and not isinstance(failure, Error):
         name = f"{failure.filename}: " if failure.filename is not None else ""
         return f"{name}{failure.strerror}"
     attr = failure.attr if isinstance(failure, (Error, UsageError)) else None
-    made = f" ({attr} is made of --fields)" if has_fields and attr in MADE_OF_FIELDS else ""
+    made = f" ({attr} is made of --fields)" if attr in list_attrs else ""
     return f"{failure}{made}"
 
 
@@ -124,12 +124,12 @@ def _run(arguments: list[str]) -> int:
         if args.debug:
             raise
         args.parser.print_usage(sys.stderr)
-        _print_error(_said(failure, hasattr(args, "fields")))
+        _print_error(_said(failure, getattr(args, "list_attrs", ())))
         return 2
     except (Error, OSError) as failure:
         if args.debug:
             raise
-        _print_error(_said(failure, hasattr(args, "fields")))
+        _print_error(_said(failure, getattr(args, "list_attrs", ())))
         try:
             sys.stdout.flush()
         except OSError:

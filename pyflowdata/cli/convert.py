@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CorruptDataError, InvalidArgumentError
-from ..formats import FORMATS, Source
-from .conversion import Conversion
+from ..formats import COMPRESSION_SUFFIXES, FORMATS, Source
+from .conversion.plan import Conversion
+from .conversion.target import Target
+from .conversion.workers import run_tasks
 from .file_arguments import about, add_source_arguments, expand, load_plugins, source_of
 from .output import say
-from .targets import Target
 from .usage import UsageError
-from .workers import run_tasks
 
 _WRITTEN = [name for name, one in FORMATS.items() if one.writer]
-_PACKED = {".gz": "gzip", ".zlib": "zlib", ".zst": "zstd", ".zstd": "zstd"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,10 +49,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _target(args: argparse.Namespace, path: str) -> Target:
     plain = Path(path)
-    packed = _PACKED.get(plain.suffix)
+    packed = COMPRESSION_SUFFIXES.get(plain.suffix.lower())
     plain = plain.with_suffix("") if packed else plain
     to = args.to or next(
-        (name for name in _WRITTEN if plain.name.endswith(FORMATS[name].suffixes)), None
+        (name for name in _WRITTEN if plain.name.lower().endswith(FORMATS[name].suffixes)), None
     )
     if to is None:
         raise UsageError(f"{path}: its name does not say the format; say --to FORMAT")
@@ -147,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"--jobs {args.jobs}: it must be 1 or more")
     source = source_of(args, expand(given))
-    if source.format.is_copied_to(target.kind):
+    if FORMATS[source.format.name].is_copied_to(target.kind):
         source = source_of(args, expand(given), only_records=True)
     try:
         source = source.with_types(exact=True)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import argparse
 import glob
-import math
 import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError
-from ..formats import FORMATS, Source, open_source
-from ..formats.base.detection import data_file
+from ..formats import FORMATS, Source, data_file, open_source
 from ..plugins import Plugin, load_library
 from .op_arguments import pairs
-from .output import say
-from .usage import MADE_OF_FIELDS, UsageError
+from .output import UNITS, say
+from .usage import UsageError
 
-_UNITS = {"GB": 10**9, "MB": 10**6, "KB": 10**3}
 _BUDGET = 10**9
 
 
@@ -46,7 +43,7 @@ def add_memory_argument(parser: argparse.ArgumentParser) -> None:
 
 def _bytes(said: str) -> int:
     number, unit = said[:-2], said[-2:].upper()
-    factor = _UNITS.get(unit, 0)
+    factor = UNITS.get(unit, 0)
     try:
         count = int(float(number) * factor) if factor else int(said)
     except (ValueError, OverflowError):
@@ -116,14 +113,11 @@ def opened(
     Raises:
         Error: They make no sense, or a file cannot be read; where it is a file's, it names that.
     """
-    given = pairs(args.attr, "--attr")
-    for name in given:
-        if name in ("files", *MADE_OF_FIELDS):
-            raise UsageError(f"--attr {name}: that is what FILE and --fields are for")
     source = open_source(
-        paths, args.format, only_records=only_records, attrs=given,
+        paths, args.format, only_records=only_records, attrs=pairs(args.attr, "--attr"),
         memory_budget=getattr(args, "memory_budget", 0),
     )  # fmt: skip
+    args.list_attrs = source.format.list_attrs  # for the messages of what comes later
     return source.choose(split_fields(args.fields))
 
 
@@ -137,20 +131,3 @@ def say_left_out(source: Source) -> None:
     """Names what of the records is not shown."""
     for one in source.left_out:
         say(f"left out: {one}", sys.stderr)
-
-
-def finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity."""
-    if isinstance(value, dict):
-        return {name: finite(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [finite(one) for one in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def size_text(count: float) -> str:
-    """Bytes in words."""
-    for unit, factor in _UNITS.items():
-        if count >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count:.0f} bytes"

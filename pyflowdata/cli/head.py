@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 
 from ..errors import CorruptDataError
-from ..formats import Source
-from ..formats.base.format import RECORD
+from ..formats import RECORD, Source
 from ..ragged import Ragged
 from .file_arguments import (
     about,
     add_memory_argument,
     add_source_arguments,
     expand,
-    finite,
     load_plugins,
     say_left_out,
     source_of,
 )
-from .output import printable, say, say_json
+from .output import finite, printable, say, say_json
 from .usage import UsageError
 
 

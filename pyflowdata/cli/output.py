@@ -7,8 +7,11 @@ the text around.  All that commands about data files print goes through `say`.
 from __future__ import annotations
 
 import json
+import math
 import sys
 from typing import Any, TextIO
+
+UNITS = {"GB": 10**9, "MB": 10**6, "KB": 10**3}
 
 
 def printable(text: str) -> str:
@@ -33,3 +36,20 @@ def say(line: str, to: TextIO | None = None) -> None:
         to: Where; None: the standard output.
     """
     print(printable(line), file=to or sys.stdout)
+
+
+def finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity."""
+    if isinstance(value, dict):
+        return {name: finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def size_text(count: float) -> str:
+    """Bytes in words."""
+    for unit, factor in UNITS.items():
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count:.0f} bytes"

@@ -8,21 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ..formats import Source
-from ..formats.base.format import RECORD
+from ..formats import RECORD, Source
 from ..ragged import Ragged
 from .file_arguments import (
     about,
     add_memory_argument,
     add_source_arguments,
     expand,
-    finite,
     load_plugins,
     say_left_out,
-    size_text,
     source_of,
 )
-from .output import printable, say, say_json
+from .output import finite, printable, say, say_json, size_text
 
 _BATCH = 1024
 _BARS = 40  # characters of the longest bar

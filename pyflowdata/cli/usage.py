@@ -1,7 +1,5 @@
 """How a command says that it was called wrongly."""
 
-MADE_OF_FIELDS = ("columns", "features", "fields")  # attrs that commands make of --fields
-
 
 class UsageError(Exception):
     """The arguments do not make sense: the usage is printed with the text, and 2 returned.

@@ -12,8 +12,7 @@ from ..errors import (
     OutOfMemoryError,
     UnsupportedError,
 )
-from ..formats import Damage, Scan
-from ..formats.base.damage import damage_of
+from ..formats import FORMATS, Damage, Scan, damage_of
 from .file_arguments import (
     about,
     add_memory_argument,
@@ -61,7 +60,7 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
     try:
         source = opened(args, [path], only_records=True)
         title = about(source)
-        damage = source.format.damage(source, scan)
+        damage = FORMATS[source.format.name].damage(source, scan)
     except (UnsupportedError, InvalidArgumentError, OutOfMemoryError) as failure:
         is_call = isinstance(failure, InvalidArgumentError) and failure.file is None
         if is_call and (args.fields or args.attr or args.format):

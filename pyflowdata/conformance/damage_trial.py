@@ -18,7 +18,7 @@ class DamageTrial:
         Args:
             kit: A kit over the folder in which the copies are put, one after the other.
             base: Its run over the file as it is.
-            kind: What is done to the file: a key of damage.KINDS.
+            kind: What is done to the file: a key of damaged_copies.KINDS.
             size: Of the file, in bytes.
             rows: Records of one call.
         """

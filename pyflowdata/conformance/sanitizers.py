@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from ..native import include_dir, library_path
-from .damage import KINDS
+from .damaged_copies import KINDS
 from .kit_path import kit_path
 from .report import Finding
 

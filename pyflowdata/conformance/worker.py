@@ -20,8 +20,8 @@ from typing import Any
 
 from ..errors import Error
 from ..native import lib
-from .calls import Checks
-from .damage import KINDS
+from .direct_calls import Checks
+from .damaged_copies import KINDS
 from .driver import driver_job
 from .job import Job
 from .loader import LoaderChecks, has_groups

@@ -9,21 +9,33 @@
 Each format has a module of its name here; shared code is in `base`.
 """
 
-from .base.damage import Damage, Scan
-from .base.detection import Detected, detect
+from .base.damage import Damage, Scan, damage_of
+from .base.detection import Detected, data_file, detect
 from .base.fields import Field
-from .base.format import Format, Source
+from .base.format import Format
 from .base.known import FORMATS
-from .base.opening import open_source
+from .base.open_source import open_source
+from .base.source import RECORD, RecordFormat, Source
+from .base.writing.names import COMPRESSION_SUFFIXES, Names
+from .base.writing.output import sync_folder
+from .base.writing.writer import Writer
 
 __all__ = [
+    "COMPRESSION_SUFFIXES",
     "FORMATS",
+    "RECORD",
     "Damage",
     "Detected",
     "Field",
     "Format",
+    "Names",
+    "RecordFormat",
     "Scan",
     "Source",
+    "Writer",
+    "damage_of",
+    "data_file",
     "detect",
     "open_source",
+    "sync_folder",
 ]

@@ -10,12 +10,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..errors import InvalidArgumentError
-from .base.arrays import RowShape
 from .base.fields import Field
-from .base.lossless import Array
-from .base.row_format import RowFormat
-from .base.row_writer import RowWriter
-from .base.writer import Shard
+from .base.rows import RowFormat, RowWriter
+from .base.writing.arrays import RowShape
+from .base.writing.lossless import Array
+from .base.writing.writer import Shard
 
 _CODES = {"uint8": 8, "int8": 9, "int16": 11, "int32": 12, "float32": 13, "float64": 14}
 _MOST = 2**32 - 1  # of a dimension

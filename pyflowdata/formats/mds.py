@@ -14,7 +14,8 @@ from typing import Any
 from ..errors import FileError, InvalidArgumentError
 from ..native import ffi, lib
 from .base.damage import Damage, Scan
-from .base.format import Format, Source
+from .base.format import Format
+from .base.source import Source
 
 _PIECE = 1 << 20
 

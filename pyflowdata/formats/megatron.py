@@ -13,12 +13,13 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..ragged import Ragged
-from .base.arrays import RowShape, buffer_of
 from .base.detection import Detected
 from .base.fields import Field
-from .base.format import Format, Source
-from .base.lossless import Array, as_array, refuse_masked
-from .base.writer import Shard, Sizes, Writer
+from .base.format import Format
+from .base.source import Source
+from .base.writing.arrays import RowShape, buffer_of
+from .base.writing.lossless import Array, as_array, refuse_masked
+from .base.writing.writer import Shard, Sizes, Writer
 
 _MAGIC = b"MMIDIDX\0\0"
 _CODES = {

@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .base.row_format import RowFormat
-from .base.row_writer import RowWriter
-from .base.writer import Shard
+from .base.rows import RowFormat, RowWriter
+from .base.writing.writer import Shard
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _MOST = 10**20  # more rows than any file has: the header has space for this number

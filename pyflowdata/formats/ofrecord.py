@@ -14,14 +14,14 @@ from ..errors import CorruptDataError, InvalidArgumentError
 from ..graph import Blob
 from .base.damage import Damage, Scan, walk_file
 from .base.detection import Detected, detect
+from .base.features.decode import Feature, decode_features
+from .base.features.decode import fields as wire_fields
+from .base.features.encode import Kinds, encode_message, encode_messages
+from .base.features.message_format import MessageFormat
+from .base.features.message_writer import MessageWriter
 from .base.fields import BYTES, Field
-from .base.format import Source, make_node
-from .base.message_format import MessageFormat
-from .base.message_writer import MessageWriter
-from .base.messages import Kinds, encode_message, encode_messages
-from .base.wire import Feature, decode_features
-from .base.wire import fields as wire_fields
-from .base.writer import Sizes
+from .base.source import Source, make_node
+from .base.writing.writer import Sizes
 
 _LENGTH = struct.Struct("<q")  # before each record
 

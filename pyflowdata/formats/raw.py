@@ -6,9 +6,8 @@ import os
 from typing import Any, ClassVar
 
 from ..errors import InvalidArgumentError, shown
-from .base.row_format import RowFormat
-from .base.row_writer import RowWriter
-from .base.writer import Shard
+from .base.rows import RowFormat, RowWriter
+from .base.writing.writer import Shard
 
 
 class RawWriter(RowWriter):

@@ -15,13 +15,14 @@ import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..graph import Blob
-from .base.columns import as_bytes, check_name, columns, is_bytes_like
 from .base.damage import Damage, Scan
 from .base.detection import Detected
 from .base.fields import BYTES, Field
-from .base.format import Format, Source, make_node
-from .base.lossless import refuse_masked
-from .base.writer import Shard, Sizes, Writer
+from .base.format import Format
+from .base.source import Source, make_node
+from .base.writing.columns import as_bytes, check_name, columns, is_bytes_like
+from .base.writing.lossless import refuse_masked
+from .base.writing.writer import Shard, Sizes, Writer
 
 _BLOCK = 512
 _END = 10240  # the size of a tar file is a multiple of this; it ends with two blocks of zeros

@@ -11,14 +11,14 @@ import numpy as np
 
 from ..native import ffi, lib
 from .base.damage import Damage, Scan, walk_file
+from .base.features.decode import Feature, decode_features
+from .base.features.decode import fields as wire_fields
+from .base.features.encode import Kinds, encode_lists, encode_message, encode_messages
+from .base.features.message_format import MessageFormat
+from .base.features.message_writer import MessageWriter
 from .base.fields import Field
-from .base.format import Source
-from .base.message_format import MessageFormat
-from .base.message_writer import MessageWriter
-from .base.messages import Kinds, encode_lists, encode_message, encode_messages
-from .base.wire import Feature, decode_features
-from .base.wire import fields as wire_fields
-from .base.writer import Sizes
+from .base.source import Source
+from .base.writing.writer import Sizes
 
 _LENGTH, _CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
 _HEAD, _FOOT = _LENGTH.size + _CHECKSUM.size, _CHECKSUM.size  # bytes around the data of a record

@@ -10,7 +10,7 @@ A writer works under temporary names in the target's folder.  `close()`, or the 
 block, syncs the files and gives them their names; an exception in the block leaves nothing.
 """
 
-from ..formats.base.writer import Writer
+from ..formats import Writer
 from ..formats.csv import CSVWriter
 from ..formats.idx import IDXWriter
 from ..formats.megatron import MegatronWriter

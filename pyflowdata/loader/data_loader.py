@@ -12,11 +12,13 @@ from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, over
 
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob
-from ..native import check, exception, ffi, lib, new_error, new_struct
+from ..native import exception, lib, new_error
 from ..native.calls import inside, interrupts, is_interrupt, raised
 from .batches import Array, Batch, BatchArrays
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
+from .report import read_skipped, read_stats
 from .state import LAST_EPOCH, Reader, make_state, read_state
+from .turns import Turns
 
 __all__ = ["DataLoader"]
 
@@ -125,8 +127,7 @@ class DataLoader(Generic[BatchT]):
         wanted, self._form = arrange(blobs)
         self._blobs = tuple(wanted)
         self._life = _OPEN
-        self._taking = threading.RLock()  # held while taking batches or moving the loader
-        self._is_busy = False  # the holder is inside a call that is not reentrant
+        self._turns = Turns()
         self._epoch = self._position = 0  # after the last delivered batch
         self._started: int | None = None  # the last started epoch; None: start at the position
         self._iterator = 0  # number of the iterator that may go on
@@ -148,9 +149,9 @@ class DataLoader(Generic[BatchT]):
 
         An earlier iterator that is not at its end raises CancelledError from now on.
         """
-        self._check_not_inside()
-        with self._taking:
-            self._check_idle()
+        self._turns.check_not_inside()
+        with self._turns.lock:
+            self._turns.check_idle()
             if self._started is not None:
                 return self._begin(self._started + 1, 0, endless=False)
             return self._begin(self._epoch, self._position, endless=False)
@@ -161,9 +162,9 @@ class DataLoader(Generic[BatchT]):
         Raises, from next():
             InvalidArgumentError: An epoch has no batches.
         """
-        self._check_not_inside()
-        with self._taking:
-            self._check_idle()
+        self._turns.check_not_inside()
+        with self._turns.lock:
+            self._turns.check_idle()
             return self._begin(*self._next_place(), endless=True)
 
     def _begin(self, epoch: int, position: int, *, endless: bool) -> Iterator[BatchT]:
@@ -205,8 +206,8 @@ class DataLoader(Generic[BatchT]):
         It counts delivered batches, not those made ahead.  A failed batch is tried again, unless a
         later one was delivered.  After the last batch of an epoch the state means the next epoch.
         """
-        self._check_not_inside()
-        with self._taking:
+        self._turns.check_not_inside()
+        with self._turns.lock:
             return make_state(*self._next_place(), self._readers)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -222,10 +223,10 @@ class DataLoader(Generic[BatchT]):
             InvalidArgumentError: Attrs or files differ from those of the state; the text lists
                 each difference.
         """
-        self._check_not_inside()
-        with self._taking:
+        self._turns.check_not_inside()
+        with self._turns.lock:
             self._check_life()
-            self._check_idle()
+            self._turns.check_idle()
             place = read_state(state, self._readers, self._num_batches)
             for index, seed in enumerate(place.seeds):
                 if self._readers[index].seed != seed:
@@ -252,10 +253,10 @@ class DataLoader(Generic[BatchT]):
         Raises:
             InvalidArgumentError: There is no such batch or epoch.
         """
-        self._check_not_inside()
-        with self._taking:
+        self._turns.check_not_inside()
+        with self._turns.lock:
             self._check_life()
-            self._check_idle()
+            self._turns.check_idle()
             epoch = self._next_place()[0] if epoch is None else epoch
             most = self._num_batches if self._num_batches >= 0 else LAST_EPOCH
             for name, value, limit in (("position", position, most), ("epoch", epoch, LAST_EPOCH)):
@@ -307,15 +308,7 @@ class DataLoader(Generic[BatchT]):
         Keys as in `pfd_stats` (pyflowdata.h), with times in seconds: wait_seconds and so on.
         """
         self._check_process()
-        stats = new_struct("pfd_stats")
-        check(lib.pfd_loader_get_stats(self._handle, stats), new_error())
-        found: dict[str, float] = {}
-        for name, _ in ffi.typeof(stats).item.fields:
-            if name.endswith("_ns"):
-                found[name.removesuffix("_ns") + "_seconds"] = getattr(stats, name) / 1e9
-            elif name != "struct_size":
-                found[name] = getattr(stats, name)
-        return found
+        return read_stats(self._handle)
 
     @property
     def skipped(self) -> list[Error]:
@@ -323,11 +316,7 @@ class DataLoader(Generic[BatchT]):
 
         The latest 1000 are kept, also after close()."""
         self._check_process()
-        found: list[Error] = []
-        err = new_error()
-        while lib.pfd_loader_get_skipped(self._handle, len(found), err) == lib.PFD_OK:
-            found.append(exception(err.status, err))
-        return found
+        return read_skipped(self._handle)
 
     def __repr__(self) -> str:
         parts = [str(reader) for reader in self._readers]
@@ -340,24 +329,6 @@ class DataLoader(Generic[BatchT]):
         return f"DataLoader({', '.join(blob.name for blob in self._blobs)}; {'; '.join(parts)})"
 
     # ---- Life ---------------------------------------------------------------------------------
-
-    def _check_idle(self) -> None:
-        """Call it with the lock held: then a busy holder is an outer call of this thread."""
-        if self._is_busy:
-            raise UnsupportedError(
-                "this thread is inside next() of the DataLoader already, and a signal handler or "
-                "__del__ called it again; there only close(), state_dict(), stats() and skipped "
-                "may be used"
-            )
-
-    def _check_not_inside(self) -> None:
-        """A function that C runs for a batch must not wait for that batch, or for its waiter."""
-        if threading.get_ident() in inside and not _is_owned(self._taking):
-            raise UnsupportedError(
-                "a function that a DataLoader calls, of register_decoder or in the source of a "
-                "reader, takes batches or the state of a DataLoader; it would wait for itself if "
-                "that loader runs it"
-            )
 
     def _check_life(self) -> None:
         if self._life == _CLOSED:
@@ -402,14 +373,8 @@ class DataLoader(Generic[BatchT]):
 
     def _forget(self) -> None:
         """In a forked child, which lacks the loader's threads; the lock may stay held there."""
-        self._taking = threading.RLock()
-        self._is_busy = False
+        self._turns = Turns()
         self._life = _FORKED
-
-
-def _is_owned(lock: Any) -> bool:
-    """Whether this thread holds the RLock, for example in the code that a signal interrupted."""
-    return bool(lock._is_owned())
 
 
 def _check_epoch(epoch: int) -> None:
@@ -432,18 +397,19 @@ class _Batches(Iterator[BatchT]):
 
     def __next__(self) -> BatchT:
         loader = self._loader
+        turns = loader._turns
         if inside:
-            loader._check_not_inside()
-        with loader._taking:
-            if loader._is_busy:
-                loader._check_idle()
+            turns.check_not_inside()
+        with turns.lock:
+            if turns.is_busy:
+                turns.check_idle()
             try:
-                loader._is_busy = True
+                turns.is_busy = True
                 if loader._must_seek or self._number != loader._iterator:
                     self._go_to_position()
                 return self._take()
             finally:
-                loader._is_busy = False
+                turns.is_busy = False
 
     def _take(self) -> BatchT:
         loader = self._loader

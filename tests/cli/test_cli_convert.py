@@ -1,5 +1,6 @@
 """The command that writes the records of files in another format."""
 
+import gzip
 import io
 import json
 import os
@@ -29,7 +30,8 @@ from support.cli_files import (
 )
 from support.paths import ROOT
 
-from pyflowdata.cli import conversion, shards, targets
+from pyflowdata.cli.conversion import plan, shards
+from pyflowdata.cli.conversion.target import Target
 from pyflowdata.formats import open_source
 from pyflowdata.io import NpyWriter, RawWriter, TextLineWriter, TFRecordWriter
 
@@ -200,17 +202,17 @@ def test_a_conversion_that_is_killed_goes_on(run, tmp_path):
 def test_a_source_that_has_changed_is_begun_anew(run, tmp_path, monkeypatch):
     path, target = examples(tmp_path), tmp_path / "b.csv"
     arguments = ["convert", path, target, "--shards", 3, "--jobs", 1, "--quiet"]
-    original = conversion.Conversion.note
+    original = plan.Conversion.note
 
     def fail(self, number, records):
         original(self, number, records)
         raise OSError(28, "No space left on device", str(target))
 
-    monkeypatch.setattr(conversion.Conversion, "note", fail)
+    monkeypatch.setattr(plan.Conversion, "note", fail)
     status, _, err = run(*arguments)
     assert status == 1 and "b.csv: No space left on device" in err
     assert sorted(os.listdir(tmp_path)) == [".b.csv.convert", "a.tfrecord"]
-    monkeypatch.setattr(conversion.Conversion, "note", original)
+    monkeypatch.setattr(plan.Conversion, "note", original)
     write(TFRecordWriter, path, {**COLUMNS, "y": Y + 1}, overwrite=True)
     status, _, err = run(*arguments)
     assert status == 0 and "have changed: starting again" in err
@@ -219,11 +221,16 @@ def test_a_source_that_has_changed_is_begun_anew(run, tmp_path, monkeypatch):
     assert [int(one) for one in body] == (Y + 1).tolist()
 
 
+def test_the_case_of_a_suffix_says_nothing(run, tmp_path):
+    convert(run, examples(tmp_path), tmp_path / "B.CSV.GZ")
+    assert gzip.decompress((tmp_path / "B.CSV.GZ").read_bytes()).count(b"\n") == N + 1
+
+
 def test_two_conversions_to_one_name(run, tmp_path):
     path = examples(tmp_path)
     source = open_source([path])
-    target = targets.Target(str(tmp_path / "b.csv"), "csv")
-    first = conversion.Conversion(source, target, [0, N], "data")
+    target = Target(str(tmp_path / "b.csv"), "csv")
+    first = plan.Conversion(source, target, [0, N], "data")
     with first.at_work():
         status, _, err = run("convert", path, tmp_path / "b.csv")
         assert status == 1 and "another process is converting to this name" in err

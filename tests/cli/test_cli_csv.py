@@ -120,3 +120,10 @@ def test_damaged_streams_are_named(run, tmp_path):
         (tmp_path / name).write_bytes(body)
         status, out, err = run("verify", tmp_path / name)
         assert status == 1 and str(tmp_path / name) in out + err and "no damage" not in out
+
+
+def test_attrs_that_the_command_makes_are_refused(run, table):
+    path = table("a\n1\n")
+    for attr in ("columns=a:int64", "files=b.csv"):
+        status, _, err = run("head", path, "--attr", attr)
+        assert status == 2 and f"the attr {attr.split('=')[0]} " in err

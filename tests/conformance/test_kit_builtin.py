@@ -50,15 +50,15 @@ NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
 IMAGES = np.arange(20 * 3 * 32 * 32).reshape(20, 3, 32, 32).astype(np.uint8)
 
 
-def of_records():
+def ofrecords():
     return flow.OFRecordReader(part_of(FIXTURES / "protobuf" / "packed.ofrecord"), batch_size=4)
 
 
-def one_records():
+def onerecords():
     return flow.OneRecReader(part_of(FIXTURES / "flatbuffers" / "features.onerec"), batch_size=4)
 
 
-def tf_records(name):
+def tfrecords(name):
     return flow.TFRecordReader(part_of(FIXTURES / "tensorflow" / name), batch_size=4)
 
 
@@ -122,23 +122,23 @@ SAMPLES = {
     "CIFARReader": lambda: flow.CIFARReader(
         folder_of(part_0=cifar(IMAGES, np.arange(20) % 10)), layout="HWC", batch_size=4
     )[0],
-    "OFRecordReader": of_records,
+    "OFRecordReader": ofrecords,
     "OFRecordRawDecoder": lambda: flow.OFRecordRawDecoder(
-        of_records(), blob_name="int32", shape=(4,), dtype="float64"
+        ofrecords(), blob_name="int32", shape=(4,), dtype="float64"
     ),
-    "OFRecordBytesDecoder": lambda: flow.OFRecordBytesDecoder(of_records(), blob_name="image"),
-    "OneRecReader": one_records,
+    "OFRecordBytesDecoder": lambda: flow.OFRecordBytesDecoder(ofrecords(), blob_name="image"),
+    "OneRecReader": onerecords,
     "OneRecDecoder": lambda: flow.OneRecDecoder(
-        one_records(),
+        onerecords(),
         features=["dense:float32[2,3]", "ids:int64[?]", "matrix:int16[?,?]", "image:bytes",
                   "odd:int32=-1"],
     ),
-    "TFRecordReader": lambda: tf_records("examples.tfrecord"),
+    "TFRecordReader": lambda: tfrecords("examples.tfrecord"),
     "ExampleDecoder": lambda: flow.ExampleDecoder(
-        tf_records("examples.tfrecord"), features=["x:float32[4]", "ids:int64[?]", "name:bytes"]
+        tfrecords("examples.tfrecord"), features=["x:float32[4]", "ids:int64[?]", "name:bytes"]
     ),
     "SequenceExampleDecoder": lambda: flow.SequenceExampleDecoder(
-        tf_records("sequences.tfrecord"), features=["f=feature_lists/frames:float32[?,3]"]
+        tfrecords("sequences.tfrecord"), features=["f=feature_lists/frames:float32[?,3]"]
     ),
     "TarReader": lambda: flow.TarReader(
         part_of(FIXTURES / "webdataset" / "written.tar"), batch_size=2,

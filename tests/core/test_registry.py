@@ -64,17 +64,15 @@ def test_there_are_ops():
 
 @every_op
 def test_an_op_is_one_file_and_one_test(name):
-    def files(folder, pattern, prefix=""):
-        return [
-            path.relative_to(ROOT)
-            for path in (ROOT / folder).rglob(pattern)
-            if path.stem.removeprefix(prefix).replace("_", "") == name.lower()
-        ]
-
-    sources = files("csrc", "*.c")
+    sources = [
+        path.relative_to(ROOT)
+        for path in (ROOT / "csrc").rglob("*.c")
+        if path.stem.replace("_", "") == name.lower()
+    ]
     assert len(sources) == 1 and sources[0].parts[1] in ("formats", "ops"), sources
-    tests = files("tests", "test_*.py", "test_")
-    assert len(tests) == 1, f"{name} has no test: write test_{sources[0].stem}.py"
+    test = f"test_{sources[0].stem}.py"
+    tests = [path.relative_to(ROOT) for path in (ROOT / "tests").rglob(test)]
+    assert len(tests) == 1, f"{name} has no test, or several: write one {test}"
     assert tests[0].parent == "tests" / sources[0].parent.relative_to("csrc"), tests
 
 

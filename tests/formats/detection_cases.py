@@ -27,8 +27,8 @@ import numpy as np
 from conformance import box_samples
 from formats import format_samples
 from formats.megatron import token_files
-from formats.ofrecord import of_record_files
-from formats.tfrecord import tf_records
+from formats.ofrecord import ofrecord_files
+from formats.tfrecord import tfrecords
 from support import stored
 
 import pyflowdata as flow
@@ -119,17 +119,17 @@ CONFUSABLE = {
     "tar, no name.tar": _tar_head(b"ustar\0" b"00", name=b""),
     "tar, zeros.tar": bytes(10_240),
     "text with ustar.txt": b"words " * 42 + b"here ustar and more\n" * 20,
-    "tfrecord, empty record.tfrecord": tf_records.framed(b""),
-    "tfrecord, head alone.tfrecord": tf_records.framed(b"abc")[:12],
+    "tfrecord, empty record.tfrecord": tfrecords.framed(b""),
+    "tfrecord, head alone.tfrecord": tfrecords.framed(b"abc")[:12],
     "tfrecord, wrong sum.tfrecord": bytes(8) + b"\1\2\3\4" + bytes(20),
-    "tfrecord, 31 bytes.tfrecord": tf_records.framed(b"fifteen bytes.."),
-    "tfrecord, length like gzip.tfrecord": tf_records.framed(b"x" * 0x8B1F),
-    "ofrecord, vector.ofrecord": of_record_files.frame(of_record_files.VECTOR),
-    "ofrecord, empty message.ofrecord": of_record_files.frame(b""),
+    "tfrecord, 31 bytes.tfrecord": tfrecords.framed(b"fifteen bytes.."),
+    "tfrecord, length like gzip.tfrecord": tfrecords.framed(b"x" * 0x8B1F),
+    "ofrecord, vector.ofrecord": ofrecord_files.frame(ofrecord_files.VECTOR),
+    "ofrecord, empty message.ofrecord": ofrecord_files.frame(b""),
     "ofrecord, longer than its head.ofrecord": struct.pack("<q", 90_000)
     + (b"\x0a\x20\x0a\x02ab\x12\x1a" + bytes(60)).ljust(90_000, b"\1"),
-    "ofrecord, longer than its file.ofrecord": struct.pack("<q", 900) + of_record_files.VECTOR,
-    "ofrecord, negative length.ofrecord": struct.pack("<q", -5) + of_record_files.VECTOR,
+    "ofrecord, longer than its file.ofrecord": struct.pack("<q", 900) + ofrecord_files.VECTOR,
+    "ofrecord, negative length.ofrecord": struct.pack("<q", -5) + ofrecord_files.VECTOR,
     "ofrecord, length alone.ofrecord": struct.pack("<q", 52),
     "onerec, magic alone.onerec": b"^ONEREC$",
     "onerec, wrong magic.onerec": b"^ONEREC?" + bytes(40),

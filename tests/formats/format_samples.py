@@ -17,7 +17,7 @@ from formats.flat_files import cifar, idx
 from formats.mds import mds_files
 from formats.megatron import token_files
 from formats.mindrecord import mindrecord_files
-from formats.tfrecord import tf_records
+from formats.tfrecord import tfrecords
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -31,7 +31,7 @@ def mini(folder: Path) -> list[Path]:
 
 
 def tfrecord(folder: Path) -> list[Path]:
-    return [tf_records.write(folder / "a.tfrecord", [b"record" * i for i in range(20)])]
+    return [tfrecords.write(folder / "a.tfrecord", [b"record" * i for i in range(20)])]
 
 
 FIXTURES = ROOT / "tests/fixtures"

@@ -26,7 +26,7 @@ import numpy as np
 from formats import flat_files
 from formats.mds import mds_files
 from formats.mindrecord import mindrecord_files
-from formats.tfrecord import tf_records
+from formats.tfrecord import tfrecords
 from support import plugin_sources
 from support import stored
 
@@ -130,8 +130,8 @@ def _npy(path: Path, values: np.ndarray) -> str:
 
 def _examples(first: int, count: int) -> list[bytes]:
     return [
-        tf_records.example(
-            x=tf_records.floats(i / 2, -i), n=tf_records.ints(*range(i, i + i % 4))
+        tfrecords.example(
+            x=tfrecords.floats(i / 2, -i), n=tfrecords.ints(*range(i, i + i % 4))
         )
         for i in range(first, first + count)
     ]
@@ -139,7 +139,7 @@ def _examples(first: int, count: int) -> list[bytes]:
 
 def _damaged_records(folder: Path) -> str:
     """Three of 26 records have a byte of their data changed."""
-    frames = [tf_records.framed(record) for record in _examples(0, 26)]
+    frames = [tfrecords.framed(record) for record in _examples(0, 26)]
     for at in (4, 5, 17):
         frames[at] = frames[at][:14] + bytes([frames[at][14] ^ 1]) + frames[at][15:]
     (folder / "a.tfrecord").write_bytes(b"".join(frames))
@@ -177,7 +177,7 @@ def csv(folder: Path) -> Blobs:
 
 def tfrecord_buffer(folder: Path) -> Blobs:
     for part, (first, count) in enumerate([(0, 17), (17, 12)]):
-        data = b"".join(map(tf_records.framed, _examples(first, count)))
+        data = b"".join(map(tfrecords.framed, _examples(first, count)))
         (folder / f"part-{part}").write_bytes(stored.gzip(data))
     record, ids = flow.TFRecordReader(
         str(folder), compression="gzip", shuffle="buffer", shuffle_buffer_size=9,

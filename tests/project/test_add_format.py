@@ -100,9 +100,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .base.fields import Field
-from .base.row_format import RowFormat
-from .base.row_writer import RowWriter
-from .base.writer import Shard
+from .base.rows import RowFormat, RowWriter
+from .base.writing.writer import Shard
 
 
 class PairWriter(RowWriter):

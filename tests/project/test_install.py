@@ -43,9 +43,11 @@ def test_installed(checkout, venv, tmp_path):
     assert {"libpyflowdata.so", "libpyflowdata_kit.so", "py.typed", "ops.pyi"} <= names
     headers = sorted(path.name for path in (package / "include" / "pyflowdata").iterdir())
     assert headers == ["kit.h", "op.h", "pyflowdata.h"]
-    assert {"integrations/torch.py", "conformance/driver.c"} <= names
-    templates = ROOT / "pyflowdata" / "templates"
-    assert {str(p.relative_to(templates.parent)) for p in templates.rglob("*.in")} <= names
+    checked_out = ROOT / "pyflowdata"
+    sources = {str(path.relative_to(checked_out)) for path in checked_out.rglob("*.py")}
+    assert sources | {"conformance/driver.c"} <= names
+    templates = checked_out / "templates"
+    assert {str(p.relative_to(checked_out)) for p in templates.rglob("*.in")} <= names
 
 
 def test_editable(checkout, venv, tmp_path):

@@ -1,6 +1,7 @@
 """The arrows of docs/architecture.md: who may include or import whom, never back."""
 
 import ast
+import collections
 import functools
 import graphlib
 import re
@@ -99,6 +100,13 @@ def upward_includes(csrc: Path) -> list[str]:
 
 def test_c_includes_point_down():
     assert not upward_includes(ROOT / "csrc")
+
+
+def test_file_names_of_c_are_unique():
+    """A word like ring.h, in a message or a comment, means one file."""
+    names = collections.Counter(path.name for path in C_FILES)
+    assert len(names) > 200
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def circle_in(graph: dict[str, set[str]]) -> list[str]:
@@ -322,6 +330,13 @@ def test_python_imports_point_down():
         assert not above, f"{path.relative_to(PACKAGE)} may not import {above}"
 
 
+def test_what_formats_share_is_theirs():
+    """Commands and writers take from pyflowdata.formats what they need of it."""
+    for path, tree in modules():
+        inner = {name for name in imported(path, tree) if name.startswith("formats.base.")}
+        assert not inner or path.is_relative_to(PACKAGE / "formats"), f"{path} imports {inner}"
+
+
 def test_only_conformance_binds_the_kit():
     for path, tree in modules():
         if "conformance.binding" in imported(path, tree):
@@ -405,7 +420,7 @@ def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
     package = tmp_path / "pyflowdata"
     for name, line in {
         "cli/head.py": 'is_table = source.format.name == "csv"',
-        "formats/base/opening.py": '_READERS = {"TarReader"}',
+        "formats/base/open_source.py": '_READERS = {"TarReader"}',
         "formats/mds.py": "from .csv.cells import Column",
         "formats/csv/table.py": "from .. import tar",
     }.items():
@@ -413,7 +428,7 @@ def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
             file.write(f"{line}\n")
     assert format_names_outside(package) == [
         "cli/head.py names csv",
-        "formats/base/opening.py names TarReader",
+        "formats/base/open_source.py names TarReader",
     ]
     assert formats_that_see_each_other(package) == [
         "formats.csv.table may not import formats.tar",

@@ -16,6 +16,7 @@ import pytest
 import pyflowdata as flow
 from pyflowdata.graph import find_op
 from pyflowdata.graph.op_functions import make_function
+from pyflowdata.native import binding
 from support.face import DATA, ROOT, Secret, loader, make_loader, rows
 
 
@@ -67,19 +68,17 @@ def test_library_of_another_build():
 
 
 def test_library_with_a_faulty_op(monkeypatch):
-    from pyflowdata.native import binding as _native
-
     class Library:
         @staticmethod
         def pfd_registry_check(err):
             err.op, err.message = b"Faulty", b"field 'attrs' is wrong"
             return library.PFD_INTERNAL
 
-    library = _native.lib
-    monkeypatch.setattr(_native, "lib", Library)
+    library = binding.lib
+    monkeypatch.setattr(binding, "lib", Library)
     with pytest.raises(ImportError, match="libpyflowdata.so: Faulty: field 'attrs' is wrong"):
-        _native._check_registry()
-    assert library.pfd_registry_check(_native.new_error()) == 0
+        binding._check_registry()
+    assert library.pfd_registry_check(binding.new_error()) == 0
 
 
 def test_cffi_and_its_lock_are_left_out(tmp_path):

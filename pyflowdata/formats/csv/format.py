@@ -12,7 +12,8 @@ from ...graph import find_op
 from ..base.damage import Damage, Scan
 from ..base.detection import HEAD, Detected
 from ..base.fields import BYTES, Field
-from ..base.format import Format, Source
+from ..base.format import Format
+from ..base.source import Source
 from .cells import Column
 from .table import cells_of, places_of, table_of, widened
 from .writer import CSVWriter

@@ -11,9 +11,9 @@ import numpy as np
 
 from ...errors import InvalidArgumentError, shown
 from ...ragged import Ragged
-from ..base.columns import BYTES, as_bytes, bytes_rows, check_name, columns
-from ..base.lossless import Array, as_array
-from ..base.writer import Shard, Sizes, Writer
+from ..base.writing.columns import BYTES, as_bytes, bytes_rows, check_name, columns
+from ..base.writing.lossless import Array, as_array
+from ..base.writing.writer import Shard, Sizes, Writer
 
 
 class CSVWriter(Writer):

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from formats.tfrecord.tf_records import (
+from formats.tfrecord.tfrecords import (
     FIXTURES,
     entry,
     example,

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from formats.tfrecord.tf_records import (
+from formats.tfrecord.tfrecords import (
     FIXTURES,
     field,
     floats,

@@ -18,13 +18,14 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from ...errors import InvalidArgumentError, shown
-from ...ragged import Ragged
-from .columns import BYTES, as_bytes, columns, little, row_stride, slices
-from .lossless import Array, as_array, integers, refuse_masked, to_float
-from .varint import row_sums, varint, varints
+from ....errors import InvalidArgumentError, shown
+from ....ragged import Ragged
+from ..writing.columns import BYTES, as_bytes, columns, little, row_stride, slices
+from ..writing.lossless import Array, as_array, integers, refuse_masked, to_float
 
+_LONGEST = 10  # bytes of a 64-bit number as a varint
 _BYTES = 1  # the list of bytes, in every kind of feature
 
 
@@ -69,8 +70,8 @@ def _numbers(values: Array) -> bytes:
     if values.dtype.kind == "f":
         return values.tobytes()
     if values.size < 16:
-        return b"".join(map(varint, values.ravel().tolist()))
-    return varints(values.ravel().astype(np.int64, copy=False))[0]
+        return b"".join(map(_varint, values.ravel().tolist()))
+    return _varints(values.ravel().astype(np.int64, copy=False))[0]
 
 
 def _from_python(name: str, value: Any) -> Array:
@@ -103,7 +104,7 @@ def _has_float64(value: Any) -> bool:
 
 def _sized(tag: int, data: bytes) -> bytes:
     """A field with a length."""
-    return bytes([tag << 3 | 2]) + varint(len(data)) + data
+    return bytes([tag << 3 | 2]) + _varint(len(data)) + data
 
 
 def _feature(kinds: Kinds, name: str, value: Any) -> bytes:
@@ -180,8 +181,8 @@ def _payloads(kinds: Kinds, name: str, rows: Array | Ragged) -> tuple[int, list[
     field = kinds.numbers[values.dtype.name]
     if values.dtype.kind == "f":
         return field, slices(values.tobytes(), np.diff(splits) * values.itemsize)
-    data, sizes = varints(values.ravel().astype(np.int64, copy=False))
-    return field, slices(data, row_sums(sizes, splits))
+    data, sizes = _varints(values.ravel().astype(np.int64, copy=False))
+    return field, slices(data, _row_sums(sizes, splits))
 
 
 def _heads(name: str, field: int) -> Callable[[int], bytes]:
@@ -192,10 +193,10 @@ def _heads(name: str, field: int) -> Callable[[int], bytes]:
     def head(size: int) -> bytes:
         if size in known:
             return known[size]
-        inner = b"\x0a" + varint(size) if size or field == _BYTES else b""
-        feature = bytes([field << 3 | 2]) + varint(len(inner) + size) + inner
-        value = b"\x12" + varint(len(feature) + size) + feature
-        made = b"\x0a" + varint(len(key) + len(value) + size) + key + value
+        inner = b"\x0a" + _varint(size) if size or field == _BYTES else b""
+        feature = bytes([field << 3 | 2]) + _varint(len(inner) + size) + inner
+        value = b"\x12" + _varint(len(feature) + size) + feature
+        made = b"\x0a" + _varint(len(key) + len(value) + size) + key + value
         if len(known) < 4096:
             known[size] = made
         return made
@@ -224,4 +225,44 @@ def encode_messages(kinds: Kinds, batch: Mapping[str, Any]) -> list[bytes]:
     records = list(map(b"".join, zip(*pieces, strict=True)))
     if not kinds.is_wrapped:
         return records
-    return [b"\x0a" + varint(len(record)) + record for record in records]
+    return [b"\x0a" + _varint(len(record)) + record for record in records]
+
+
+# ---- Variable-length integers --------------------------------------------------------------------
+
+
+def _varint(value: int) -> bytes:
+    """One number; a negative one as two's complement of 64 bits."""
+    value &= 0xFFFF_FFFF_FFFF_FFFF
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _varints(values: npt.NDArray[np.int64]) -> tuple[bytes, npt.NDArray[np.int64]]:
+    """All numbers of a flat array back to back, and the size of each."""
+    numbers = values.view(np.uint64)
+    sizes = np.ones(len(numbers), np.int64)
+    for place in range(1, _LONGEST):
+        longer = numbers >= np.uint64(1 << (7 * place))
+        if not longer.any():
+            break
+        sizes += longer
+    longest = int(sizes.max(initial=1))
+    if longest == 1:
+        return numbers.astype(np.uint8).tobytes(), sizes
+    table = np.empty((len(numbers), longest), np.uint8)
+    for place in range(longest):
+        table[:, place] = (numbers >> np.uint64(7 * place)).astype(np.uint8) | np.uint8(0x80)
+    table[np.arange(len(numbers)), sizes - 1] &= np.uint8(0x7F)
+    return table[np.arange(longest) < sizes[:, np.newaxis]].tobytes(), sizes
+
+
+def _row_sums(sizes: npt.NDArray[np.int64], splits: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """The sums of sizes[splits[i]:splits[i + 1]]; rows may be empty."""
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    sums: npt.NDArray[np.int64] = np.diff(ends[splits])
+    return sums

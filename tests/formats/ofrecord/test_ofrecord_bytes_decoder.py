@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from formats.ofrecord.of_record_files import ONEFLOW, PROTOBUF, VECTOR, frame, load, write
+from formats.ofrecord.ofrecord_files import ONEFLOW, PROTOBUF, VECTOR, frame, load, write
 
 import pyflowdata as flow
 

@@ -11,7 +11,7 @@ import zlib
 
 import numpy as np
 import pytest
-from formats.tfrecord.tf_records import FIXTURES, crc32c, framed, unframed, write
+from formats.tfrecord.tfrecords import FIXTURES, crc32c, framed, unframed, write
 
 import pyflowdata as flow
 from pyflowdata.native import ffi, lib

@@ -13,7 +13,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ...errors import Error, FileError, UnsupportedError
+from ....errors import Error, FileError, UnsupportedError
 
 COMPRESSIONS = ("gzip", "zlib", "zstd")
 LEVELS = {"gzip": (0, 9), "zlib": (0, 9), "zstd": (-131072, 22)}

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import InvalidArgumentError, shown
-from ...ragged import Ragged
+from ....errors import InvalidArgumentError, shown
+from ....ragged import Ragged
 from .lossless import Array, refuse_masked
 
 BYTES = (bytes, bytearray, memoryview, str)

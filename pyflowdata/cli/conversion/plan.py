@@ -18,13 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import FileError
-from ..formats import Source
-from ..formats.base.names import Names
-from ..formats.base.output import sync_folder
-from ..io import TextLineWriter
+from ...errors import FileError
+from ...formats import Names, Source, sync_folder
+from ...io import TextLineWriter
 from .shards import Task
-from .targets import Target
+from .target import Target
 
 _VERSION = 1
 _MANIFEST, _LOCK = "manifest.json", "lock"

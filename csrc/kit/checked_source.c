@@ -6,7 +6,7 @@
 #include "files/compression.h"
 #include "files/input_files.h"
 #include "kit/guard.h"
-#include "kit/kit.h"
+#include "kit/run_state.h"
 #include "registry/reader_attrs.h"
 #include "registry/node_files.h"
 

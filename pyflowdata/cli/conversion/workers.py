@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from typing import Any
 
-from ..plugins import load_library
-from .conversion import Conversion
+from ...plugins import load_library
+from .plan import Conversion
 from .shards import Task, share, write_shards
 
 

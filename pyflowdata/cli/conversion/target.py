@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidArgumentError
-from ..formats import FORMATS, Field, Format, Source
-from ..formats.base.format import RECORD
-from ..io import Writer
-from ..ragged import Ragged
+from ...errors import InvalidArgumentError
+from ...formats import FORMATS, RECORD, Field, Format, Source
+from ...io import Writer
+from ...ragged import Ragged
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from formats.ofrecord.of_record_files import (
+from formats.ofrecord.ofrecord_files import (
     ONEFLOW,
     PROTOBUF,
     TRUTH,

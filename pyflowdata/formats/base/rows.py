@@ -1,14 +1,28 @@
-"""What writers of rows of one dtype and shape have in common."""
+"""Formats whose files are one array, rows of one dtype and shape, and what their writers share."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from ...errors import InvalidArgumentError
-from .arrays import RowShape, buffer_of, sizes_of
-from .lossless import Array
-from .writer import Writer
+from .fields import Field
+from .format import Format
+from .writing.arrays import RowShape, buffer_of, sizes_of
+from .writing.lossless import Array
+from .writing.writer import Writer
+
+
+class RowFormat(Format):
+    """A file holds one field of numbers."""
+
+    holds_one_field: ClassVar[bool] = True
+
+    def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
+        """Dtype and shape of the rows, where the shape is the same in all of them."""
+        (field,) = fields
+        return {} if None in field.shape else {"dtype": field.dtype, "shape": field.shape}
 
 
 class RowWriter(Writer):

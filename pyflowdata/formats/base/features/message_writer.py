@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from .columns import as_bytes, bytes_rows, is_bytes_like
-from .writer import Writer
+from ..writing.columns import as_bytes, bytes_rows, is_bytes_like
+from ..writing.writer import Writer
 
 
 class MessageWriter(Writer):

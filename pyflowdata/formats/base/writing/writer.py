@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import Error, FileError, InvalidArgumentError, shown
+from ....errors import Error, FileError, InvalidArgumentError, shown
 from .names import Names
 from .output import COMPRESSIONS, LEVELS, OutputFile, failed, sync_folder
 

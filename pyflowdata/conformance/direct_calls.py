@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import Error, InternalError
 from ..native import lib
-from .damage import KINDS
+from .damaged_copies import KINDS
 from .damage_trial import DamageTrial
 from .job import Job
 from .kit import BACKWARD, FORWARD, MOST_RECORDS, SHUFFLED, STREAM, Kit, Run, Tell

@@ -7,11 +7,11 @@ import re
 import string
 from pathlib import Path
 
-from ...errors import InvalidArgumentError, shown
+from ....errors import InvalidArgumentError, shown
 
 _OWN_SHARD = r"-[0-9]{5,}-of-[0-9]{5,}"
 # Suffixes that say how the file is compressed; the number goes before the format's own suffix.
-_PACKED = {".gz": "gzip", ".zlib": "zlib", ".zst": "zstd", ".zstd": "zstd"}
+COMPRESSION_SUFFIXES = {".gz": "gzip", ".zlib": "zlib", ".zst": "zstd", ".zstd": "zstd"}
 # Only decimal numbers, without blanks or signs: these can be found again.
 _SPEC = re.compile(r"(?:0[0-9]{0,2})?d?")
 
@@ -74,7 +74,7 @@ class Names:
     def _split(self) -> tuple[str, str]:
         """The name before the shard's number, and the suffix after it."""
         stem, tail = self.name, ""
-        if stem.lower().endswith(tuple(_PACKED)):
+        if stem.lower().endswith(tuple(COMPRESSION_SUFFIXES)):
             stem, dot, packed = stem.rpartition(".")
             tail = dot + packed
         suffix = Path(stem).suffix
@@ -95,7 +95,7 @@ class Names:
     def compression(self) -> str | None:
         """The compression that the path's suffix names, if the path is the name of a file."""
         suffix = Path(self.name).suffix.lower()
-        return _PACKED.get(suffix) if self._suffixes == ("",) else None
+        return COMPRESSION_SUFFIXES.get(suffix) if self._suffixes == ("",) else None
 
     def of(self, shard: int, shards: int) -> list[Path]:
         """The files of one shard."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from ...errors import CorruptDataError, Error, InvalidArgumentError
 from .detection import Detected, detect, head_of
-from .format import Source
 from .known import FORMATS
+from .source import Source
 
 # What Python raises of bytes that are of another kind than they look.
 _MALFORMED = (ValueError, LookupError, TypeError, ArithmeticError, RecursionError, SyntaxError)

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...errors import InvalidArgumentError, shown
-from ...ragged import Ragged
+from ....errors import InvalidArgumentError, shown
+from ....ragged import Ragged
 from .lossless import Array, as_array, to_float
 
 

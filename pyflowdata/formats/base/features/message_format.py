@@ -7,11 +7,12 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from ...errors import Error
-from .detection import Detected
-from .fields import BYTES, Field
-from .format import RECORD, Format, Source
-from .wire import Feature
+from ....errors import Error
+from ..detection import Detected
+from ..fields import BYTES, Field
+from ..format import Format
+from ..source import RECORD, Source
+from .decode import Feature
 
 _LOOKED_AT = 256  # records, to find the fields
 _MISSING = -1  # a count, where a record has no such feature

@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "kit/guard.h"
-#include "kit/kit.h"
+#include "kit/run_state.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import InvalidArgumentError, shown
-from ...ragged import Ragged
+from ....errors import InvalidArgumentError, shown
+from ....ragged import Ragged
 
 Array = npt.NDArray[Any]
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import CorruptDataError
-from ..formats import Source
-from .targets import Target
+from ...errors import CorruptDataError
+from ...formats import Source
+from .target import Target
 
 _BATCH = 1024
 

@@ -1,10 +1,10 @@
-/* kit/kit.h -- what the parts of the conformance kit share: one run, and the call that it is in.
+/* kit/run_state.h -- what the parts of the conformance kit share: a run, and the call it is in.
  *
  * OWNERSHIP  A run borrows the node, the options and the result.
  * THREADS    A call belongs to its thread; a run may have several, and its counters are atomic.
  */
-#ifndef PFD_KIT_KIT_H
-#define PFD_KIT_KIT_H
+#ifndef PFD_KIT_RUN_STATE_H
+#define PFD_KIT_RUN_STATE_H
 #include "files/input_files.h"
 #include "pyflowdata/kit.h"
 #include "registry/node.h"
@@ -46,7 +46,7 @@ typedef struct pfd_kit_call {
 
 extern _Thread_local pfd_kit_call *pfd_kit_active;
 
-/* host.c: the host that looks closely. */
+/* watching_host.c: the host that looks closely. */
 const pfd_host *pfd_kit_host(void);
 int32_t pfd_kit_scratch_open(pfd_kit_scratch *scratch); /* 0: out of memory */
 /* Takes all back that was handed out, and looks whether more was written than asked for. */
@@ -92,7 +92,7 @@ typedef struct pfd_kit_source {
     int64_t size; /* -1: a stream */
 } pfd_kit_source;
 
-/* source.c */
+/* checked_source.c */
 pfd_status pfd_kit_source_open(pfd_kit_call *call, const pfd_node *node, pfd_kit_source *out,
                                pfd_error *err);
 void pfd_kit_source_close(pfd_kit_call *call, pfd_kit_source *source); /* accepts a zeroed one */

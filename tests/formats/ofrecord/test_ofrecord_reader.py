@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from formats.ofrecord.of_record_files import FIXTURES, ONEFLOW, VECTOR, frame, load, raw, write
+from formats.ofrecord.ofrecord_files import FIXTURES, ONEFLOW, VECTOR, frame, load, raw, write
 
 import pyflowdata as flow
 

@@ -1,0 +1,200 @@
+"""Files of one format as a source of records: their fields, and loaders that read them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ...errors import CorruptDataError, InvalidArgumentError, OutOfMemoryError, shown
+from ...graph import Blob, Node, Op, find_op
+from ...graph.attr_values import parse_attr
+from ...graph.registry import FileFormat
+from ...loader import DataLoader
+from .fields import Field, output_fields, port_name, specs
+
+RECORD = "__record__"  # the name of the blob of whole records
+
+
+def make_node(name: str, inputs: Sequence[Blob], **attrs: Any) -> Node:
+    return Node(find_op(name), None, inputs, attrs)
+
+
+class RecordFormat(FileFormat):
+    """What a source asks of its format: how its fields come from what the reader gives.
+
+    The methods are what a format may do otherwise.
+    """
+
+    @property
+    def list_attrs(self) -> frozenset[str]:
+        """The attrs of its reader and decoders that list fields: a source makes them."""
+        return frozenset(find_op(op).outputs_attr for op in (self.reader, *self.decoders)) - {""}
+
+    def as_read(self, field: Field) -> Field:
+        """The field as the reader gives it, before `converted`."""
+        return field
+
+    def converted(self, field: Field, blob: Blob) -> Blob:
+        """The field, of what the reader gives for it."""
+        return blob
+
+    def decoded(self, fields: Sequence[Field], record: Blob) -> dict[str, Blob]:
+        """The fields of whole records."""
+        op = find_op(self.decoders[0])
+        if not op.outputs_attr:
+            made = make_node(op.name, [record]).outputs
+            return _chosen(fields, {port_name(blob): blob for blob in made})
+        made = make_node(op.name, [record], **{op.outputs_attr: specs(fields)}).outputs
+        return {field.name: blob for field, blob in zip(fields, made, strict=True)}
+
+    def widened(self, source: Source, exact: bool) -> Source:
+        """The source with types that hold the values of all records; see `Source.with_types`."""
+        return source
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Files of one format, and the fields of their records.
+
+    Attributes:
+        format: Of all files.
+        compression: Of all files.
+        files: As the reader takes them.
+        fields: Of a record; empty where only whole records are known.
+        attrs: Of the reader, besides `files`.
+        left_out: What is said of parts of a record that are not fields.
+        has_records: Whether the reader gives whole records, with their bytes.
+        is_empty: Whether the reader said, when it was asked for fields, that there are no records.
+        memory_budget: Of the loaders, in bytes; 0: half of what the process may use.
+    """
+
+    format: RecordFormat
+    compression: str | None
+    files: tuple[str, ...]
+    fields: tuple[Field, ...] = ()
+    attrs: tuple[tuple[str, Any], ...] = ()
+    left_out: tuple[str, ...] = ()
+    has_records: bool = False
+    is_empty: bool = False
+    memory_budget: int = 0
+
+    def choose(self, wanted: Sequence[str] | None) -> Source:
+        """The same with some of its fields: names, or specs with a type of their own.
+
+        Raises:
+            InvalidArgumentError: There is no such field, and no type is said either.
+        """
+        if not wanted:
+            return self
+        known = {field.name: field for field in self.fields}
+        chosen = []
+        for one in wanted:
+            name, colon, kind = one.rpartition(":") if one not in known else (one, "", "")
+            name = name if colon else one
+            if name not in known and not colon:
+                raise InvalidArgumentError(
+                    f"there is no field {shown(name)}; there are {', '.join(known) or 'none'}"
+                )
+            field = known.get(name, Field(name, ""))
+            chosen.append(field.with_type(kind) if colon else field)
+        return dataclasses.replace(self, fields=tuple(chosen), left_out=())
+
+    def with_attrs(self, texts: Mapping[str, str]) -> Source:
+        """The same with attrs of the reader, as a command line spells them.
+
+        Raises:
+            InvalidArgumentError: There is no such attr, its value is wrong, or it is the source
+                that makes it, of its files and fields.
+        """
+        op = find_op(self.format.reader)
+        for name in texts:
+            if name in ("files", *self.format.list_attrs):
+                raise InvalidArgumentError(f"the attr {name} is made of the files and fields")
+        values = ((name, _parsed(op, name, text)) for name, text in texts.items())
+        return dataclasses.replace(self, attrs=(*self.attrs, *values))
+
+    def with_types(self, *, exact: bool = False) -> Source:
+        """The same where types that are guessed hold all records.
+
+        Args:
+            exact: Whether numbers that the guessed type does not hold exactly are an error.
+
+        Raises:
+            InvalidArgumentError: There is such a number.
+            CorruptDataError: A file is damaged.
+        """
+        is_guessed = any(field.is_guessed for field in self.fields)
+        return self.format.widened(self, exact) if is_guessed and not self.is_empty else self
+
+    def reader(self, **attrs: Any) -> Node:
+        """The node that reads the files, on one rank, with these attrs of every reader."""
+        given = {"seed": 0, "rank": 0, "world_size": 1, **dict(self.attrs), **attrs}
+        listed = find_op(self.format.reader).outputs_attr
+        if listed and self.fields:
+            given[listed] = specs(map(self.format.as_read, self.fields))
+        return make_node(self.format.reader, (), files=list(self.files), **given)
+
+    def blobs(self, **attrs: Any) -> dict[str, Blob]:
+        """A blob for each field, and RECORD where there are whole records."""
+        node = self.reader(**attrs)
+        if self.has_records:
+            record = node.outputs[0]
+            decoded = self.format.decoded(self.fields, record) if self.fields else {}
+            return {RECORD: record, **decoded}
+        if node.op.outputs_attr:
+            read = zip(self.fields, node.outputs, strict=False)
+            return {field.name: self.format.converted(field, blob) for field, blob in read}
+        names = (field.name for field in output_fields(node.outputs))
+        return _chosen(self.fields, dict(zip(names, node.outputs, strict=True)))
+
+    def loader(self, wanted: Iterable[str] | None = None, **attrs: Any) -> DataLoader[Any]:
+        """A loader of dicts: of these fields, or all of them without RECORD."""
+        blobs = self.blobs(**attrs)
+        names = [field.name for field in self.fields] if wanted is None else list(wanted)
+        chosen = {name: blobs[name] for name in names or [RECORD]}
+        return DataLoader(chosen, memory_budget=self.memory_budget)
+
+    def batches(
+        self, wanted: Iterable[str] | None = None, *, batch_size: int, **attrs: Any
+    ) -> Iterator[dict[str, Any]]:
+        """All records in the order of the files; none where there are none, by the reader's word.
+
+        Batches are smaller where the memory budget asks for that.
+        """
+        names = None if wanted is None else list(wanted)
+        done = 0  # batches of this size
+        while not self.is_empty:
+            try:
+                with self.loader(names, batch_size=batch_size, **attrs) as loader:
+                    loader.seek(done)
+                    for batch in loader:
+                        yield batch
+                        done += 1
+                return
+            except OutOfMemoryError as failure:
+                if batch_size == 1 or failure.file is not None:  # one record is too large
+                    raise
+                smaller = max(batch_size // 8, 1)
+                done, batch_size = done * batch_size // smaller, smaller
+            except CorruptDataError as failure:
+                if failure.reason == "no-records":
+                    return
+                raise
+
+
+def _parsed(op: Op, name: str, text: str) -> Any:
+    """The value of an attr; of a flag also as Python spells it."""
+    attr = op.attr(name)
+    is_flag = attr is not None and attr.type.word == "bool"
+    return parse_attr(op, name, text.lower() if is_flag and text in ("True", "False") else text)
+
+
+def _chosen(fields: Sequence[Field], blobs: Mapping[str, Blob]) -> dict[str, Blob]:
+    """The blobs of the fields, by name."""
+    for field in fields:
+        if (field.key or field.name) not in blobs:
+            raise InvalidArgumentError(
+                f"there is no field {shown(field.name)}; there are {', '.join(blobs)}"
+            )
+    return {field.name: blobs[field.key or field.name] for field in fields}
