@@ -9,6 +9,6 @@
 #include "pyflowdata/op.h"
 
 /* Both are random-access and of one size; all else of a record (file, offset) is the first's. */
-pfd_status pfd_paired_source_open(const pfd_source *first, const pfd_source *second,
-                                  pfd_source *out, pfd_error *err);
+pfd_status pfd_paired_source_open(const pfd_host *host, const pfd_source *first,
+                                  const pfd_source *second, pfd_source *out, pfd_error *err);
 #endif
