@@ -1,4 +1,4 @@
-# make help lists the targets.  `make` alone needs a C compiler and nothing of Python.
+# make help lists the targets.  `make` alone needs a C compiler, and no Python.
 #
 #   make CC=clang                  another compiler        make CFLAGS=-march=native   added flags
 #   make SAN=address,undefined     a sanitizer's flavour   make test ARGS='-k order'   some tests
@@ -24,8 +24,8 @@ LAYOUT   := $(BUILD)/tests/c/abi_layout.o
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 
-# Libraries for compressed files, used where pkg-config finds them.  It tells of this machine's: for
-# another one (CC=aarch64-linux-gnu-gcc) they are left out, unless PKG_CONFIG names its pkg-config.
+# Libraries for compressed files, used where pkg-config finds them.  pkg-config knows those of this
+# machine: a cross build (CC=aarch64-linux-gnu-gcc) omits them, unless PKG_CONFIG names its own.
 PKG_CONFIG ?= pkg-config
 IS_CROSS := $(if $(filter file default,$(origin PKG_CONFIG)),$(filter-out $(shell uname -m)-%, \
               $(patsubst powerpc%,ppc%,$(shell $(CC) -dumpmachine 2>/dev/null))))
@@ -44,7 +44,7 @@ LIBS     := -lm -ldl $(if $(FOUND),$(shell $(PKG_CONFIG) --libs $(FOUND)))
 COMPILE   = $(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
             -Icsrc -Icsrc/include $(CODECS) $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
 
-# Says in short what it does.
+# Prints a short line in place of the command.
 DO        = $(if $(V),,@echo '  $(1) $@' &&)
 
 LIBRARIES := $(LIBRARY) $(KIT)
@@ -57,12 +57,12 @@ $(LIBRARY): $(OBJECTS) csrc/pyflowdata.map
 	$(call DO,link) $(LINK) -Wl,--version-script=csrc/pyflowdata.map -o $@ $(OBJECTS) $(LIBS)
 	$(if $(ABSENT),@echo '  built without $(ABSENT): some compressed files will be refused')
 
-# What checks and measures ops, on top of the library beside it; see csrc/include/pyflowdata/kit.h.
+# Checks and measures ops, and uses the library next to it; see csrc/include/pyflowdata/kit.h.
 $(KIT): $(KIT_OBJECTS) $(LIBRARY) csrc/pyflowdata_kit.map
 	$(call DO,link) $(LINK) -Wl,--version-script=csrc/pyflowdata_kit.map -Wl,--gc-sections \
 	    -Wl,-rpath,'$$ORIGIN' -o $@ $(KIT_OBJECTS) $(LIBRARY) $(LIBS)
 
-# Moved into place, so that a process which has the old library mapped keeps it.
+# Moved into place, so that a process that has the old library mapped keeps it.
 pyflowdata/%.so: $(BUILD)/%.so
 	@mkdir -p $(@D) && cp $< $@.new && mv -f $@.new $@
 
@@ -73,7 +73,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 $(C_TESTS): %: %.o $(OBJECTS)
 	$(call DO,link) $(COMPILE) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-# Rewritten when compiler or flags are others than last time: then everything is compiled anew.
+# Rewritten when compiler or flags have changed: then everything is compiled again.
 $(BUILD)/flags: always
 	@mkdir -p $(@D)
 	@[ "$$(cat $@ 2>/dev/null)" = '$(COMPILE)' ] || echo '$(COMPILE)' > $@
@@ -135,7 +135,7 @@ test-ray: all .venv/ray
 soak: all .venv/train
 	$(IN_VENV) tests/loader/soak.py $(if $(CYCLES),--cycles $(CYCLES)) $(ARGS)
 
-# Files of other libraries, made anew by them and compared; make fixtures LIBRARY="numpy tensorflow"
+# Files that other libraries wrote, made again and compared; make fixtures LIBRARY="numpy tensorflow"
 fixtures:
 	$(PYTHON) tools/fixtures.py $(LIBRARY)
 
@@ -145,8 +145,8 @@ fuzz:
 run-fuzz: all .venv/test
 	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/formats/test_fuzz.py $(ARGS)
 
-# `objects` has them of one compiler.  What clang says depends on no optimization, and no warning on
-# debugging symbols.
+# `objects` has the warnings of one compiler.  Those of clang do not depend on optimization, and none
+# depend on debugging symbols.
 COMPILER = $(realpath $(shell command -v $(firstword $(CC))))
 check: all objects .venv/test
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
@@ -159,20 +159,23 @@ check: all objects .venv/test
 	    $$(find csrc pyflowdata tests examples bench tools -name '*.[ch]' -o -name '*.py') || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
 	$(IN_VENV) tools/abi_layout.py
-	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py
+	$(IN_VENV) tools/declarations.py
+	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py tools/declarations.py
 	$(PYTEST) tests/project/test_layering.py tests/plugins/test_abi.py tests/project/test_stubs.py
 
 stubs: all .venv/train
 	$(IN_VENV) -m tools.write_stubs
 
-# After a change of op.h that only adds: the files that pin its layout.
+# After a change of the headers: the files that pin the layout of op.h, which may only grow, and what
+# Python knows of them all.
 abi: .venv/train
 	$(IN_VENV) tools/abi_layout.py --write
+	$(IN_VENV) tools/declarations.py --write
 
 # The same tests under other flags.  Leaks are looked for in the C tests: CPython has its own.
 # Without address randomisation, where that may be set: older sanitizers trip over it.
-# AddressSanitizer takes the folders that exercise the library in pytest's process; the others start
-# compilers, installers and commands, or are about Python alone.  ThreadSanitizer takes what has
+# AddressSanitizer runs the folders that use the library in pytest's process; the others start
+# compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
 # threads: the loader, and the Python that its threads call.
 ASAN_TESTS := $(addprefix tests/,core loader formats ops python test_mini_dataloader.py)
 TSAN_TESTS := $(addprefix tests/,loader formats/objects python/test_python_ops.py test_mini_dataloader.py)
@@ -226,9 +229,9 @@ help:
 	@echo 'make bench-smoke  runs every workload with tiny data: are the sums right?'
 	@echo 'make instructions  counts what a record and a batch cost; are they as recorded?'
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
-	@echo 'make fixtures makes the files in tests/fixtures anew with their libraries, and compares'
-	@echo 'make stubs    writes the .pyi stubs anew'
-	@echo 'make abi      writes the files anew that pin the layout of op.h'
+	@echo 'make fixtures makes the files in tests/fixtures again with their libraries, and compares'
+	@echo 'make stubs    writes the .pyi stubs'
+	@echo 'make abi      writes what Python knows of the headers, and what pins the layout of op.h'
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 

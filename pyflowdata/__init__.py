@@ -11,7 +11,7 @@
 The ops are functions of this module, made from the C library's registry: `help(flow.MiniReader)`.
 """
 
-from . import native  # before all that takes long
+from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
 from .errors import (
     CancelledError,

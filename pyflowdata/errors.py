@@ -1,7 +1,7 @@
 """The exceptions of this package.
 
 Every failure is an `Error`.  Its subclasses also derive from the built-in exception that fits, so
-that `except ValueError` or `except OSError` work as anywhere else.
+that `except ValueError` and `except OSError` work as usual.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ __all__ = [
 ]
 
 
-# Why, where a program decides by it: see `Error.reason`.
+# See `Error.reason`.
 Reason = Literal["no-records", "rest-unreadable", "world-size"]
 
 _LONGEST = 200  # characters of a value in a message
 
 
 def shown(value: object) -> str:
-    """The repr() of a value for a message: of bounded length, also where repr() itself fails."""
+    """The repr() of a value for a message: of bounded length, even if repr() itself fails."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001  (what a user's class raises)
@@ -42,16 +42,16 @@ class Error(Exception):
     Attributes:
         message: What was found, what was expected and what to do, without the place.
         op: Name of the op, or None.
-        file: Path of the data file, fit for open(), or None.
+        file: Path of the data file, as open() takes it, or None.
         line: 1-based line of a text file, or None.
         byte: 0-based offset in the file, or None.
         ordinal: 0-based number of the record in its dataset, or None.
-        reason: Why, where a program can decide by it; None in most cases.  "no-records": the files
-            are whole, and hold no record.  "rest-unreadable": nothing that follows in the stream
-            can be read, so that further calls fail in the same way.  "world-size": the attrs do
-            not fit the number of ranks.
+        reason: The cause, for programs; None in most cases.  "no-records": the files are not
+            damaged, and have no record.  "rest-unreadable": the rest of the stream cannot be
+            read, so further calls fail in the same way.  "world-size": the attrs do not fit the
+            number of ranks.
         records: Number of whole records of `file` before the damage, or None.
-        attr: Name of the attr of the op that is wrong, or None.
+        attr: Name of the wrong attr of the op, or None.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Error(Exception):
         super().__init__(self._text())
 
     def _text(self) -> str:
-        # A name that is no UTF-8 has surrogates, which cannot be printed.
+        # A name that is not UTF-8 has surrogates, which cannot be printed.
         place = (self.file or "").encode("utf-8", "backslashreplace").decode("utf-8")
         if self.line is not None:
             place += f":{self.line}" if place else f"line {self.line}"
@@ -108,7 +108,7 @@ def _rebuild(cls: type[Error], message: str, details: dict[str, Any]) -> Error:
 
 
 class InvalidArgumentError(Error, ValueError):
-    """An attr, a shape or a call is wrong: change the program."""
+    """An attr, a shape or a call is invalid: change the program."""
 
 
 class CompileError(InvalidArgumentError):
@@ -119,8 +119,8 @@ class CorruptDataError(Error, ValueError):
     """A record is damaged.  `on_error="skip"` and `"pad"` go on without it.
 
     Attributes:
-        row: Where a function of `register_decoder` with per="batch" raises it: which row of its
-            arrays is the damaged one.  None anywhere else.
+        row: The damaged row of its arrays, if a function of `register_decoder` with per="batch"
+            raises it; otherwise None.
     """
 
     def __init__(self, message: str, *, row: int | None = None, **place: Any) -> None:
@@ -133,15 +133,15 @@ class FileError(Error, OSError):
 
 
 class UnsupportedError(Error, RuntimeError):
-    """Known and not possible here."""
+    """A known case that is not supported."""
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """No memory, or the loader's memory budget is used up by batches that are still held."""
+    """No memory is left, or held batches use up the loader's memory budget."""
 
 
 class CancelledError(Error, RuntimeError):
-    """The loader is closed, or the iterator gave way to a newer one."""
+    """The loader is closed, or a newer iterator has replaced this one."""
 
 
 class InternalError(Error, RuntimeError):

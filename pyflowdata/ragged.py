@@ -14,19 +14,19 @@ _Integers = npt.NDArray[np.int64]
 
 
 class Ragged:
-    """Rows of different shapes: the elements of all rows back to back, and where each row is.
+    """Rows of different shapes: the elements of all rows one after another, and the row offsets.
 
-    Where only the first dimension of a row varies, `values` has the fixed dimensions behind it, and
-    row i is `values[row_splits[i]:row_splits[i + 1]]`.  Otherwise `values` is flat, `row_splits`
-    count its elements, and each row is reshaped to its own shape.
+    If only the first dimension of a row varies, `values` has the fixed dimensions after its first
+    one, and row i is `values[row_splits[i]:row_splits[i + 1]]`.  Otherwise `values` is flat,
+    `row_splits` count its elements, and each row is reshaped to its own shape.
 
-    What a loader delivers are views of its memory, without a copy: they are writable, and belong to
-    the caller until all of them are collected, as the arrays of other blobs do.
+    The arrays that a loader delivers are views of its memory, without a copy.  They are writable,
+    and belong to the caller until all of them are collected, like the arrays of other blobs.
 
     Attributes:
         values: The elements, C-contiguous; of shape (n, *fixed dimensions) or (n,).
         row_splits: int64 of shape (rows + 1,); the first is 0, the last is n.
-        row_shape: Shape of a row, with None for what varies.
+        row_shape: Shape of a row, with None for dimensions that vary.
     """
 
     __slots__ = ("_shapes", "row_shape", "row_splits", "values")
@@ -49,7 +49,7 @@ class Ragged:
                 dimension varies.
 
         Raises:
-            ValueError: The arrays do not fit together; their numbers are not looked at.
+            ValueError: The shapes of the arrays do not match; their values are not checked.
         """
         self.values = values
         self.row_splits = row_splits
@@ -57,7 +57,7 @@ class Ragged:
         self._shapes = shapes
         if shapes is None and self.row_shape != (None, *values.shape[1:]):
             raise ValueError(
-                f"rows of shape {self.row_shape} cannot be told from values of shape "
+                f"rows of shape {self.row_shape} do not follow from values of shape "
                 f"{values.shape} and row_splits alone; give shapes"
             )
         wanted = (len(row_splits) - 1, len(self.row_shape))
@@ -84,7 +84,7 @@ class Ragged:
 
         Raises:
             IndexError: There is no such row.
-            ValueError: The step of a slice is another than 1.
+            ValueError: The step of a slice is not 1.
         """
         if isinstance(index, slice):
             return self._slice(index)
@@ -117,7 +117,7 @@ class Ragged:
 
     @property
     def lengths(self) -> _Integers:
-        """int64 of shape (rows,): what each row has of `values`."""
+        """int64 of shape (rows,): the length of each row in `values`."""
         return np.diff(self.row_splits)
 
     @property
@@ -147,11 +147,12 @@ class Ragged:
 
     @property
     def dense(self) -> _Array:
-        """The rows as one array of shape (rows, *shape of a row), where all have the same shape,
-        as those of PadBatch do: a view of `values`.
+        """The rows as one array of shape (rows, *shape of a row), a view of `values`.
+
+        All rows must have the same shape, like those of PadBatch.
 
         Raises:
-            ValueError: Two rows differ in shape; `to_padded()` makes a copy in which they do not.
+            ValueError: Two rows differ in shape; `to_padded()` makes a padded copy.
         """
         shapes = self.shapes
         if not len(shapes):
@@ -161,7 +162,7 @@ class Ragged:
             row = int(differing[0])
             raise ValueError(
                 f"row 0 has shape {tuple(shapes[0].tolist())} and row {row} has "
-                f"{tuple(shapes[row].tolist())}: they are no array; use .to_padded()"
+                f"{tuple(shapes[row].tolist())}: they do not form an array; use .to_padded()"
             )
         return self.values.reshape(len(self), *shapes[0].tolist())
 
@@ -171,10 +172,10 @@ class Ragged:
     # ---- Copies -------------------------------------------------------------------------------
 
     def to_padded(self, value: Any = 0) -> tuple[_Array, npt.NDArray[np.bool_]]:
-        """A dense copy, each dimension as large as in the largest row, and what of it is real.
+        """A dense copy, each dimension as large as in the largest row, and a mask of its elements.
 
         Args:
-            value: What the rest is filled with.
+            value: Fills the rest.
 
         Returns:
             Array of shape (rows, *largest), and a mask of the same shape without the fixed
@@ -204,7 +205,7 @@ class Ragged:
         """The rows of one dimension of bytes as `bytes`.
 
         Raises:
-            TypeError: The rows are no uint8 or int8 of one dimension.
+            TypeError: The rows are not uint8 or int8 of one dimension.
         """
         if self.dtype.itemsize != 1 or self.dtype.kind not in "ui" or len(self.row_shape) != 1:
             raise TypeError(f"{self!r} has no rows of bytes; they must be uint8 of one dimension")
@@ -213,7 +214,7 @@ class Ragged:
 
     def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise TypeError(
-            "the rows of a Ragged differ in shape, so that it is no array; use .values with "
-            ".row_splits, .to_padded(), .dense where rows have one shape, or one row after the "
-            "other"
+            "the rows of a Ragged differ in shape, so that it is not an array; use .values with "
+            ".row_splits, .to_padded(), .dense if all rows have one shape, or one row after "
+            "another"
         )

@@ -1,4 +1,4 @@
-"""Checks of ops for tests: does a reader or decoder keep what the interface asks of it?
+"""Checks of ops for tests: does a reader or decoder follow the rules of the interface?
 
     from pyflowdata import load_library, testing
 
@@ -6,8 +6,8 @@
         plugin = load_library("build/my_reader.so")
         testing.check_reader(plugin.MyReader("samples"), records=12)
 
-The op runs in processes of its own: a crash or an endless loop is a finding like any other.
-`pyflowdata check` does the same on the command line; docs/check.md explains what is found.
+The op runs in separate processes: a crash or an endless loop is a finding like any other.
+`pyflowdata check` does the same on the command line; docs/check.md explains the findings.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ __all__ = [
 ]
 
 
-class CheckFailed(AssertionError):  # noqa: N818  (what a test raises is no error of the package)
+class CheckFailed(AssertionError):  # noqa: N818  (a failed assertion, not an error of the package)
     """An op has faults; the text is the report.
 
     Attributes:
-        report: All that was found.
+        report: All findings.
     """
 
     def __init__(self, report: Report) -> None:
@@ -57,13 +57,13 @@ class CheckFailed(AssertionError):  # noqa: N818  (what a test raises is no erro
 
 @dataclass(frozen=True)
 class Native:
-    """Checks for which the plugin is compiled anew, with a driver in C instead of Python.
+    """Checks for which the plugin is compiled again, with a driver in C instead of Python.
 
     Attributes:
         sources: The plugin's C files.
         flags: For the compiler and linker, besides those for the headers.
         sanitizers: Some of "asan", "ubsan", "tsan".
-        fuzz: Seconds for libFuzzer, which needs clang; 0: not at all.
+        fuzz: Seconds for libFuzzer, which needs clang; 0: no fuzzing.
     """
 
     sources: Sequence[str | os.PathLike[str]]
@@ -84,7 +84,7 @@ def run_checks(
     native: Native | None = None,
     groups: Collection[str] | None = None,
 ) -> Report:
-    """Runs all checks, and returns what they found; the arguments are those of check_reader().
+    """Runs all checks, and returns their report; the arguments are those of check_reader().
 
     Args:
         groups: The groups of checks to run, as docs/check.md names them; None: all of them.
@@ -136,9 +136,9 @@ def _run_native(
         except BuildError as failure:
             findings = [Finding("build-fails", f"it does not compile: {failure}", name)]
         except subprocess.TimeoutExpired:
-            findings = [Finding("hang", f"the run under {name} did not end: look for a loop that "
-                                "a damaged length keeps from going on", name)]  # fmt: skip
-        report.groups[name] = "compiled anew and run"
+            findings = [Finding("hang", f"the run under {name} did not end: look for a loop "
+                                "that does not end with a damaged length", name)]  # fmt: skip
+        report.groups[name] = "compiled again and run"
         for finding in findings:
             report.add(finding, ignore)
 
@@ -149,14 +149,14 @@ def _without_thread_caches(tunables: str) -> str:
 
 
 def _ask(job: Job) -> list[dict[str, Any]]:
-    """What the checking process says of a job."""
+    """The messages of the checking process for a job."""
     package = str(Path(__file__).resolve().parent.parent)
     paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(
         [sys.executable, "-m", "pyflowdata.conformance.worker"],
         input=pickle.dumps(job),
         stdout=subprocess.PIPE,
-        # The job names its plugins: none is loaded before there are forks that may crash.
+        # The job names its plugins: only the forks, which may crash, load them.
         env={
             **{name: value for name, value in os.environ.items() if name != PLUGINS_VARIABLE},
             "PYTHONPATH": paths,
@@ -178,7 +178,7 @@ def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Repo
         raise InvalidArgumentError(f"{blob!r}; it must be a Blob, or the blobs of one op")
     if one.node.op.is_reader != is_reader:
         wanted, other = ("reader", "decoder") if is_reader else ("decoder", "reader")
-        raise InvalidArgumentError(f"{one.node.op.name} is no {wanted}: use check_{other}()")
+        raise InvalidArgumentError(f"{one.node.op.name} is not a {wanted}: use check_{other}()")
     spec = spec_of(one.node)
     report = run_checks(spec, libraries_of(spec), **options)
     if not report.passed:
@@ -196,15 +196,15 @@ def check_reader(
     timeout: float = 10.0,
     native: Native | None = None,
 ) -> Report:
-    """Checks a reader op over a sample: files of a few records, at best below 10 KB.
+    """Checks a reader op over a sample: files of a few records, best below 10 KB.
 
     Args:
         blob: What the reader's function returned.
-        records: How many records the sample has; None: what the reader finds is believed.
-        checksums: Whether the format has checksums, so that no damage may go unnoticed.
+        records: How many records the sample has; None: as many as the reader finds.
+        checksums: Whether the format has checksums, so that the reader must detect all damage.
         also: Further folders with samples, and how many records each has: none, one, many.
-        ignore: Ids of findings that are known and wanted.
-        timeout: Seconds of processor time that one pass over the sample may take.
+        ignore: Ids of findings that are known and accepted.
+        timeout: Seconds of CPU time that one pass over the sample may take.
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
 
     Returns:
@@ -212,7 +212,7 @@ def check_reader(
 
     Raises:
         CheckFailed: The op has faults; the text lists each with what to change.
-        InvalidArgumentError: It is no reader.
+        InvalidArgumentError: It is not a reader.
     """
     return _check(
         blob, True, records=records, checksums=checksums, also=also, ignore=ignore,
@@ -227,12 +227,12 @@ def check_decoder(
     timeout: float = 10.0,
     native: Native | None = None,
 ) -> Report:
-    """Checks an op with inputs over the records of the reader that it was given.
+    """Checks an op with inputs over the records of its reader.
 
     Args:
         blob: What the op's function returned; one reader is upstream of it.
-        ignore: Ids of findings that are known and wanted.
-        timeout: Seconds of processor time that one pass over the sample may take.
+        ignore: Ids of findings that are known and accepted.
+        timeout: Seconds of CPU time that one pass over the sample may take.
         native: Sanitizers and fuzzing, for which the plugin's sources are needed.
 
     Returns:

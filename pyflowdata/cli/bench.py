@@ -1,4 +1,4 @@
-"""`pyflowdata bench`: what a record costs in each part of an op, beside what the memory allows."""
+"""`pyflowdata bench`: the cost of a record in each part of an op, compared with memcpy."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _Attr(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         if not namespace.op:
-            parser.error(f"--attr {values}: of which op? it comes behind --op NAME")
+            parser.error(f"--attr {values}: of which op? it comes after --op NAME")
         namespace.op[-1][1].append(values)
 
 

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--plugin", action="append", default=[], metavar="LIB", help="load this plugin as well")
     add("--records", type=int, metavar="N", help="how many records the sample has")
     add("--checksums", action="store_true",
-        help="the format has checksums: damage that goes unnoticed is a fault")  # fmt: skip
+        help="the format has checksums: damage that is not detected is a fault")  # fmt: skip
     add("--also", action="append", default=[], metavar="FOLDER=N",
         help="a further sample, and how many records it has")  # fmt: skip
     add("--ignore", action="append", default=[], metavar="ID", help="a finding that is wanted")
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for its compiler and linker: --cflags=-lz")  # fmt: skip
     for name, meaning in SANITIZERS.items():
         add(f"--{name}", action="store_true",
-            help=f"compile anew with the {meaning} sanitizer, and run without Python")  # fmt: skip
+            help=f"compile again with the {meaning} sanitizer, and run without Python")  # fmt: skip
     add("--fuzz", type=int, default=0, metavar="SECONDS", help="run libFuzzer (needs clang)")
     add("--json", action="store_true", help="print JSON")
 
@@ -63,7 +63,7 @@ def _counts(given: Sequence[str]) -> dict[str, int]:
     counts = {}
     for folder, said in pairs(given, "--also").items():
         if not said.isdecimal():
-            raise UsageError(f"--also {folder}={said}: '{said}' is no number of records")
+            raise UsageError(f"--also {folder}={said}: '{said}' is not a number of records")
         counts[folder] = int(said)
     return counts
 

@@ -110,26 +110,26 @@ def _count(source: Source, is_needed: bool) -> tuple[int, bool, str]:
 class _Progress:
     """A bar of tqdm on a terminal, where that is installed; otherwise lines now and then."""
 
-    def __init__(self, total: int, started: int, quiet: bool) -> None:
+    def __init__(self, total: int, done_before: int, quiet: bool) -> None:
         self._bar: Any = None
-        self._quiet, self._total, self._started = quiet, total, started
+        self._quiet, self._total, self._done_before = quiet, total, done_before
         self._next = time.monotonic() + 5
         if not quiet and sys.stderr.isatty():
             try:
                 tqdm = importlib.import_module("tqdm").tqdm
                 whole = total if total >= 0 else None
-                self._bar = tqdm(total=whole, initial=started, unit=" records")
+                self._bar = tqdm(total=whole, initial=done_before, unit=" records")
             except ImportError:
                 pass
 
     def told(self, records: int) -> None:
         """So many are written, by now."""
         if self._bar is not None:
-            self._bar.update(self._started + records - self._bar.n)
+            self._bar.update(self._done_before + records - self._bar.n)
         elif not self._quiet and time.monotonic() >= self._next:
             self._next = time.monotonic() + 5
             of = f" of {self._total}" if self._total >= 0 else ""
-            say(f"{self._started + records}{of} records", sys.stderr)
+            say(f"{self._done_before + records}{of} records", sys.stderr)
 
     def close(self) -> None:
         """The end of the bar."""

@@ -37,11 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def spellings(name: str) -> tuple[str, str]:
-    """The name as snake_case and CamelCase; a UsageError if it is no name for an op."""
+    """The name as snake_case and CamelCase; a UsageError if it cannot name an op."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", snake, re.ASCII):
         raise UsageError(
-            f"'{name}' is no name for an op: letters and digits, as in my_reader or MyReader"
+            f"'{name}' is not a name for an op: letters and digits, as in my_reader or MyReader"
         )
     if len(snake) > _LONGEST:
         raise UsageError(f"'{name}' is too long: at most {_LONGEST} letters")

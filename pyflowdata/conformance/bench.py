@@ -243,7 +243,7 @@ def measure(
     rounds: int = 3,
     seconds: float = 0.2,
 ) -> Bench:
-    """Measures the ops behind some blobs over the first records of their reader.
+    """Measures the ops of some blobs over the first records of their reader.
 
     Takes about (6 + number of `threads`) * rounds * seconds, with the GIL released; a signal is
     seen in between.  The affinity of the calling thread is changed meanwhile.  The parts are
@@ -251,14 +251,14 @@ def measure(
     loaders are those of the given blobs.
 
     Args:
-        blobs: Outputs of one op; behind them is one reader.
+        blobs: Outputs of one op; one reader is upstream of them.
         threads: How many threads the loaders have; None: 1, 2, 4 and so on up to all cores.
         rounds: Of which the best one counts.
         seconds: Of a round.
 
     Raises:
         InvalidArgumentError: An argument is out of range, or no blob is given.
-        UnsupportedError: Several readers are behind the blobs.
+        UnsupportedError: Several readers are upstream of the blobs.
         CorruptDataError: A record is damaged, or there is none.
         FileError: The reader's files cannot be opened or read.
     """

@@ -1,4 +1,4 @@
-"""What a measured op is told: a table, one line of advice, or JSON."""
+"""The report of a measured op: a table, one line of advice, or JSON."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def _rate(records_per_s: float) -> str:
 
 
 def _title(bench: Bench) -> str:
-    behind = "" if bench.op == bench.reader else f" behind {bench.reader}"
+    after = "" if bench.op == bench.reader else f" after {bench.reader}"
     count = "a stream" if bench.records is None else f"{bench.records:,} records"
     files = f" in {bench.files} files of {_bytes(bench.file_bytes)}" if bench.files else ""
     return (
-        f"{bench.op}{behind} ({bench.origin}): {count}{files}; {bench.measured_records:,} "
+        f"{bench.op}{after} ({bench.origin}): {count}{files}; {bench.measured_records:,} "
         f"measured, {bench.rows_per_call} a call"
     )
 

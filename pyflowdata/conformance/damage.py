@@ -1,4 +1,4 @@
-"""Damaged copies of a sample file, each with words for what was done to it."""
+"""Damaged copies of a sample file, each with a description of the damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One kind of damage, tried in many places of a file: what the op makes of it."""
+"""One kind of damage, tried in many places of a file: how the op handles it."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class DamageTrial:
             )
 
     def conclude(self, tell_unnoticed: Tell, tell: Tell, warn: Tell) -> None:
-        """Tells what only all copies together show.
+        """Reports findings over all copies together.
 
         Args:
-            tell_unnoticed: Who is told of damage that nobody noticed: a fault only where the
-                format can tell.
-            tell, warn: Who is told of faults and of warnings.
+            tell_unnoticed: Called for undetected damage, which is a fault only if the format has
+                checksums.
+            tell, warn: Called for faults and for warnings.
         """
         if self._unnoticed:
             tell_unnoticed(
@@ -102,6 +102,6 @@ class DamageTrial:
 
 
 def _last_difference(one: bytes, two: bytes) -> int:
-    """The last place in which texts of one length differ."""
+    """The last place where texts of equal length differ."""
     differs = np.frombuffer(one, np.uint8) != np.frombuffer(two, np.uint8)
     return int(np.flatnonzero(differs)[-1])

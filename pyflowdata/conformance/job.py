@@ -1,4 +1,4 @@
-"""What is to be checked, as it travels to the process in which it is checked."""
+"""The description of a check, for the process that runs it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .spec import Spec
 
 @dataclass(frozen=True)
 class Job:
-    """What the checking process is told.
+    """The input of the checking process.
 
     Attributes:
         spec: The node to check.

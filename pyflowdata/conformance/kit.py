@@ -1,4 +1,4 @@
-"""Runs of the C part of the kit, and what they found."""
+"""Runs of the C part of the kit, and their findings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STATUS = {
 
 @dataclass(frozen=True)
 class Run:
-    """What came of one run.
+    """The result of one run.
 
     Attributes:
         status: Of the first call that failed, as "PFD_OK".

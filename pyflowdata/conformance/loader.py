@@ -177,7 +177,7 @@ class LoaderChecks:
                 rest = rest[: len(expected)]
             self._differs(
                 "resume-differs", rest, expected,
-                f"resumed behind {k} batches, the records are others than without a stop",
+                f"resumed after {k} batches, the records differ from those without a stop",
                 "seek() must set all of the position; at() must be a pure function",
             )  # fmt: skip
         return len(picked)

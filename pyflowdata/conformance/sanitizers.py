@@ -1,4 +1,4 @@
-"""Checks under sanitizers and a fuzzer: the plugin is compiled anew, with a driver in C."""
+"""Checks under sanitizers and a fuzzer: the plugin is compiled again, with a driver in C."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from .loader import LoaderChecks, has_groups
 from .spec import flags_of
 
 _GRACE = 10  # a group may take so many times the limit of one pass, by the clock
-_STOP = 3  # exit status of a group behind which no other can run
+_STOP = 3  # exit status of a group after which no other can run
 
 Group = Callable[["_Child"], str]
 
@@ -164,7 +164,7 @@ def _fork(job: Job, group: str) -> tuple[int, int]:
     status = 1
     try:
         os.close(reading)
-        os.dup2(2, 1)  # what the op prints is no report
+        os.dup2(2, 1)  # the op's output is not part of the report
         status = _run_child(job, group, writing)
     finally:
         os._exit(status)  # no more than this: threads of the op may hang

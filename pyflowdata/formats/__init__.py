@@ -1,4 +1,4 @@
-"""Which format a file has, and how files of each format are read and written.
+"""Detection of formats, and reading and writing of files of each format.
 
     from pyflowdata.formats import detect, open_source
 
@@ -6,7 +6,7 @@
     source = open_source(["train.gz"])  the fields of its records, from the first of them
     blobs = source.blobs(batch_size=64)
 
-Each format has a module of its name here, and what these share is in `base`.
+Each format has a module of its name here; shared code is in `base`.
 """
 
 from .base.damage import Damage, Scan

@@ -1,4 +1,4 @@
-"""IDX files, as MNIST has them."""
+"""IDX files, the format of MNIST."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class IDX(RowFormat):
     writer = IDXWriter
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
-        """Of dtypes that IDX has not the nearest one; values that do not fit are an error."""
+        """The nearest dtype of IDX; values that it cannot hold are an error."""
         options = super().writer_options(fields)
         if options and options["dtype"] not in _CODES:
             options["dtype"] = "uint8" if options["dtype"] == "bool" else "int32"

@@ -1,4 +1,4 @@
-"""MDS datasets: the hashes that their index.json has of the shards."""
+"""MDS datasets: comparison of shards with the hashes in index.json."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _xxh64(path: str) -> str:
 
 
 def _digest(kind: str) -> Callable[[str], str] | None:
-    """What computes a kind of hash, in hexadecimal; None: nothing that is here."""
+    """A function that computes a kind of hash, in hexadecimal; None: there is none here."""
     if kind in ("xxh64", "crc32"):
         return _xxh64 if kind == "xxh64" else _crc32
     try:
@@ -84,7 +84,7 @@ def _file_of(index: str, shard: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _check_hashes(index: str, scan: Scan) -> Iterator[Damage]:
-    """The shards of an index.json whose hashes are others than it says.
+    """The shards of an index.json whose hashes differ from the index.
 
     Each file is compared with the hashes of its own entry: a compressed shard with those of
     ``zip_data``, a plain one with those of ``raw_data``.
@@ -121,7 +121,7 @@ class MDS(Format):
     """Its shards are compared with their hashes, where the index.json is named."""
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """What the reader finds, and the shards whose hashes are others than the index says."""
+        """The damage that the reader finds, and the shards whose hashes differ from the index."""
         found = super().damage(source, scan)
         (path,) = source.files
         return [*found, *_check_hashes(path, scan)] if path.endswith(".json") else found

@@ -11,7 +11,7 @@ from .base.row_writer import RowWriter
 from .base.writer import Shard
 
 _MAGIC = b"\x93NUMPY\x01\x00"
-_MOST = 10**20  # more rows than any file has: what room is kept for
+_MOST = 10**20  # more rows than any file has: the header has space for this number
 
 
 class NpyWriter(RowWriter):
@@ -25,7 +25,7 @@ class NpyWriter(RowWriter):
     is_patched: ClassVar[bool] = True
 
     def _head(self, records: int, size: int = 0) -> bytes:
-        """The head of a file of so many rows, filled up with blanks to a size or to 64 bytes."""
+        """The header for a number of rows, padded with blanks to a size or a multiple of 64."""
         dtype = np.dtype(np.float64) if self._rows.dtype is None else self._rows.dtype
         shape = "".join(f", {size}" for size in self._rows.shape or ()) or ","
         descr = dtype.newbyteorder("<").str

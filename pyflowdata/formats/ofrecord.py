@@ -44,7 +44,7 @@ def encode_ofrecord(features: Mapping[str, Any]) -> bytes:
         features: As for `encode_example`; int32 and float64 are kept as they are.
 
     Raises:
-        InvalidArgumentError: A value is of a type that an OFRecord has not.
+        InvalidArgumentError: A value is of a type that an OFRecord cannot hold.
     """
     return encode_message(_KINDS, features)
 
@@ -86,8 +86,8 @@ class OFRecordWriter(MessageWriter):
 
 
 def _walk(path: str, data: mmap.mmap, scan: Scan) -> Iterator[Damage]:
-    """All damage that shows: there are no checksums, and after a length that does not fit nothing
-    can be found."""
+    """All detectable damage: there are no checksums, and after a wrong length nothing can be
+    found."""
     at, record, total = 0, 0, len(data)
     while at < total:
         begin = at + _LENGTH.size
@@ -116,7 +116,7 @@ def _walk(path: str, data: mmap.mmap, scan: Scan) -> Iterator[Damage]:
 
 
 class OFRecord(MessageFormat):
-    """Fields are the features of OFRecords, those whose number of values is the same in all."""
+    """Fields are the features of OFRecords with the same number of values in all records."""
 
     writer = OFRecordWriter
 
@@ -152,7 +152,7 @@ class OFRecord(MessageFormat):
         return found
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """The reader looks at frames only, so that messages are looked at as well."""
+        """The reader checks frames only, so messages are checked here."""
         found = super().damage(source, scan)
         if source.compression is not None or (not found and self._are_messages(source, scan.good)):
             return found
@@ -160,9 +160,9 @@ class OFRecord(MessageFormat):
         return list(walk_file(source.files[0], scan, _walk)) or found
 
     def _are_messages(self, source: Source, records: int) -> bool:
-        """Whether decoders take all records.
+        """Whether decoders accept all records.
 
-        False, too, where they cannot tell: a varying number of values is of no decoder here.
+        False, too, if they cannot tell: no decoder here takes a varying number of values.
         """
         try:
             decoded = self.infer(source, detect(source.files[0], self.name))

@@ -35,7 +35,7 @@ class RawWriter(RowWriter):
             path: The file.
             dtype: Of the rows; None: of the first one.  Values that it cannot hold are an error.
             shape: Of a row; None: of the first one.
-            header: What stands at the beginning of each file.
+            header: The bytes at the beginning of each file.
             **options: As for every `Writer`.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Tar files of samples, as WebDataset has them."""
+"""Tar files of samples, in the form of WebDataset."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .base.lossless import refuse_masked
 from .base.writer import Shard, Sizes, Writer
 
 _BLOCK = 512
-_END = 10240  # a tar file is a multiple of this, with two blocks of zeros at its end
+_END = 10240  # the size of a tar file is a multiple of this; it ends with two blocks of zeros
 _KEY = "__key__"
 _CLASS, _ARRAY = ".cls", ".npy"  # what is decoded
-_LOOKED_AT = 64  # samples, to find what is in such members
+_LOOKED_AT = 64  # samples that are read to infer the types of members
 
 
 def _suffix(extension: str) -> str:
-    """The last part of an extension, which says what is in the member."""
+    """The last part of an extension, which gives the type of the member."""
     return f".{extension.rpartition('.')[2]}"
 
 
@@ -100,7 +100,7 @@ class TarWriter(Writer):
 
 
 def _key(given: Any) -> str:
-    """A key that is read back as it is: WebDataset cuts names at the first dot of the last part."""
+    """A valid key: WebDataset cuts names at the first dot of the last part."""
     if not is_bytes_like(given):
         raise InvalidArgumentError(f"{_KEY} = {shown(given)}; it must be text")
     key = as_bytes(given, _KEY).decode("utf-8", "surrogateescape")
@@ -140,7 +140,7 @@ def _content(extension: str, value: Any) -> bytes:
 
 
 def _member(name: str, data: bytes) -> tuple[bytes, bytes, bytes]:
-    """A file of the archive; equal contents give equal bytes whenever and wherever it is made."""
+    """A file of the archive; equal contents always give equal bytes."""
     about = tarfile.TarInfo(name)
     about.size, about.mode, about.mtime = len(data), 0o444, 0
     try:
@@ -154,7 +154,7 @@ def _member(name: str, data: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 def _class_type(contents: Iterable[bytes]) -> str | None:
-    """The dtype of class numbers as text; None: not all of them are such."""
+    """The dtype of class numbers as text; None: not all are class numbers."""
     for content in contents:
         if not re.fullmatch(rb"\s*[+-]?[0-9]{1,19}\s*", content):
             return None
@@ -164,7 +164,7 @@ def _class_type(contents: Iterable[bytes]) -> str | None:
 
 
 def _array_head(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
-    """Shape and dtype of an array as NumPy stores it; None: it is not one, or a damaged one."""
+    """Shape and dtype of an array in NumPy's format; None: not an array, or damaged."""
     read: Any = np.lib.format
     file = io.BytesIO(content)
     try:
@@ -226,7 +226,7 @@ class Tar(Format):
         return dataclasses.replace(source, fields=tuple(fields))
 
     def as_read(self, field: Field) -> Field:
-        """The bytes of the member, where it is decoded after that."""
+        """The bytes of the member, if it is decoded later."""
         if field.dtype == BYTES or _suffix(field.name) not in (_CLASS, _ARRAY):
             return field
         return dataclasses.replace(field, dtype=BYTES, shape=())

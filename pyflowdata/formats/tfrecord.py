@@ -44,7 +44,7 @@ def encode_example(features: Mapping[str, Any]) -> bytes:
         features: Name -> bytes, text, numbers, a list of them or an array; None is left out.
 
     Raises:
-        InvalidArgumentError: A value is of a type that an Example has not.
+        InvalidArgumentError: A value is of a type that an Example cannot hold.
     """
     return encode_message(_EXAMPLE, features)
 
@@ -56,7 +56,7 @@ def encode_examples(batch: Mapping[str, Any]) -> list[bytes]:
         batch: Name -> column: an array, a Ragged or a list, with a row for each Example.
 
     Raises:
-        InvalidArgumentError: Columns differ in length, or are of a type that an Example has not.
+        InvalidArgumentError: Columns differ in length, or an Example cannot hold their type.
     """
     return encode_messages(_EXAMPLE, batch)
 
@@ -72,7 +72,7 @@ def encode_sequence_example(
             a Ragged.
 
     Raises:
-        InvalidArgumentError: A value is of a type that an Example has not.
+        InvalidArgumentError: A value is of a type that an Example cannot hold.
     """
     lists = encode_lists(_EXAMPLE, feature_lists)
     return (encode_message(_EXAMPLE, context) if context else b"") + lists
@@ -91,7 +91,7 @@ def _checksum(data: bytes) -> int:
 
 
 def _head(size: int, known: dict[int, bytes]) -> bytes:
-    """What stands before the data of a record: its length, and the checksum of that."""
+    """The header of a record: its length, and the checksum of the length."""
     head = known.get(size)
     if head is None:
         length = _LENGTH.pack(size)
@@ -106,7 +106,7 @@ class TFRecordWriter(MessageWriter):
 
     A sample is a dict of features, which becomes a tf.train.Example as `encode_example` makes it,
     or the bytes of a record as they are, as `encode_sequence_example` makes them.  A batch is a
-    dict of columns, or a column of bytes.  TensorFlow reads "gzip" and "zlib"; "zstd" it does not.
+    dict of columns, or a column of bytes.  TensorFlow reads "gzip" and "zlib", but not "zstd".
     """
 
     def _encode(self, sample: Mapping[str, Any]) -> bytes:
@@ -128,7 +128,7 @@ class TFRecordWriter(MessageWriter):
 
 
 def _checksum_of(data: mmap.mmap, begin: int, end: int) -> int:
-    """Of the bytes where they lie."""
+    """Of the bytes in place."""
     with ffi.from_buffer("uint8_t[]", data) as bytes_:
         return _masked(lib.pfd_crc32c(bytes_ + begin, end - begin))
 
@@ -139,7 +139,7 @@ def _has_length(data: mmap.mmap, at: int) -> bool:
 
 
 def _next_record(data: mmap.mmap, at: int) -> int:
-    """Where the next record begins whose length and data both have their checksums, or the end."""
+    """The offset of the next record with correct checksums of length and data, or the end."""
     while True:
         with ffi.from_buffer("uint8_t[]", data) as bytes_:
             at = lib.pfd_format_resync(b"tfrecord", bytes_, len(data), at)
@@ -154,8 +154,8 @@ def _next_record(data: mmap.mmap, at: int) -> int:
 
 
 def _walk(path: str, data: mmap.mmap, scan: Scan) -> Iterator[Damage]:
-    """All damage, in order.  After a length whose checksum is wrong the next whole record is looked
-    for byte by byte."""
+    """All damage, in order.  After a length with a wrong checksum it searches byte by byte for the
+    next whole record."""
     at, record, total = 0, 0, len(data)
     while at < total:
         if total - at < _HEAD:
@@ -212,8 +212,8 @@ class TFRecord(MessageFormat):
         return found
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """Where a frame is damaged the reader takes nothing of the file: then it is walked over
-        once more, for what is whole, and for what else is damaged."""
+        """If a frame is damaged, the reader refuses the whole file.  Then a second walk finds the
+        whole records and all other damage."""
         found = super().damage(source, scan)
         if not found or source.compression is not None:
             return found

@@ -1,4 +1,4 @@
-"""The graph of ops: C's registry as Python shows it, nodes and blobs, and what makes them."""
+"""The graph of ops: C's registry in Python, nodes, blobs, and the functions that make them."""
 
 from .node import Blob, Node
 from .op_builder import user_op_builder

@@ -1,6 +1,6 @@
 """Values of attrs, from Python to `pfd_attr_value`.
 
-Only the form changes here (an int stays an int): what an attr accepts is decided in C.
+Only the form changes here (an int stays an int): C decides what an attr accepts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .registry import Attr, Op
 
 Plain = bool | int | float | str | list[int] | list[float] | list[str] | Object
 
-_NO_VALUES = "mMV"  # dtype kinds whose item() looks like a number or a tuple, and is none
+_NO_VALUES = "mMV"  # dtype kinds whose item() looks like a number or a tuple, but is not one
 
 
 def _refuse(attr: Attr, value: object, expected: str) -> InvalidArgumentError:
@@ -40,7 +40,7 @@ def _dtype_name(attr: Attr, value: object) -> str:
         dtype = np.dtype(value)  # type: ignore[call-overload]
     except (TypeError, ValueError, SyntaxError):
         if isinstance(value, str):
-            return value  # C lists the dtypes that there are
+            return value  # C lists the valid dtypes
         raise _refuse(attr, value, "a dtype, like 'float32' or np.float32") from None
     name = dtype.name if dtype.isnative and dtype.fields is None else str(dtype)
     return str(name)
@@ -86,7 +86,7 @@ def _plain(attr: Attr, value: object) -> Plain:
 
 
 class _Filler:
-    """Writes values into C structs, and owns the memory that these then point to."""
+    """Writes values into C structs, and owns the memory that the structs point to."""
 
     def __init__(self) -> None:
         self.keep: list[CData] = []
@@ -136,12 +136,12 @@ def _is_number(value: object) -> bool:
 
 
 def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
-    """The values as numbers, texts and lists of their own, which later changes do not reach."""
+    """Copies of the values, as numbers, texts and lists."""
     plain: dict[str, Plain] = {}
     for name, value in values.items():
         attr = op.attr(name)
         if attr is None:
-            plain[name] = True  # whatever it is: C refuses the name, with near ones
+            plain[name] = True  # any value: C refuses the name, and lists near ones
         elif value is None and attr.is_found:
             pass  # as left out
         elif attr.type.word == "object":
@@ -158,10 +158,10 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
 
 
 def parse_attr(op: Op, name: str, said: str) -> Any:
-    """The value that a text means; InvalidArgumentError where it is none of the attr's type."""
+    """The value of a text; InvalidArgumentError if it does not have the attr's type."""
     attr = op.attr(name)
     if attr is None:
-        return said  # the op refuses the name, with near ones
+        return said  # the op refuses the name, and lists near ones
     try:
         return attr.type.parse(said)
     except (ValueError, KeyError):
@@ -171,14 +171,14 @@ def parse_attr(op: Op, name: str, said: str) -> Any:
 
 
 def found_values(node: CData) -> dict[str, Plain]:
-    """The attrs of a `pfd_node` that were left out and looked for in the files."""
+    """The attrs of a `pfd_node` that were left out and inferred from the files."""
     count = ffi.new("int64_t *")
     found = lib.pfd_node_found(node, count)
     return {text(found[i].name): _value_of(found[i]) for i in range(count[0])}
 
 
 def _value_of(slot: CData) -> Plain:
-    """What a `pfd_attr_value` holds."""
+    """The value of a `pfd_attr_value`."""
     if slot.kind == lib.PFD_VALUE_BOOL:
         return bool(slot.i)
     if slot.kind == lib.PFD_VALUE_INT:
@@ -199,7 +199,7 @@ def _value_of(slot: CData) -> Plain:
 
 
 def attr_values(values: Mapping[str, Plain]) -> tuple[CData, list[CData]]:
-    """A `pfd_attr_value[]`, and the objects that must live as long as it is used."""
+    """A `pfd_attr_value[]`, and the objects that must live as long as it."""
     filler = _Filler()
     slots = ffi.new("pfd_attr_value[]", len(values))
     for slot, (name, value) in zip(slots, values.items(), strict=True):

@@ -1,6 +1,6 @@
-"""Blobs and nodes: what is to be computed.
+"""Blobs and nodes: the graph to be computed.
 
-A DataLoader opens the files; here only headers are read, where attrs are left out that stand there.
+A DataLoader opens the files.  Here only headers are read, to infer attrs that were left out.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .world import World, find_world, is_left_open
 class Node:
     """One use of an op, checked, with its inputs.  Immutable.
 
-    It can be pickled, with all nodes behind it, and is made again where it is unpickled: there the
-    op must be known, paths are what they are there, and so is a rank that was left open.  What was
-    found in the files is not looked for again.
+    It can be pickled, with all nodes upstream.  Unpickling makes it again: the op must be known
+    there, and paths and an inferred rank are those of that process.  Attrs that were inferred from
+    the files are not inferred again.
 
     Attributes:
         op: With the inputs and outputs of this node.
-        values: The attrs that were given, and those that were left out and looked for in the files.
+        values: The attrs that were given, and those that were inferred from the files.
         found: Names of the latter.
         worlds: Rank and world size of the readers upstream, each once.  A reader without the attrs
-            rank and world_size has what `world()` finds when its node is made.
+            rank and world_size has those of `world()` when its node is made.
     """
 
     __slots__ = (
@@ -65,7 +65,7 @@ class Node:
                 failure.op = op.name
             is_of_world = failure.reason == "world-size" or failure.attr in ("rank", "world_size")
             if found and is_of_world:
-                failure.message += f" (world_size was found out: {found.source})"
+                failure.message += f" (world_size was inferred: {found.source})"
             raise
         self.worlds: tuple[World, ...] = (
             (found or _given_world(used),)
@@ -100,7 +100,7 @@ class Node:
             out,
             err,
         )
-        keep.clear()  # C saw raw pointers into these until here
+        keep.clear()  # C used raw pointers into these until here
         check(status, err)
         self.handle = ffi.gc(out[0], lib.pfd_node_release)
         found = found_values(self.handle)
@@ -212,7 +212,7 @@ def _output(node: Node, index: int) -> Blob:
 
 
 def reader_nodes(blobs: Sequence[Blob]) -> list[Node]:
-    """The readers behind some blobs, each once."""
+    """The readers upstream of some blobs, each once."""
     found: dict[Node, None] = {}
 
     def walk(node: Node) -> None:
@@ -232,8 +232,8 @@ def with_reader_attrs(
     """The same blobs of a graph whose readers have these attrs besides, or in place of, their own.
 
     Args:
-        blobs: Of the graph as it is; it does not change.
-        attrs: What a reader shall have.
+        blobs: Of the existing graph, which does not change.
+        attrs: The new attrs of the readers.
     """
     made: dict[Node, Node] = {}
 

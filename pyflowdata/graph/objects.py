@@ -12,7 +12,7 @@ _objects: weakref.WeakValueDictionary[int, Object] = weakref.WeakValueDictionary
 
 
 class Object:
-    """A Python object with the number that C knows it by; nodes have it among their values.
+    """A Python object with its number in C; it is a value of nodes.
 
     Attributes:
         value: The object.
@@ -41,9 +41,9 @@ class Object:
 
 
 def object_of(number: int) -> Any:
-    """The object behind a number.
+    """The object with a number.
 
     Raises:
-        KeyError: There is none, or none any more.
+        KeyError: There is no such object, or it was released.
     """
     return _objects[number].value

@@ -10,8 +10,8 @@ from .op_functions import take_inputs
 from .registry import Op as RegisteredOp
 from .registry import Port, find_op
 
-# What OneFlow's ops call an attr -> its name here, where an op does not have the first itself:
-# there `name` is a node's, and dtypes are called as NumPy does.
+# OneFlow's name of an attr -> the name here, for ops without an attr of the first name.  Here
+# `name` is that of a node, and dtypes have NumPy's names.
 _ONEFLOW_ATTRS = {"name": "blob_name", "data_type": "dtype"}
 
 
@@ -70,7 +70,7 @@ class UserOpBuilder:
         self._num_outputs: int | None = None  # of all that an attr names, where asked for
 
     def Op(self, op_type_name: str) -> UserOpBuilder:
-        """Says which op, in any spelling that the registry accepts.  Must come first."""
+        """Chooses the op, in any spelling that the registry accepts.  Must be called first."""
         if self._op is not None:
             raise InvalidArgumentError(f"Op({op_type_name!r}) after Op({self._op.name!r})")
         if not isinstance(op_type_name, str):
@@ -84,7 +84,7 @@ class UserOpBuilder:
         return self._op
 
     def Input(self, input_name: str, input_blob_list: Sequence[Blob] | Blob) -> UserOpBuilder:
-        """Gives an input its blob, bare or in a list; only an op with many takes several."""
+        """Sets the blob of an input, bare or in a list; an op with many inputs takes several."""
         op = self._chosen_op(f"Input({input_name!r})")
         _check_port(op, op.inputs, input_name, "input")
         blobs = input_blob_list
@@ -101,8 +101,8 @@ class UserOpBuilder:
         return self
 
     def Output(self, output_name: str, num: int = 1) -> UserOpBuilder:
-        """Asks for an output.  Where an attr names the outputs, that which the op declares asks
-        for all of them, and `num` says how many these are."""
+        """Requests an output.  If an attr lists the outputs, the declared output requests all of
+        them, and `num` is their number."""
         op = self._chosen_op(f"Output({output_name!r})")
         if not op.outputs_attr:
             _check_port(op, op.outputs, output_name, "output")
@@ -111,36 +111,36 @@ class UserOpBuilder:
             num = 1
         if num != 1:
             raise InvalidArgumentError(
-                f"output '{output_name}' was asked for {num} times; it is 1 blob", op=op.name
+                f"output '{output_name}' was requested {num} times; it is 1 blob", op=op.name
             )
         if output_name in self._outputs:
-            raise InvalidArgumentError(f"output '{output_name}' was asked for twice", op=op.name)
+            raise InvalidArgumentError(f"output '{output_name}' was requested twice", op=op.name)
         self._outputs.append(output_name)
         return self
 
     def Attr(
         self, attr_name: str, attr_value: object, attr_type_name: str | None = None
     ) -> UserOpBuilder:
-        """Gives an attr its value.  `attr_type_name` is OneFlow's, and not needed: the type is
-        the one that the op declares.  `name` and `data_type` are accepted as OneFlow's words for
-        `blob_name` and `dtype`."""
+        """Sets an attr.  `attr_type_name` is OneFlow's and not needed: the op declares the type.
+        `name` and `data_type` are accepted as OneFlow's names of `blob_name` and `dtype`."""
         op = self._chosen_op(f"Attr({attr_name!r})")
         self._attrs[_attr_name(op, attr_name)] = attr_value
         return self
 
     def Build(self) -> UserOp:
-        """Checks attrs and inputs and infers the outputs; files are looked into only for attrs
-        that were left out and that they say.
+        """Checks attrs and inputs and infers the outputs.  Files are read only to infer attrs that
+        were left out.
 
         Raises:
-            InvalidArgumentError: Names what is wrong and what is allowed.
+            InvalidArgumentError: An attr, input or output is invalid; the text says what is
+                allowed.
         """
         op = self._chosen_op("Build()")
         inputs = take_inputs(op, dict(self._inputs))
         node = Node(op, self._name, inputs, self._attrs)
         if not self._outputs:
             raise InvalidArgumentError(
-                "no Output() was asked for; outputs: "
+                "no Output() was requested; outputs: "
                 + ", ".join(port.name for port in op.outputs),
                 op=op.name,
             )
@@ -157,13 +157,13 @@ class UserOpBuilder:
         return UserOp(node, wanted)
 
     def _named_outputs(self, op: RegisteredOp, node: Node) -> list[str]:
-        """The outputs asked for, those that the attr names in place of the declared one."""
+        """The requested outputs; those that the attr lists replace the declared one."""
         declared = op.outputs[0].name
         added = len(op.outputs) - 1  # mask and id, of readers
         named = [port.name for port in node.op.outputs[: len(node.op.outputs) - added]]
         if self._num_outputs not in (None, 1, len(named)):
             raise InvalidArgumentError(
-                f"output '{declared}' was asked for {self._num_outputs} times; attr "
+                f"output '{declared}' was requested {self._num_outputs} times; attr "
                 f"'{op.outputs_attr}' names {len(named)}",
                 op=op.name,
             )

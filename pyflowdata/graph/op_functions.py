@@ -28,7 +28,7 @@ _LISTS: dict[type, object] = {
     float: float | Sequence[float],  # a number stands for a list of one
     str: Sequence[str],
 }
-_FOLDER = "data_dir"  # what every reader of files has
+_FOLDER = "data_dir"  # attrs of every reader of files
 _COLUMNS = 100
 BAD_ARGUMENT_DOC = (
     "InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range; "
@@ -43,14 +43,14 @@ def python_name(name: str) -> str:
 
 
 def ordered_attrs(op: Op) -> list[Attr]:
-    """As in the op's table, but where the files are comes first, then what is required."""
+    """As in the op's table, but with the files first, then required attrs."""
     first = positional_names(op) if op.is_reader else []
     return sorted(op.attrs, key=lambda attr: (attr.name not in first, not attr.required))
 
 
 def positional_names(op: Op) -> list[str]:
-    """The inputs, or where the records come from: all else is given by name, as it has no natural
-    order."""
+    """The inputs, or the source of the records; all others are given by name, since they have no
+    natural order."""
     if not op.is_reader:
         return [port.name for port in op.inputs]
     return [attr.name for attr in op.attrs if attr.name == _FOLDER or attr.type.word == "object"]
@@ -103,7 +103,7 @@ def _return_annotation(op: Op) -> object:
 
 
 def limits(attr: Attr) -> str:
-    """What the attr may be, in words; empty if anything."""
+    """The limits of the attr, in words; empty if there are none."""
     if attr.choices:
         return "one of " + ", ".join(repr(choice) for choice in attr.choices)
     low, high = attr.minimum, attr.maximum
@@ -140,7 +140,7 @@ def _given(switch: Attr) -> str:
 
 
 def docstring(op: Op) -> str:
-    """The op's doc, its inputs, attrs with defaults and limits, outputs, and what is raised."""
+    """The op's doc, its inputs, attrs with defaults and limits, outputs, and exceptions."""
     raises = _section("Raises", [BAD_ARGUMENT_DOC])
     return "\n".join([description(op, ordered_attrs(op), NAME_DOC), *raises])
 
@@ -169,7 +169,7 @@ def description(op: Op, attrs: Sequence[Attr], last: str) -> str:
 
 
 def _paragraphs(doc: str) -> list[str]:
-    """The summary, and what follows it as a paragraph of its own."""
+    """The summary, and the rest as a separate paragraph."""
     summary, stop, rest = doc.partition(". ")
     if not stop or not rest.strip():
         return textwrap.wrap(doc, _COLUMNS - 4)
@@ -193,13 +193,13 @@ def _section(title: str, items: list[str]) -> list[str]:
 
 
 def _is_near_name(key: str, names: Sequence[str]) -> bool:
-    """Whether a mistyped `name` is more likely than any attr; C, which has near attrs to tell,
-    does not know of it."""
+    """Whether a mistyped `name` is more likely than any attr.  C suggests near attrs, but `name` is
+    not an attr."""
     return difflib.get_close_matches(key, [*names, "name"], 1) == ["name"]
 
 
 def _bind(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
-    """Arguments by the registry's names.  Unknown ones stay: C refuses them, with near names."""
+    """Arguments by the registry's names.  Unknown ones stay: C refuses them with near names."""
     positional = positional_names(op)
     names = [port.name for port in op.inputs] + [attr.name for attr in ordered_attrs(op)]
     if op.has_many_inputs:

@@ -22,7 +22,7 @@ def _host_outputs() -> Iterator[str]:
 
 HOST_OUTPUTS = tuple(_host_outputs())  # which every reader can have besides its own
 
-_ENDLESS = 2.0**31 - 2  # an integer limit from here on says no more than the type does
+_ENDLESS = 2.0**31 - 2  # larger integer limits are those of the type
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class AttrType:
     Attributes:
         word: As docs name it, for example "list of int".
         hint: As a type checker reads it.
-        element: The Python type of a list's elements; None for what is no list.
+        element: The Python type of a list's elements; None if it is not a list.
         parse: Makes the value from the text of a default.
     """
 
@@ -42,7 +42,7 @@ class AttrType:
     parse: Callable[[str], AttrValue]
 
 
-# C has checked every default when it registered the op: what it refuses does not come here.
+# C has checked every default when it registered the op.
 
 
 def _elements(default: str) -> list[str]:
@@ -91,10 +91,10 @@ class Attr:
     Attributes:
         name: As users write it.
         type: What its values are.
-        default: Its value when left out; None where it is required, or found in the files.
-        is_found: Left out, it is what the files say when the node is made.
-        minimum, maximum: Inclusive limits of numbers and list elements; None where there is none.
-        choices: What strings and dtypes may be; empty: anything.
+        default: Its value if left out; None if it is required, or inferred from the files.
+        is_found: Left out, it is inferred from the files when the node is made.
+        minimum, maximum: Inclusive limits of numbers and list elements; None: no limit.
+        choices: The valid strings or dtypes; empty: any.
         doc: One sentence.
     """
 
@@ -134,12 +134,12 @@ class Op:
         name: The op's own spelling, in CamelCase.
         doc: A paragraph; its first sentence is the summary.
         is_reader: Has no inputs and yields the records of a dataset.
-        attrs, inputs, outputs: In the order of the C tables.  Of the op of a node: as many as the
-            node has of them.
+        attrs, inputs, outputs: In the order of the C tables.  For the op of a node, those of the
+            node.
         origin: "built in", the path of the plugin, or "python <module>:<function>".
-        outputs_attr: The list that names the outputs of a node, of which `outputs` has one to
-            describe them; "" where they are declared.
-        has_many_inputs: Whether a node takes one or more blobs for the only input.
+        outputs_attr: The attr that lists the outputs of a node, which `outputs` then describes
+            by one entry; "" if outputs are declared.
+        has_many_inputs: Whether the only input takes one or more blobs.
     """
 
     name: str
@@ -156,10 +156,10 @@ class Op:
         return next((attr for attr in self.attrs if attr.name == name), None)
 
     def switch(self, output: str) -> Attr | None:
-        """The attr that an output needs to be there, or None: the bool `with_<output>`, or a list
-        that is called as the output, is empty by default, and then must not be."""
+        """The attr that turns an output on, or None: the bool `with_<output>`, or a list with the
+        name of the output, which is empty by default and must not be."""
         if self.outputs_attr and output not in HOST_OUTPUTS:
-            return None  # named by the user, who may call it as any attr
+            return None  # named by the user; it may have the name of an attr
         own = self.attr(output)
         return self.attr(f"with_{output}") or (own if own and own.default == () else None)
 
@@ -196,7 +196,7 @@ def _read_ports(ports: CData, count: int) -> tuple[Port, ...]:
 
 
 def with_ports_of(op: Op, node: CData) -> Op:
-    """The op with the inputs and outputs that a `pfd_node` has of it."""
+    """The op with the inputs and outputs of a `pfd_node`."""
     if not op.outputs_attr and not op.has_many_inputs:
         return op
     own = lib.pfd_node_op(node)
@@ -222,8 +222,8 @@ def _read_op(op: CData, origin: str) -> Op:
     )
 
 
-_read: dict[int, Op] = {}  # by the address of the C library's op, which stays
-_num_passed = 0  # ops of the registry that were read before; more may have come behind
+_read: dict[int, Op] = {}  # by the address of the C library's op, which does not change
+_num_passed = 0  # ops of the registry that were read; there may be more now
 _lock = threading.Lock()
 
 
@@ -261,7 +261,7 @@ def find_op(name: str) -> Op:
             while _op_at(_num_passed) is not None:
                 _num_passed += 1
     if address not in _read:
-        registered_ops()  # it has taken the place of an earlier one
+        registered_ops()  # it has replaced an earlier one
     return _read[address]
 
 
@@ -278,8 +278,8 @@ class FileFormat:
         doc: One sentence.
         suffixes: Of file names.
         reader: Name of the op that reads it.
-        decoders: Names of the ops that take the reader's records apart, the usual one first.
-        checks: What the reader compares to find damage; "" for nothing.
+        decoders: Names of the ops that decode the reader's records, the usual one first.
+        checks: What the reader checks to find damage; "" for nothing.
         folder_file: Name of the file that makes a folder a data set of the format; "" for none.
         origin: "built in", or the path of the plugin.
     """
@@ -326,13 +326,13 @@ def detect_format(path: str, head: bytes, file_size: int | None) -> str:
     """The name of a file's format.
 
     Args:
-        path: Of the file, for its suffix and for what lies beside it.
-        head: What the file begins with, decompressed: PFD_PROBE_BYTES where it has them.
-        file_size: In bytes, of a file that is not compressed; else None.
+        path: Of the file, for its suffix and its sidecar files.
+        head: The first bytes of the file, decompressed: up to PFD_PROBE_BYTES.
+        file_size: In bytes; None if the file is compressed.
 
     Raises:
-        InvalidArgumentError: It is of no format that is known, or text in UTF-16.
-        CorruptDataError: Name and first bytes are those of a compressed file, and the rest of that
+        InvalidArgumentError: Its format is not known, or it is text in UTF-16.
+        CorruptDataError: Name and first bytes are those of a compressed file, but the rest of the
             header is damaged.
     """
     out, err = ffi.new("const pfd_format **"), new_error()

@@ -1,6 +1,6 @@
-"""Which rank of how many this process is: a framework in use says so, or the launcher did.
+"""Infers rank and world size of this process, from a framework in use or from the launcher.
 
-Nothing is imported and no backend is started to find out.  `detect()` is a pure function of the
+This imports nothing and starts no backend.  `detect()` is a pure function of the
 environment and the loaded modules.
 """
 
@@ -27,13 +27,13 @@ _REMEDY = "correct it, or give the reader rank and world_size"
 
 @dataclass(frozen=True)
 class World:
-    """This process among those that share every batch.
+    """Rank and world size of this process.
 
     Attributes:
-        rank: Which part of every batch is this process's, from 0.
+        rank: Which part of every batch this process gets, from 0.
         world_size: Number of ranks.
-        source: Who said so: a framework, variables of the environment, the reader's attrs, or why
-            nobody did.
+        source: Where the numbers come from: a framework, variables of the environment, the
+            reader's attrs; or why there is nothing to infer them from.
     """
 
     rank: int
@@ -45,21 +45,22 @@ class World:
 
 
 def world() -> World:
-    """The rank and world size that a reader takes when it is made now without these attrs.
+    """The rank and world size that a reader infers when it is made now without these attrs.
 
-    The first that answers: an initialised framework that is already imported (torch.distributed,
-    jax.distributed, Horovod, Ray Train, MPI of mpi4py), then the variables of the launcher (RANK
-    and WORLD_SIZE, Horovod, SLURM, Open MPI, PMI, MVAPICH2, JSM); else it is rank 0 of 1.
+    The first known source counts: an initialised framework that is already imported
+    (torch.distributed, jax.distributed, Horovod, Ray Train, MPI of mpi4py), then the variables of
+    the launcher (RANK and WORLD_SIZE, Horovod, SLURM, Open MPI, PMI, MVAPICH2, JSM).  Without any,
+    it is rank 0 of 1.
 
     Raises:
-        InvalidArgumentError: What was found makes no sense, for example RANK without WORLD_SIZE;
-            the text says where it comes from.
+        InvalidArgumentError: The numbers are invalid, for example RANK without WORLD_SIZE; the
+            text names their source.
     """
     return detect(os.environ, sys.modules)
 
 
 def detect(environ: Mapping[str, str], modules: Mapping[str, Any]) -> World:
-    """What `world()` returns, for this environment and these loaded modules."""
+    """As `world()`, for this environment and these loaded modules."""
     return (
         _ask_frameworks(modules)
         or _pair(environ, "RANK", "WORLD_SIZE")
@@ -80,8 +81,8 @@ def _checked(rank: int, world_size: int, source: str) -> World:
 
 
 # ---- Frameworks ---------------------------------------------------------------------------------
-# Each takes the loaded modules, and returns rank and world size, or None where it is not in use.
-# A module that is only half imported lacks functions; it is not in use yet.
+# Each takes the loaded modules, and returns rank and world size, or None if it is not in use.
+# A half-imported module lacks functions; it is not in use yet.
 
 _Ranks = tuple[int, int]
 
@@ -102,7 +103,7 @@ def _torch(modules: Mapping[str, Any]) -> _Ranks | None:
 
 
 def _jax(modules: Mapping[str, Any]) -> _Ranks | None:
-    """Not by jax.process_index(): that starts the backend, and says 0 before initialize()."""
+    """Without jax.process_index(): that starts the backend, and is 0 before initialize()."""
     state: Any = getattr(modules.get("jax._src.distributed"), "global_state", None)
     is_initialized = _function(modules.get("jax.distributed"), "is_initialized")
     in_use = is_initialized() if is_initialized else getattr(state, "client", None) is not None
@@ -135,7 +136,7 @@ def _ray_train(modules: Mapping[str, Any]) -> _Ranks | None:
 
 
 def _mpi4py(modules: Mapping[str, Any]) -> _Ranks | None:
-    """A world of one says nothing: importing mpi4py initialises MPI under any launcher."""
+    """A world of one is ignored: importing mpi4py initialises MPI under any launcher."""
     mpi: Any = modules.get("mpi4py.MPI")
     is_initialized, is_finalized = (
         _function(mpi, name) for name in ("Is_initialized", "Is_finalized")
@@ -162,7 +163,7 @@ def _ask_frameworks(modules: Mapping[str, Any]) -> World | None:
             found = None if ranks is None else (int(ranks[0]), int(ranks[1]))
         except Exception as failure:
             raise InvalidArgumentError(
-                f"{name} is in use and does not tell its rank ({type(failure).__name__}: "
+                f"{name} is in use but does not give its rank ({type(failure).__name__}: "
                 f"{failure}); give the reader rank and world_size"
             ) from failure
         if found is not None:
@@ -192,7 +193,7 @@ def _number(environ: Mapping[str, str], name: str) -> int:
 
 
 def _pair(environ: Mapping[str, str], rank: str, size: str) -> World | None:
-    """What two variables say; an empty one is not set."""
+    """The numbers of two variables; an empty one counts as not set."""
     has_rank, has_size = bool(environ.get(rank)), bool(environ.get(size))
     if not has_rank and not has_size:
         return None
@@ -210,13 +211,13 @@ def _first_mpi(environ: Mapping[str, str]) -> World | None:
 
 
 def _slurm_size(environ: Mapping[str, str]) -> str:
-    """The variable with the number of tasks: of the step where it is known, not of the job."""
+    """The variable with the number of tasks: of the step if it is known, otherwise of the job."""
     return "SLURM_STEP_NUM_TASKS" if environ.get("SLURM_STEP_NUM_TASKS") else "SLURM_NTASKS"
 
 
 def _slurm(environ: Mapping[str, str]) -> World | None:
-    """Only of a step that srun made: a batch script or a shell has the job's numbers, but is one
-    process."""
+    """Only in a step that srun made: a batch script or a shell has the job's numbers, but is a
+    single process."""
     if not environ.get("SLURM_PROCID") or not environ.get("SLURM_STEP_ID"):
         return None
     if environ.get("SLURM_JOB_NAME") in _SHELL_JOBS:
@@ -227,8 +228,8 @@ def _slurm(environ: Mapping[str, str]) -> World | None:
 
 
 def _launched_inside_step(environ: Mapping[str, str]) -> World | None:
-    """An MPI launcher starts its daemons by srun, and these start more processes than they are:
-    SLURM's numbers, which the processes inherit, are then those of the daemons."""
+    """An MPI launcher starts its daemons by srun, and the daemons start the processes.  Those
+    inherit SLURM's numbers of the daemons, which are fewer."""
     step = _slurm(environ)
     if step is None:
         return None
@@ -240,11 +241,11 @@ def _launched_inside_step(environ: Mapping[str, str]) -> World | None:
 
 
 def _alone(environ: Mapping[str, str]) -> World:
-    """Taken for the only process; says so where SLURM has numbers of more."""
+    """The process counts as the only one; logs a warning if SLURM has numbers of several."""
     if environ.get("PMIX_RANK") and _number(environ, "PMIX_RANK") > 0:  # so there are others
         raise InvalidArgumentError(
-            f"PMIX_RANK = {shown(environ['PMIX_RANK'])} is set in the environment, and nothing "
-            "tells the world size; give the reader rank and world_size"
+            f"PMIX_RANK = {shown(environ['PMIX_RANK'])} is set in the environment, and the "
+            "world size is not known; give the reader rank and world_size"
         )
     size = _slurm_size(environ)
     if environ.get(size, "1") in ("", "1"):
@@ -262,7 +263,7 @@ _told: list[World] = []  # what was found in this process, in turn
 
 
 def is_left_open(values: Mapping[str, object]) -> bool:
-    """Whether a reader's attrs leave both rank and world_size to be found out."""
+    """Whether both rank and world_size of a reader are to be inferred."""
     return all(name not in values or _is_minus_one(values[name]) for name in ("rank", "world_size"))
 
 
@@ -274,7 +275,7 @@ def _is_minus_one(value: object) -> bool:
 
 
 def find_world() -> World:
-    """`world()` for a reader, logged when it is found for the first time in this process."""
+    """`world()` for a reader, logged when it is new in this process."""
     found = world()
     if found in _told:
         return found

@@ -132,9 +132,9 @@ class JaxLoader(Generic[BatchT]):
     # ---- Epochs -------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[BatchT]:
-        """Begins the epoch after the one begun last; after load_state_dict() continues there."""
+        """Starts the epoch after the last started one; after load_state_dict() continues there."""
         with self._turn():
-            if self.loader.epoch != self._epoch:  # begun by a batch that was only taken ahead
+            if self.loader.epoch != self._epoch:  # started by a batch that was only taken ahead
                 self.loader.seek(0, epoch=self._epoch + 1)
             return self._begin(iter(self.loader))
 
@@ -189,7 +189,7 @@ class JaxLoader(Generic[BatchT]):
 
     @property
     def epoch(self) -> int:
-        """The epoch of the batch delivered last; before it, the one that was or will be begun."""
+        """The epoch of the last delivered batch; before it, the one that was or will be started."""
         return self._epoch
 
     def __repr__(self) -> str:

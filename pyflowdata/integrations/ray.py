@@ -43,7 +43,7 @@ _BLOCK_BYTES = 32 * 2**20  # Ray's own limit is 128 MiB; several are in flight i
 
 
 def read(*blobs: Any, num_threads: int = 1, **options: Any) -> ray.data.Dataset:
-    """A Ray Dataset of the records behind some blobs; nothing but an index is read yet.
+    """A Ray Dataset of the records of some blobs; only an index is read yet.
 
     Args:
         *blobs, num_threads: As in datasource().
@@ -76,7 +76,7 @@ def datasource(*blobs: Any, num_threads: int = 1) -> FlowDatasource:
     names = list(blobs[0]) if isinstance(blobs[0], Mapping) else _column_names(wanted)
     for name in names:
         if not isinstance(name, str):
-            raise InvalidArgumentError(f"{shown(name)} is no name of a column; it must be a str")
+            raise InvalidArgumentError(f"{shown(name)} is not a column name; it must be a str")
     for blob in wanted:
         _ = blob.dense_row_shape  # refuses ragged ones
     for node in reader_nodes(wanted):

@@ -36,7 +36,7 @@ class TorchLoader(Generic[BatchT]):
     and all views of it are collected.  With a CUDA device the tensors are there; while one batch
     is used, the copy of the next one runs on a stream of its own, through pinned memory.
 
-    It is no torch.utils.data.DataLoader: threads make the batches, there are no workers, and
+    It is not a torch.utils.data.DataLoader: threads make the batches, there are no workers, and
     batches, shuffling and ranks are attrs of the readers.  State follows torchdata's Stateful
     contract, and knows nothing of rank or device.
 
@@ -97,8 +97,8 @@ class TorchLoader(Generic[BatchT]):
                 batches go through pinned memory anyway.
 
         Raises:
-            InvalidArgumentError: The loader is no DataLoader, a blob is ragged, or there is no such
-                device.
+            InvalidArgumentError: The loader is not a DataLoader, a blob is ragged, or the device
+                does not exist.
             UnsupportedError: torch has no CUDA here, or no dtype for one of the blobs.
         """
         if not isinstance(loader, DataLoader):
@@ -115,17 +115,17 @@ class TorchLoader(Generic[BatchT]):
         self._pins = bool(pin_memory) and torch.cuda.is_available()
         self._current: _Ahead | None = None  # the iterator that is a batch ahead of its user
         # The state when the last iterator was made; None once a batch was asked of it.
-        self._begun_at: dict[str, Any] | None = None
+        self._started_at: dict[str, Any] | None = None
 
     def __iter__(self) -> Iterator[BatchT]:
-        """Begins the epoch after the one begun last; after load_state_dict() continues there.
+        """Starts the epoch after the last started one; after load_state_dict() continues there.
 
         An iterator from which nothing was taken begins no epoch: trainers make one to see whether
         it can be made, and another one to use.
         """
         state = self.state_dict()
         is_ahead = self._current is not None and self._current.epoch != self.loader.epoch
-        if is_ahead or state == self._begun_at:
+        if is_ahead or state == self._started_at:
             self.load_state_dict(state)
         return self._begin(lambda: iter(self.loader))
 
@@ -140,7 +140,7 @@ class TorchLoader(Generic[BatchT]):
             batches: Iterator[Any] = _OnHost(self, begin())
         else:
             batches = self._current = _Ahead(self, self._copies, begin)
-        self._begun_at = self.state_dict()
+        self._started_at = self.state_dict()
         return batches
 
     def _on_host(self, batch: Any) -> Any:
@@ -171,7 +171,7 @@ class TorchLoader(Generic[BatchT]):
 
     @property
     def epoch(self) -> int:
-        """The epoch that was begun last; before any, the one that the first iter() begins."""
+        """The last started epoch; before any, the one that the first iter() starts."""
         return self.loader.epoch if self._current is None else self._current.epoch
 
     def close(self) -> None:
@@ -246,7 +246,7 @@ class _OnHost(Iterator[Any]):
         self._batches = batches
 
     def __next__(self) -> Any:
-        self._owner._begun_at = None  # also where the first batch fails the epoch is begun
+        self._owner._started_at = None  # the epoch has started, even if its first batch fails
         return self._owner._on_host(next(self._batches))
 
 
@@ -254,7 +254,7 @@ class _OnHost(Iterator[Any]):
 
 
 class _PinnedBuffers:
-    """Pinned memory for one batch; `copied` is the event behind the last copies out of it."""
+    """Pinned memory for one batch; `copied` is the event after the last copies out of it."""
 
     __slots__ = ("_buffers", "copied")
 
@@ -263,7 +263,7 @@ class _PinnedBuffers:
         self.copied: torch.cuda.Event | None = None
 
     def fill(self, index: int, array: Array) -> torch.Tensor:
-        """Puts an array into the buffer of this index, which is made anew if it is too small."""
+        """Puts an array into the buffer of this index, which is replaced if it is too small."""
         source = torch.from_numpy(array)
         if index == len(self._buffers) or len(self._buffers[index]) < len(source):
             pin = torch.cuda.is_available()
@@ -285,7 +285,7 @@ class DeviceCopies:
         self._free = [_PinnedBuffers(), _PinnedBuffers()]  # the one used longest ago first
 
     def send(self, batch: Any) -> tuple[Any, torch.cuda.Event]:
-        """Starts the copies; returns the tensors, and the event behind which they are complete."""
+        """Starts the copies; returns the tensors, and the event after which they are complete."""
         buffers = self._free[0]
         if buffers.copied is not None:
             buffers.copied.synchronize()
@@ -297,7 +297,7 @@ class DeviceCopies:
                 return _each(
                     batch, lambda array: self._start_copy(buffers.fill(next(number), array))
                 ), copied
-        finally:  # also behind the copies that were started before an interrupt
+        finally:  # also after the copies that were started before an interrupt
             copied.record(self._stream)
             buffers.copied = copied
 
@@ -331,10 +331,10 @@ class _Made:
 class _Ahead(Iterator[Any]):
     """Starts the copy of the next batch before it hands out one.
 
-    An error comes in the place of its batch, and nothing is made behind it before it was raised.
+    An error takes the place of its batch, and no later batch is made before it was raised.
 
     Attributes:
-        state, epoch: Of the loader behind what was handed out last.
+        state, epoch: Of the loader after the last batch that was handed out.
     """
 
     def __init__(
@@ -349,7 +349,7 @@ class _Ahead(Iterator[Any]):
         self.epoch = owner.loader.epoch
 
     def __next__(self) -> Any:
-        self._owner._begun_at = None
+        self._owner._started_at = None
         if self._owner._current is not self:
             return next(self._batches)  # which says why this iterator is over
         if self._made is None:

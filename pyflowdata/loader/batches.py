@@ -10,7 +10,6 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-import _cffi_backend
 import numpy as np
 import numpy.typing as npt
 
@@ -22,7 +21,7 @@ Array = npt.NDArray[Any]
 Batch = Array | Ragged  # of one blob
 
 _MOST_PLANS = 1000  # remembered; batches of a loader have few sizes
-_gc = _cffi_backend.FFI().gc  # as ffi.gc, but all in C: no signal can come in between
+_gc = ffi.gc  # all in C: no signal can come in between
 _release, _buffer, _ndarray, _NULL = lib.pfd_batch_release, ffi.buffer, np.ndarray, ffi.NULL
 # Reads all of a pfd_batch at once: its fields in their order.
 _FIELDS = ffi.typeof("pfd_batch").fields
@@ -30,7 +29,7 @@ _read_batch = struct.Struct(
     "@" + "".join({"void *": "P", "int64_t": "q"}[field.type.cname] for _, field in _FIELDS)
 ).unpack_from
 assert [name for name, _ in _FIELDS] == ["memory", "epoch", "step", "rows"]
-# What lies in a batch where a ragged blob is: pointers and a size, read as four numbers.
+# A ragged blob of a batch: pointers and a size, read as four numbers.
 _RAGGED_FIELDS = ffi.typeof("pfd_ragged_batch").fields
 assert [name for name, _ in _RAGGED_FIELDS] == ["values", "values_bytes", "row_splits", "shapes"]
 assert ffi.sizeof("pfd_ragged_batch") == len(_RAGGED_FIELDS) * 8
@@ -38,7 +37,7 @@ _INT64 = np.dtype(np.int64)
 
 
 class _Memory:
-    """What NumPy makes an array of at an address, which keeps the owner of the memory."""
+    """Gives NumPy an array at an address, and keeps the owner of the memory."""
 
     __slots__ = ("__array_interface__", "_owner")
 

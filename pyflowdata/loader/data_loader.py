@@ -30,7 +30,7 @@ _open_loaders: weakref.WeakSet[DataLoader[Any]] = weakref.WeakSet()
 
 
 class DataLoader(Generic[BatchT]):
-    """Opens the readers behind some blobs, and yields batches as NumPy arrays.
+    """Opens the readers of some blobs, and yields batches as NumPy arrays.
 
     `for batch in loader` is one epoch.  What a batch is depends on how the blobs are given:
     one blob gives bare arrays, several or a tuple give tuples of arrays, a dict gives dicts.
@@ -38,8 +38,8 @@ class DataLoader(Generic[BatchT]):
     An array has the rows of this rank first, then the dimensions of a row, and the blob's dtype.
     It views memory of the loader, is writable, and belongs to the caller until it and all views
     of it are collected; also after close().  Where rows differ in shape (`blob.is_ragged`), a
-    `Ragged` takes the place of the array, and the same holds for the arrays in it; a type checker
-    sees arrays, and learns otherwise by `isinstance(batch, Ragged)`.
+    `Ragged` takes the place of the array, with the same rules for the arrays in it.  A type
+    checker sees arrays, unless the code tests `isinstance(batch, Ragged)`.
 
     A blob that is given twice gives two arrays that share their memory.
 
@@ -106,31 +106,31 @@ class DataLoader(Generic[BatchT]):
         memory_budget: int | None = None,
         zip: Literal["strict", "shortest"] = "strict",
     ) -> None:
-        """Opens the readers; batches are made from here on, before they are asked for.
+        """Opens the readers, and starts making batches ahead.
 
         Args:
             *blobs: Blobs, or one tuple or dict of blobs.
-            num_threads: Threads that work on batches; None or 0: as many as this process may use.
+            num_threads: Threads that work on batches; None or 0: one for each usable core.
             prefetch: Batches that are made ahead; None or 0: chosen from their size.
-            memory_budget: Bytes that batches may take, those still held included; None or 0: half
-                of what the process may use.
-            zip: What several readers must be: "strict", of equal length; "shortest": the one
-                that ends first ends the epoch.
+            memory_budget: Bytes that batches may use, including those still held; None or 0: half
+                of the memory that the process may use.
+            zip: For several readers. "strict": they must have equal lengths; "shortest": the
+                first one that ends ends the epoch.
 
         Raises:
-            InvalidArgumentError: What is given is wrong, or the readers do not fit together.
+            InvalidArgumentError: An argument is invalid, or the readers do not match.
             FileError: Files are missing or cannot be read.
         """
         self._form: Callable[[list[Batch]], BatchT]
         wanted, self._form = arrange(blobs)
         self._blobs = tuple(wanted)
         self._life = _OPEN
-        self._taking = threading.RLock()  # held by who takes batches or moves the loader
-        self._is_busy = False  # its holder is inside a call that must not be entered again
-        self._epoch = self._position = 0  # behind the last delivered batch
-        self._begun: int | None = None  # the epoch begun last; None: begin at the position
+        self._taking = threading.RLock()  # held while taking batches or moving the loader
+        self._is_busy = False  # the holder is inside a call that is not reentrant
+        self._epoch = self._position = 0  # after the last delivered batch
+        self._started: int | None = None  # the last started epoch; None: start at the position
         self._iterator = 0  # number of the iterator that may go on
-        self._must_seek = False  # the library may be elsewhere than at the position
+        self._must_seek = False  # the library may be at another position
         self._err = new_error()
         self._handle = open_loader(wanted, num_threads, prefetch, memory_budget, zip)
         _open_loaders.add(self)
@@ -144,15 +144,15 @@ class DataLoader(Generic[BatchT]):
     # ---- Epochs -------------------------------------------------------------------------------
 
     def __iter__(self) -> Iterator[BatchT]:
-        """Begins the epoch after the one begun last; after load_state_dict() continues there.
+        """Starts the epoch after the last started one; after load_state_dict() continues there.
 
-        An iterator made before, and not at its end, raises CancelledError from now on.
+        An earlier iterator that is not at its end raises CancelledError from now on.
         """
         self._check_not_inside()
         with self._taking:
             self._check_idle()
-            if self._begun is not None:
-                return self._begin(self._begun + 1, 0, endless=False)
+            if self._started is not None:
+                return self._begin(self._started + 1, 0, endless=False)
             return self._begin(self._epoch, self._position, endless=False)
 
     def repeat(self) -> Iterator[BatchT]:
@@ -170,12 +170,12 @@ class DataLoader(Generic[BatchT]):
         self._check_life()
         _check_epoch(epoch)
         self._iterator += 1
-        self._epoch, self._position, self._begun = epoch, position, epoch
+        self._epoch, self._position, self._started = epoch, position, epoch
         self._must_seek = True
         return _Batches(self, self._iterator, endless)
 
     def _seek(self) -> None:
-        """Brings the library to the position; a batch that failed behind it is met again."""
+        """Moves the library to the position; a failed batch after it is tried again."""
         status = lib.PFD_PENDING
         while status == lib.PFD_PENDING:
             self._check_life()
@@ -185,7 +185,7 @@ class DataLoader(Generic[BatchT]):
         self._must_seek = False
 
     def _next_place(self) -> tuple[int, int]:
-        """Epoch and position of the next batch, where the end of an epoch is the next one."""
+        """Epoch and position of the next batch; the end of an epoch is the next one's start."""
         if 0 < self._num_batches <= self._position:
             return self._epoch + 1, 0
         return self._epoch, self._position
@@ -202,22 +202,21 @@ class DataLoader(Generic[BatchT]):
         """Where the loader is: a dict for JSON, the same on every rank, below 1 KB for up to 8
         readers.  A loader with many readers gives hashes of their attrs instead of the attrs.
 
-        It counts the batches that were delivered, not those made ahead.  A batch that failed is
-        met again, unless a later one was delivered.  After the last batch of an epoch it means the
-        next epoch.
+        It counts delivered batches, not those made ahead.  A failed batch is tried again, unless a
+        later one was delivered.  After the last batch of an epoch the state means the next epoch.
         """
         self._check_not_inside()
         with self._taking:
             return make_state(*self._next_place(), self._readers)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Makes the next iter() or repeat() go on exactly where the state was taken.
+        """Makes the next iter() or repeat() continue exactly where the state was taken.
 
         The loader may have another world size, rank, number of threads or prefetch.  Seeds are
         taken from the state.  Iterators made before raise CancelledError from now on.
 
         Args:
-            state: What state_dict() returned, also through JSON.
+            state: The result of state_dict(), also after a round trip through JSON.
 
         Raises:
             InvalidArgumentError: Attrs or files differ from those of the state; the text lists
@@ -240,14 +239,14 @@ class DataLoader(Generic[BatchT]):
             self._go(place.epoch, place.position)
 
     def seek(self, position: int, *, epoch: int | None = None) -> None:
-        """Makes the next iter() or repeat() begin with batch `position` of an epoch.
+        """Makes the next iter() or repeat() start with batch `position` of an epoch.
 
-        Like load_state_dict() it costs the same for any position of files with an index, and reads
-        a stream, or through a shuffle buffer, up to there.  Iterators made before raise
-        CancelledError from now on.
+        Like load_state_dict(), it costs the same for any position of files with an index; a stream
+        or a shuffle buffer is read up to the position.  Iterators made before raise CancelledError
+        from now on.
 
         Args:
-            position: Batches of the epoch to pass over; all of them mean the next epoch.
+            position: Batches of the epoch to skip; all of them means the next epoch.
             epoch: The epoch, counted from 0; None: that of `state_dict()`.
 
         Raises:
@@ -268,7 +267,7 @@ class DataLoader(Generic[BatchT]):
 
     def _go(self, epoch: int, position: int) -> None:
         self._iterator += 1
-        self._epoch, self._position, self._begun = epoch, position, None
+        self._epoch, self._position, self._started = epoch, position, None
         self._epoch, self._position = self._next_place()
         self._must_seek = True
 
@@ -299,11 +298,11 @@ class DataLoader(Generic[BatchT]):
 
     @property
     def epoch(self) -> int:
-        """The epoch that was begun last; before any, the one that the first iter() begins."""
-        return self._epoch if self._begun is None else self._begun
+        """The last started epoch; before any, the one that the first iter() starts."""
+        return self._epoch if self._started is None else self._started
 
     def stats(self) -> dict[str, float]:
-        """Counters since the loader was opened, also after close(); they cost next to nothing.
+        """Counters since the loader was opened, also after close(); they cost almost nothing.
 
         Keys as in `pfd_stats` (pyflowdata.h), with times in seconds: wait_seconds and so on.
         """
@@ -320,7 +319,7 @@ class DataLoader(Generic[BatchT]):
 
     @property
     def skipped(self) -> list[Error]:
-        """The records that on_error="skip" or "pad" left out, as exceptions, in order of delivery.
+        """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
 
         The latest 1000 are kept, also after close()."""
         self._check_process()
@@ -343,7 +342,7 @@ class DataLoader(Generic[BatchT]):
     # ---- Life ---------------------------------------------------------------------------------
 
     def _check_idle(self) -> None:
-        """Only for who holds the lock: then a busy holder is this same thread, further out."""
+        """Call it with the lock held: then a busy holder is an outer call of this thread."""
         if self._is_busy:
             raise UnsupportedError(
                 "this thread is inside next() of the DataLoader already, and a signal handler or "
@@ -352,12 +351,12 @@ class DataLoader(Generic[BatchT]):
             )
 
     def _check_not_inside(self) -> None:
-        """A function that C runs for a batch must not wait for that batch, nor for who does."""
+        """A function that C runs for a batch must not wait for that batch, or for its waiter."""
         if threading.get_ident() in inside and not _is_owned(self._taking):
             raise UnsupportedError(
                 "a function that a DataLoader calls, of register_decoder or in the source of a "
                 "reader, takes batches or the state of a DataLoader; it would wait for itself if "
-                "that is the loader which runs it"
+                "that loader runs it"
             )
 
     def _check_life(self) -> None:
@@ -373,11 +372,11 @@ class DataLoader(Generic[BatchT]):
             )
 
     def close(self) -> None:
-        """Stops the threads and closes the files.  Arrays that are held stay valid, and state,
-        counters and skipped records can still be read.
+        """Stops the threads and closes the files.  Held arrays stay valid, and state, counters and
+        skipped records can still be read.
 
-        Another thread that waits for a batch gets a CancelledError.  Closing twice is fine.  In a
-        function that the loader calls it returns at once, and the threads stop a moment later.
+        Another thread that waits for a batch gets a CancelledError.  Closing twice is allowed.  In
+        a function that the loader calls, it returns at once, and the threads stop soon after.
         """
         if self._life == _OPEN:
             self._life = _CLOSED
@@ -402,21 +401,21 @@ class DataLoader(Generic[BatchT]):
         )
 
     def _forget(self) -> None:
-        """In a forked child: the threads are the parent's, and the lock may be held for ever."""
+        """In a forked child, which lacks the loader's threads; the lock may stay held there."""
         self._taking = threading.RLock()
         self._is_busy = False
         self._life = _FORKED
 
 
 def _is_owned(lock: Any) -> bool:
-    """Whether this thread has the RLock, as further out where a signal handler runs."""
+    """Whether this thread holds the RLock, for example in the code that a signal interrupted."""
     return bool(lock._is_owned())
 
 
 def _check_epoch(epoch: int) -> None:
-    """The last epoch can be the next one of a state, but not be begun: one would come behind it."""
+    """The last epoch can be the next one of a state, but cannot start: it has no successor."""
     if epoch >= LAST_EPOCH:
-        raise InvalidArgumentError(f"there is no epoch behind {LAST_EPOCH - 1}")
+        raise InvalidArgumentError(f"there is no epoch after {LAST_EPOCH - 1}")
 
 
 class _Batches(Iterator[BatchT]):
@@ -429,7 +428,7 @@ class _Batches(Iterator[BatchT]):
         self._number = number
         self._endless = endless
         self._over = False
-        self._resumes = loader._position > 0  # until something came from there
+        self._resumes = loader._position > 0  # until a batch was delivered from there
 
     def __next__(self) -> BatchT:
         loader = self._loader
@@ -448,7 +447,7 @@ class _Batches(Iterator[BatchT]):
 
     def _take(self) -> BatchT:
         loader = self._loader
-        loader._must_seek = True  # until an interrupt can no longer come in between
+        loader._must_seek = True  # until no interrupt can come in between
         ended = False
         try:
             while True:
@@ -464,8 +463,8 @@ class _Batches(Iterator[BatchT]):
                 if status < 0:
                     failure = loader._failure(status)
                     if is_interrupt(failure.__cause__):
-                        continue  # raised when it came; the library tries the batch again
-                    # The library passes over the batch or tries again.
+                        continue  # already raised; the library tries the batch again
+                    # The library skips the batch or tries it again.
                     loader._must_seek = self._resumes = False
                     raise raised(failure)
                 if status == _END:
@@ -483,7 +482,7 @@ class _Batches(Iterator[BatchT]):
         loader._check_life()
         if self._number != loader._iterator:
             raise CancelledError(
-                "this iterator is over: a newer one was begun, or a state was loaded"
+                "this iterator is over: a newer one was started, or a state was loaded"
             )
         loader._seek()
 
@@ -494,15 +493,15 @@ class _Batches(Iterator[BatchT]):
                 "repeat() of an epoch without batches would never end; is last_batch='drop' with "
                 "fewer records than batch_size meant?"
             )
-        # A state behind the last batch of a stream, which had yet to find its end, means the next
-        # epoch, as one of a reader that can be counted does.
+        # A state after the last batch of a stream, whose end was not known yet, means the next
+        # epoch, like that of a reader with a known length.
         goes_on, self._resumes = self._endless or self._resumes, False
         if goes_on:
             _check_epoch(loader._epoch + 1)
         loader._epoch, loader._position, self._over = loader._epoch + 1, 0, not goes_on
         if self._over:
             raise StopIteration
-        loader._begun = loader._epoch
+        loader._started = loader._epoch
 
 
 # ---- The end of a process, and forks ------------------------------------------------------------

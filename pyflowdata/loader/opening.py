@@ -1,4 +1,4 @@
-"""Opens a loader: from what a user gives to C, and from what C chose to Python."""
+"""Opens a loader: converts the user's arguments to C, and facts about the loader to Python."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .batches import Batch
 from .state import Index, Reader
 
 _ZIP = {"strict": lib.PFD_ZIP_STRICT, "shortest": lib.PFD_ZIP_SHORTEST}
-_SIGNALS_SECONDS = 0.05  # how long a wait may keep Python from looking for signals
+_SIGNALS_SECONDS = 0.05  # the longest wait without a check for signals
 _warned_readers: set[str] = set()
 _readers_in_order: set[str] = set()  # warned of, too
 _unpaired_readers: set[tuple[str, ...]] = set()  # the same
 
 
 def arrange(given: tuple[Any, ...]) -> tuple[list[Blob], Callable[[list[Batch]], Any]]:
-    """The blobs of DataLoader's arguments, and what makes a batch of their arrays."""
+    """The blobs of DataLoader's arguments, and a function that forms a batch of their arrays."""
     form: Callable[[list[Batch]], Any] = tuple
     blobs: list[Any] = list(given)
     if len(given) == 1:
@@ -96,21 +96,21 @@ def _worlds(blobs: list[Blob]) -> list[World]:
 
 
 def rank_of(blobs: list[Blob]) -> str:
-    """Rank and world size of an open loader, which are the same in all its readers, and why."""
+    """Rank and world size of an open loader, the same in all its readers, and their source."""
     worlds = _worlds(blobs)
     sources = "; ".join(dict.fromkeys(world.source for world in worlds))
     return f"rank={worlds[0].rank}/{worlds[0].world_size} ({sources})"
 
 
 class _Opening:
-    """One call of `pfd_loader_open`, in a thread of its own: Python looks for signals meanwhile.
+    """One call of `pfd_loader_open`, in a separate thread, so that Python can handle signals.
 
-    The loader is owned from the moment the call returns, by a thread that no signal interrupts.
-    When nobody waits for it any more, it is released as soon as it is open.
+    No signal interrupts that thread, so it owns the loader from the moment the call returns.  If
+    the caller no longer waits, the loader is released as soon as it is open.
     """
 
     def __init__(self, blobs: list[Blob], options: CData, slots: CData) -> None:
-        self._blobs = blobs  # C has only borrowed the nodes
+        self._blobs = blobs  # C only borrows the nodes
         self._options = options
         self._slots = slots
         self._out, self._err = ffi.new("pfd_loader **"), new_error()
@@ -159,7 +159,7 @@ def read_info(handle: CData) -> CData:
 
 
 def read_readers(handle: CData, count: int) -> tuple[Reader, ...]:
-    """What an open loader says about its readers."""
+    """Facts about the readers of an open loader."""
     return tuple(_read_reader(handle, index) for index in range(count))
 
 
@@ -196,7 +196,7 @@ def _read_spec(info: CData) -> dict[str, str]:
 
 
 def warn_of_readers(readers: tuple[Reader, ...]) -> None:
-    """Once per reader's name: a program that opens a loader again and again knows by then."""
+    """Once per reader's name: a program that opens a loader repeatedly is warned once."""
     for reader in readers:
         if (
             reader.spec.get("shuffle_after_epoch") == "true"
@@ -224,7 +224,7 @@ def warn_of_readers(readers: tuple[Reader, ...]) -> None:
 
 
 def _warn_of_unpaired(readers: tuple[Reader, ...]) -> None:
-    """Readers of equal length are most often the columns of one dataset, which are to stay rows."""
+    """Readers of equal length are most often columns of one dataset, whose rows belong together."""
     shuffled = [one for one in readers if one.spec.get("random_shuffle") == "true"]
     names = tuple(one.name for one in shuffled)
     keys = [one.spec["order_key"] for one in shuffled]

@@ -1,11 +1,11 @@
-"""The state of a loader: what is saved, and how a saved state is held against a loader.
+"""The state of a loader: its content, and the comparison of a saved state with a loader.
 
-A state says where in which order a loader is; everything else about it is computed again.  It is
-the same on every rank, and knows nothing of threads, prefetching or world size.
+A state holds the order and the position in it; everything else is computed again.  It is the same
+on every rank, and independent of threads, prefetching and world size.
 
-A state stays below 1 KB for up to 8 readers.  Where attrs and data of all readers in words would
-take more than that, each reader has hashes of them instead: then a state of another loader is
-still refused, and the readers that differ are named, but not their attrs.
+A state stays below 1 KB for up to 8 readers.  If attrs and data of all readers in words would take
+more than that, each reader has hashes of them instead.  A state of another loader is then still
+refused, and the error names the readers that differ, but not their attrs.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Index:
     """The indexes of a reader's files, taken together.
 
     Attributes:
-        path: The file in which they lie; "" where they are in memory, or there are none.
+        path: Their file; "" if they are in memory, or there are none.
         bytes: Their size.
         seconds: What building or finding them took when the loader was opened.
-        is_new: They were built then, not found in the cache.
+        is_new: They were built, not found in the cache.
     """
 
     path: str
@@ -45,19 +45,19 @@ class Index:
 
 @dataclass(frozen=True)
 class Reader:
-    """What a loader knows about one of its readers.
+    """Facts about one reader of a loader.
 
     Attributes:
         name: Name of its node, or of its op and the reader's index in the loader.
         op: Name of its op.
-        seed: The seed in use, also where it was left open.
-        seed_is_default: The seed was left open, and is 0 because ranks need the same one.
+        seed: The seed in use, even if none was given.
+        seed_is_default: No seed was given, and it is 0 because ranks need the same one.
         spec: The attrs that decide the order, without the seed.
-        files, bytes, records: Of the data; records is -1 where it cannot be counted.
+        files, bytes, records: Of the data; records is -1 if it is not known.
         data: Fingerprint of the files' names, sizes and sampled content, in hex.
         batch_size: Records in a batch, of all ranks together.
-        rank, world_size: Which part of each batch comes here.
-        index: What tells where records are.
+        rank, world_size: Which part of each batch this process gets.
+        index: The index of the records.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Place:
-    """What a state says to the loader that takes it.
+    """The content of a state for the loader that takes it.
 
     Attributes:
         epoch, position: The next batch.
@@ -109,7 +109,7 @@ def _hash(text: str, digits: int) -> str:
 
 
 def _short(text: str) -> str:
-    """A text of bounded length in JSON that still differs where the text differs."""
+    """A text of bounded length in JSON; different texts stay different."""
     if len(json.dumps(text)) <= _LONGEST + 2:
         return text
     kept = "".join(
@@ -145,14 +145,14 @@ def _by_name(
     described: dict[str, dict[str, Any]] = {}
     for index, reader in enumerate(readers):
         name = own_name = _short(reader.name)
-        while name in described:  # a name given by hand is like one made here, or from op and index
+        while name in described:  # a given name equals one made here, or made from op and index
             name, index = f"{own_name}#{index}", index + 1
         described[name] = describe(reader)
     return described
 
 
 def _describe(readers: Sequence[Reader]) -> dict[str, dict[str, Any]]:
-    """What a state has of the readers, by name."""
+    """The readers in a state, by name."""
     described = _by_name(readers, _in_words)
     if len(json.dumps(described)) <= _WORDS_BYTES:
         return described
@@ -160,7 +160,7 @@ def _describe(readers: Sequence[Reader]) -> dict[str, dict[str, Any]]:
 
 
 def make_state(epoch: int, position: int, readers: Sequence[Reader]) -> dict[str, Any]:
-    """A state, of what JSON has: dicts, strings and ints."""
+    """A state, made of dicts, strings and ints."""
     described = _describe(readers)
     return {
         "version": VERSION,
@@ -172,10 +172,10 @@ def make_state(epoch: int, position: int, readers: Sequence[Reader]) -> dict[str
 
 
 def _check_of(described: Mapping[str, Any]) -> str:
-    """A hash of the readers, but for their seeds, which may be changed by hand.
+    """A hash of the readers without their seeds, which may be changed by hand.
 
-    Some stores take a state apart and put it together again as the loader's present state has it,
-    as torch.distributed.checkpoint does; this tells when they left something out.
+    Some stores, such as torch.distributed.checkpoint, take a state apart and restore only the keys
+    that the loader's present state has.  The hash shows when they left something out.
     """
     facts: dict[str, Any] = {}
     for name, reader in described.items():
@@ -271,9 +271,9 @@ def _check_text(container: Mapping[str, Any], key: str, where: str) -> None:
 
 
 def _check_reader(readers: Mapping[str, Any], name: object) -> bool:
-    """Whether the reader is described in words, not by hashes."""
+    """Whether the reader is described by its attrs, not by hashes."""
     if not isinstance(name, str):
-        raise _malformed(f"{shown(name)} in readers is no name")
+        raise _malformed(f"{shown(name)} in readers is not a name")
     where = f"readers[{shown(name)}]."
     saved = _mapping(readers, name, "readers.")
     in_words = not isinstance(saved.get("spec"), str)
@@ -296,12 +296,12 @@ def read_state(state: object, readers: Sequence[Reader], num_batches: int) -> Pl
     """Checks that a state belongs to a loader with these readers.
 
     Args:
-        state: What was saved.
+        state: The saved state.
         readers: Of the loader.
         num_batches: Steps of its epoch; -1 if unknown.
 
     Raises:
-        InvalidArgumentError: The state is malformed, or lists each difference in words.
+        InvalidArgumentError: The state is malformed, or differs; the text lists each difference.
     """
     if not isinstance(state, Mapping):
         raise _malformed(f"it is a {type(state).__name__}, not a dict")

@@ -1,6 +1,6 @@
 """The C library as Python calls it: declarations, loading, errors, and calls back into Python."""
 
-from . import interrupt  # before all that takes long
+from . import interrupt  # first: it handles Ctrl-C while the rest is imported
 from .binding import (
     EXCEPTIONS,
     CData,

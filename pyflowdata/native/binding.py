@@ -1,6 +1,6 @@
-"""The C library: how it is found, and its errors as exceptions.
+"""The C library: finding and loading it, and its errors as exceptions.
 
-cffi has no types: `ffi`, `lib` and everything made from them are `Any`, and stay inside the package.
+cffi has no types: `ffi`, `lib` and objects made from them are `Any`, and stay inside the package.
 """
 
 from __future__ import annotations
@@ -8,8 +8,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
-
-import cffi
 
 from ..errors import (
     CancelledError,
@@ -24,26 +22,21 @@ from ..errors import (
     shown,
 )
 from .calls import is_interrupt, kept, raised
+from .declared import ffi as _ffi
 from .shared_library import BUILD_HINT, PACKAGE, Interface
 
 CData = Any  # an object of cffi
 
 LIBRARY_VARIABLE = "PYFLOWDATA_LIBRARY"  # path of a library to load instead of the package's own
 
-ffi: Any = cffi.FFI()
+ffi: Any = _ffi
 _interface = Interface(
     ffi,
-    headers=("op.h", "pyflowdata.h"),
     abi_function="pfd_abi_version",
     structs=(
         "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_format pfd_attr_value pfd_blob "
         "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_ragged_batch pfd_stats"
     ).split(),
-    types=(
-        "const pfd_op **, const pfd_format **, const pfd_plugin **, pfd_node **, pfd_loader **, "
-        "pfd_blob *, pfd_blob[], pfd_batch *, pfd_row_type *, pfd_attr_value[], char[], char *[], "
-        "double[], int64_t[], int64_t *"
-    ).split(", "),
 )
 
 
@@ -58,7 +51,7 @@ def library_path() -> Path:
 
 
 def expected_abi_version() -> int:
-    """What `pfd_abi_version()` returns for a library made from the headers that were read."""
+    """What `pfd_abi_version()` returns for a library whose headers were those of `declared.py`."""
     return _interface.expected_abi_version()
 
 
@@ -90,19 +83,19 @@ def text(pointer: CData) -> str:
 
 
 def encode(value: str, what: str) -> bytes:
-    """UTF-8 as C takes it.  Bytes of file names that are no UTF-8 go through as they are."""
+    """UTF-8 as C takes it.  Bytes of file names that are not UTF-8 stay as they are."""
     if "\0" in value:
         raise InvalidArgumentError(f"{what} = {shown(value)}; it must not contain a NUL character")
     try:
         return value.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         raise InvalidArgumentError(
-            f"{what} = {shown(value)}; it is no valid Unicode text"
+            f"{what} = {shown(value)}; it is not valid Unicode text"
         ) from None
 
 
 def new_struct(name: str) -> CData:
-    """A zeroed struct that starts with struct_size, with that set."""
+    """A zeroed struct that starts with struct_size, which is set."""
     return _interface.new_struct(name)
 
 
@@ -114,7 +107,7 @@ def new_error() -> CData:
 
 
 def exception(status: int, err: CData) -> Error:
-    """The exception for a failed call's status and error; its cause, where Python failed in C."""
+    """The exception for a failed call; its `__cause__` is what a Python function raised in C."""
     cls = EXCEPTIONS.get(status, InternalError)
     failure = cls(
         text(err.message) or f"the call failed with status {status} and no message",

@@ -1,7 +1,7 @@
-"""What calls from C into Python need: exceptions on their way through C, and who is inside.
+"""Calls from C into Python: exceptions that pass through C, and the threads inside such calls.
 
-An exception cannot pass through C.  Its text goes there with a number, the `cause` of a pfd_error.
-By it the exception itself is found again where C's error becomes one of Python: it is then the
+An exception cannot pass through C.  C gets its text and a number, the `cause` of a pfd_error.  When
+C's error becomes a Python exception again, the number finds the original one, which becomes its
 `__cause__`.
 """
 
@@ -21,9 +21,9 @@ _kept: dict[int, BaseException] = {}
 _light_numbers = itertools.count(1, 2)
 _light: dict[int, BaseException] = {}
 
-# Threads that are in a Python function which C called -> how deep.
+# Threads inside a Python function that C called -> the depth of such calls.
 inside: dict[int, int] = {}
-# Threads that were interrupted there -> the KeyboardInterrupt that waits to go on.
+# Threads that were interrupted there -> the KeyboardInterrupt that is still to be raised.
 interrupts: dict[int, BaseException] = {}
 
 
@@ -31,8 +31,8 @@ def keep(failure: BaseException, *, is_light: bool) -> int:
     """Keeps an exception, and returns its number for C.
 
     Args:
-        is_light: There may be many of the kind: locals are not kept, and it may be asked for more
-            than once.
+        is_light: For exceptions that may be many: locals are not kept, and the exception may be
+            fetched more than once.
     """
     if is_light:
         link: BaseException | None = failure
@@ -52,7 +52,7 @@ def keep(failure: BaseException, *, is_light: bool) -> int:
 
 
 def kept(number: int) -> BaseException | None:
-    """The exception with a number; None for 0, and where it is not kept any more."""
+    """The exception with a number; None for 0, and if it is no longer kept."""
     return _light.get(number) if number % 2 else _kept.pop(number, None)
 
 
@@ -60,8 +60,8 @@ def interrupt(failure: KeyboardInterrupt, *, is_main: bool) -> None:
     """Notes that Ctrl-C came while this thread was in a function that C called.
 
     Args:
-        is_main: Whether this is the main thread; in another one it is an exception as any, even
-            where the same object has come to the main one before.
+        is_main: Whether this is the main thread; in other threads it is an ordinary exception,
+            even if the main thread has got the same object before.
     """
     _note(failure, "came_while_inside", is_main)
     if is_main:
@@ -69,17 +69,17 @@ def interrupt(failure: KeyboardInterrupt, *, is_main: bool) -> None:
 
 
 def is_interrupt(failure: BaseException | None) -> bool:
-    """Whether a call failed only because Ctrl-C came while it ran."""
+    """Whether a call failed only because of Ctrl-C during the call."""
     return isinstance(failure, KeyboardInterrupt) and getattr(failure, "came_while_inside", False)
 
 
 def pass_on(failure: KeyboardInterrupt | SystemExit) -> None:
-    """Notes that it is to come out as it is, and not as the cause of an Error."""
+    """Notes that the exception is raised itself, not as the cause of an Error."""
     _note(failure, "is_passed_on", True)
 
 
 def raised(failure: BaseException) -> BaseException:
-    """What comes out for a failure of a call: its cause where that was noted."""
+    """The exception to raise for a failed call: its cause if that was noted."""
     cause = failure.__cause__
     if isinstance(cause, (KeyboardInterrupt, SystemExit)) and hasattr(cause, "is_passed_on"):
         return cause
@@ -87,7 +87,7 @@ def raised(failure: BaseException) -> BaseException:
 
 
 def _note(failure: BaseException, name: str, value: bool) -> None:
-    BaseException.__setattr__(failure, name, value)  # a frozen class has one that refuses
+    BaseException.__setattr__(failure, name, value)  # a frozen class may refuse attributes
 
 
 def _forget() -> None:

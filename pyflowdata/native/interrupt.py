@@ -1,6 +1,6 @@
-"""Ctrl-C before the command line has begun: its process ends with 130, without a traceback.
+"""Ctrl-C before the command line has started: its process ends with 130, without a traceback.
 
-The package is imported first, which takes a moment, and whoever imports it reports what is raised.
+Importing the package takes a moment, and a KeyboardInterrupt then would print a traceback.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def _leave(_number: int, _frame: FrameType | None) -> None:
 
 
 def _is_command() -> bool:
-    """Whether this process is `pyflowdata` or `python -m pyflowdata`, not yet further than here."""
+    """Whether this process is `pyflowdata` or `python -m pyflowdata`, during its first imports."""
     program = sys.argv[0] if sys.argv else ""
     if program != "-m":
         return os.path.basename(program) == "pyflowdata"
@@ -28,7 +28,7 @@ def _is_command() -> bool:
 
 
 def begin_quietly() -> None:
-    """Where Ctrl-C would raise KeyboardInterrupt in the command, it ends the process."""
+    """In a starting command, Ctrl-C ends the process instead of raising KeyboardInterrupt."""
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)

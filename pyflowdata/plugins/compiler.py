@@ -270,7 +270,7 @@ def compile(  # noqa: A001  (named after what it does; the built-in one is not u
     Args:
         source_or_path: Path of a .c, .cc, .cpp or .cxx file; or, as a str of several lines, the
             source itself.
-        flags: For the compiler, behind the source: `["-DNDEBUG", "-lz"]`, or "-O3 -march=native".
+        flags: For the compiler, after the source: `["-DNDEBUG", "-lz"]`, or "-O3 -march=native".
             Relative paths are from the current folder.  Before them stand -std=c11 (C++:
             -std=c++11) -O2 -g -fPIC -Wall -Wextra.
         language: "c" or "c++": what source text is in.  A file's name says it by itself.

@@ -27,8 +27,8 @@ class Plugin:
 
     Attributes:
         path: Of the library that was loaded, absolute.
-        name: As the plugin calls itself; empty if it does not say.
-        version: As its author counts; empty if it does not say.
+        name: The plugin's name for itself; empty if it has none.
+        version: The author's version; empty if there is none.
         abi: The version of the plugin interface that it needs, major and minor.
     """
 
@@ -111,12 +111,12 @@ def load_library(path: str | os.PathLike[str]) -> Plugin:
 
     They are then attributes of the returned object, of `pyflowdata` and of `pyflowdata.ops`, and
     `user_op_builder` knows them.  Loading a library again does nothing and returns the same
-    functions.  A plugin is never unloaded, so a library that is compiled anew is seen by the next
-    process; `pyflowdata.compile()` gives each version a file of its own.  May be called from any
+    functions.  A plugin is never unloaded, so only the next process sees a recompiled library;
+    `pyflowdata.compile()` gives each version its own file.  May be called from any
     thread.
 
     Args:
-        path: The file.  It is not searched for: no folder is looked through.
+        path: The file.  No folder is searched for it.
 
     Returns:
         The plugin's op functions, each as an attribute.
@@ -126,7 +126,7 @@ def load_library(path: str | os.PathLike[str]) -> Plugin:
             needs is missing.
         UnsupportedError: It was made for another version of the plugin interface, or for another
             processor.
-        InvalidArgumentError: It is no plugin, or an op of that name is there already.
+        InvalidArgumentError: It is not a plugin, or an op of that name exists already.
         InternalError: The descriptor of an op is faulty; the text names op and field.
     """
     if not isinstance(path, (str, os.PathLike)):
@@ -140,7 +140,7 @@ def load_library(path: str | os.PathLike[str]) -> Plugin:
 
 
 def load(file: str, *, replace: bool) -> Plugin:
-    """`load_library`; with `replace`, ops of other plugins give way to those of the same name."""
+    """`load_library`; with `replace`, its ops replace those of other plugins with the same name."""
     out, err = ffi.new("const pfd_plugin **"), new_error()
     check(lib.pfd_library_load(encode(file, "path"), replace, out, err), err)
     plugin = out[0]
@@ -152,7 +152,7 @@ def load(file: str, *, replace: bool) -> Plugin:
 
 
 def load_plugins_of_environment() -> None:
-    """Loads what PYFLOWDATA_PLUGINS names; empty parts are passed over.
+    """Loads the plugins that PYFLOWDATA_PLUGINS names; empty parts are skipped.
 
     Raises:
         ImportError: One of them cannot be loaded; the text names the variable.

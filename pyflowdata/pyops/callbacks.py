@@ -1,4 +1,4 @@
-"""Functions that C calls: they take the GIL, and what they raise becomes C's error."""
+"""Functions that C calls: they take the GIL, and their exceptions become C's errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _main_thread = threading.main_thread()
 def c_function(
     signature: Any, run: Callable[..., int], fail: Callable[[tuple[Any, ...], BaseException], int]
 ) -> CData:
-    """A C function that returns what `run` does, or what `fail` makes of an exception.
+    """A C function that returns the result of `run`, or that of `fail` for an exception.
 
     Meanwhile the thread is noted in `calls.inside`.
 
@@ -41,7 +41,7 @@ def c_function(
                 calls.inside.pop(me, None)
 
     def interrupted(_type: Any, failure: Any, trace: Any) -> int | None:
-        """Ctrl-C came at the very edge of call()."""
+        """Ctrl-C came at the start or the end of call()."""
         here = trace.tb_frame.f_locals if trace is not None else {}
         calls.inside.pop(threading.get_ident(), None)
         status = int(lib.PFD_INTERNAL)
@@ -56,7 +56,7 @@ def c_function(
 
 
 def status_of(failure: BaseException, otherwise: int) -> int:
-    """The status that stands for an exception: `otherwise` for what is none of this package."""
+    """The status for an exception: `otherwise` if it is not of this package."""
     if isinstance(failure, Error):
         return int(next(_STATUS[cls] for cls in type(failure).__mro__ if cls in _STATUS))
     return int(lib.PFD_OUT_OF_MEMORY) if isinstance(failure, MemoryError) else otherwise
@@ -68,7 +68,7 @@ def is_ctrl_c(failure: BaseException) -> bool:
 
 
 def text_of(failure: BaseException) -> str:
-    """What str() says of an exception, also where that fails."""
+    """The str() of an exception, even if that fails."""
     try:
         return failure.message if isinstance(failure, Error) else str(failure)
     except Exception:  # noqa: BLE001  (what a user's class raises)
@@ -78,10 +78,10 @@ def text_of(failure: BaseException) -> str:
 def message_of(
     failure: BaseException, said: str, own_files: Collection[str], *, is_told: bool = False
 ) -> tuple[bytes, int]:
-    """What C is told of an exception: a message, and the number that leads back to the exception.
+    """What C gets of an exception: a message, and the number that finds the exception again.
 
     Args:
-        said: What was called, for the text of exceptions that are none of this package.
+        said: What was called, for the text of exceptions that are not of this package.
         own_files: Modules whose frames are not shown, at the beginning of the traceback.
         is_told: The text says all there is to say: the exception is not kept, and the number is 0.
     """

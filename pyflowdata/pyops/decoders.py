@@ -103,7 +103,7 @@ def register_decoder(
     lives as long as the process.
 
     Args:
-        function: What to call.  One that numba has compiled (`njit`) is called without the GIL:
+        function: The function to call.  If numba has compiled it (`njit`), it runs without the GIL:
             its parameters are the inputs and then the outputs, arrays to be written into, then
             attrs, which have defaults and are bool, int or float; `inputs` must be given.  A numba
             CFunc of `int32(voidptr, voidptr)` is taken as the compute() of op.h itself.
@@ -111,24 +111,24 @@ def register_decoder(
             alone for rows that are numbers; None for a dimension that varies from row to row.  Or
             a function of the inputs' types that returns this: it is called with a
             (dtype, shape) for each input, and with those attrs that it takes by keyword.
-        inputs: What rows of inputs must be, for those that are not to be anything; None for a
+        inputs: Required types of inputs; inputs that are left out may be anything.  None is a
             dimension of any size.
-        per: "batch" or "row": what the function gets at once.
+        per: "batch" or "row": what one call gets.
         name: Of the op; None: the function's own in CamelCase.
-        replace: Whether an op of this name that is there gives way.  The same function, by module
-            and name, gives way without it, as when the cell of a notebook is run again.  Nodes that
-            were made of it stay as they are.
+        replace: Whether to replace an existing op of this name.  The same function, by module and
+            name, is replaced without it, for example when a notebook's cell is run again.  Existing
+            nodes keep the former function.
 
     Returns:
-        The op's function, which is also `pyflowdata.ops.<Name>`; `.function` is what was given.
+        The op's function, which is also `pyflowdata.ops.<Name>`; `.function` is the given one.
 
     Raises:
         InvalidArgumentError: The function or what is declared cannot be an op; the text says why.
 
-    What the function raises is raised by the loader: a CorruptDataError (and other errors of this
-    package) as such, with the place of the record, so that on_error="skip" and "pad" go on without
-    the row; per="batch" names it by `row=`.  Anything else is an InternalError.  The function's own
-    exception, with its traceback, is the `__cause__`.
+    The loader raises the exceptions of the function.  A CorruptDataError (and other errors of this
+    package) keeps its class and gets the place of the record, so that on_error="skip" and "pad" go
+    on without the row; with per="batch", `row=` names it.  Any other is an InternalError.  The
+    function's own exception, with its traceback, is the `__cause__`.
     """
     if function is None:
         return lambda given: _register(given, outputs, inputs, per, name, replace)
@@ -185,7 +185,7 @@ def _checked_register(
     def decoder(*inputs: Any, name: str | None = None, **attrs: Any) -> Any:
         if _ops.get(op.name) is not op:
             raise InvalidArgumentError(
-                "this function was registered anew since; use the newer one", op=op.name
+                "this function was registered again since; use the newer one", op=op.name
             )
         return node(*inputs, name=name, **attrs)
 

@@ -47,12 +47,12 @@ class Described:
     """A function as an op: its inputs, attrs and outputs by name.
 
     Attributes:
-        function: What the user gave.
+        function: The user's function.
         inputs, outputs: Names.
-        attrs: What is declared besides.
-        from_host: Which of `rng` and `ids` it wants.
-        types: What is declared of inputs; those that are left out may be anything.
-        specs: What is declared of outputs: a RowType, or a function of the inputs' types.
+        attrs: The other declared parameters.
+        from_host: Which of `rng` and `ids` it takes.
+        types: Declared types of inputs; others may be anything.
+        specs: Declared types of outputs: a RowType, or a function of the inputs' types.
         takes_ragged: Whether rows may differ in shape.
     """
 
@@ -83,7 +83,7 @@ class Described:
         for name in self.types:
             if name not in self.inputs:
                 raise InvalidArgumentError(
-                    f"inputs names '{name}', which is no input of the function; its inputs: "
+                    f"inputs names '{name}', which is not an input of the function; its inputs: "
                     + ", ".join(self.inputs)
                 )
 
@@ -125,8 +125,8 @@ def describe(
             (from_host if parameter.name in _GIVEN_BY_HOST else attrs).append(parameter)
         elif parameter.default is not parameter.empty:
             raise InvalidArgumentError(
-                f"the parameter '{parameter}' has a default, which inputs have not; if it is an "
-                f"attr, put it behind a *: def {name_of(function)}(x, *, {parameter})"
+                f"the parameter '{parameter}' has a default, but inputs have none; if it is an "
+                f"attr, put it after a *: def {name_of(function)}(x, *, {parameter})"
             )
         else:
             inputs.append(parameter.name)
@@ -157,7 +157,7 @@ class PythonOp:
         self._compute = compute if compute is not None else self._callback("compute", self._run)
 
     def _callback(self, kind: str, run: Callable[[CData], None]) -> CData:
-        """A C function that calls `run` with its arguments; what that raises becomes C's error."""
+        """A C function that calls `run` with its arguments; its exceptions become C's errors."""
 
         def call(args: CData, _err: CData) -> int:
             run(args)
@@ -327,7 +327,7 @@ class PythonOp:
 
 
 def _is_of_infer(args: CData) -> bool:
-    """Whether a failed call was one of infer(): then the program is to be changed."""
+    """Whether a failed call was one of infer(): then the program is wrong."""
     return bool(ffi.typeof(args) is ffi.typeof("const pfd_infer_args *"))
 
 
@@ -337,7 +337,7 @@ def _give_up() -> None:
 
 
 def _ids(args: CData) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """File and ordinal of the record behind each row, as a reader's output `id` has them."""
+    """File and ordinal of each row's record, as in a reader's output `id`."""
     records = args.records
     ids = [(records[i].file, records[i].ordinal) for i in range(args.num_rows)]
     return np.array(ids, np.int64).reshape(len(ids), 2)

@@ -1,6 +1,6 @@
-"""Samples of Python objects as records: what a sample must be, and its bytes.
+"""Samples of Python objects as records: the rules for a sample, and its bytes.
 
-A record is what pyflowdata.h says of `pfd_object_source`.
+`pfd_object_source` in pyflowdata.h describes a record.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _RECORD = np.dtype(
 
 
 class Damaged(Exception):
-    """A sample that is not what was declared, or that the user's code calls damaged.
+    """A sample that does not match the declaration, or that the user's code calls damaged.
 
     Attributes:
-        text: What is wrong, as C takes it.
-        cause: The number of the exception that says so, see native.calls; 0: none.
+        text: The message for C.
+        cause: The number of the exception, see native.calls; 0: none.
     """
 
     def __init__(self, text: str | bytes, cause: int = 0) -> None:
@@ -83,7 +83,7 @@ def _array_of_bytes(key: str, value: bytes | bytearray | memoryview | str) -> Ar
             value = str.encode(value, "utf-8", "surrogateescape")
         except UnicodeEncodeError:
             raise Damaged(
-                f"'{key}' is {shown(value)}, which is no valid Unicode text: UTF-8 cannot hold it"
+                f"'{key}' is {shown(value)}, which is not valid Unicode text: UTF-8 cannot hold it"
             ) from None
     elif isinstance(value, memoryview):
         try:
@@ -182,7 +182,7 @@ class Samples:
         except (CorruptDataError, MemoryError):
             raise
         except Exception as failure:  # noqa: BLE001  (what the class of the value raises)
-            raise Damaged(f"'{key}' is no array: {text_of(failure)}") from None
+            raise Damaged(f"'{key}' is not an array: {text_of(failure)}") from None
         if array.dtype == object:
             raise Damaged(f"'{key}' is {shown(value)}; {dtype} is declared")
         if isinstance(value, (bool, int, float, list, tuple)):

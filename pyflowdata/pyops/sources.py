@@ -46,11 +46,11 @@ def _is_indexed(source: Any) -> bool:
 def _check(source: Any) -> None:
     if isinstance(source, (str, bytes, Mapping)):
         raise InvalidArgumentError(
-            f"source = {shown(source)}; a {type(source).__name__} is no sequence of samples"
+            f"source = {shown(source)}; a {type(source).__name__} is not a sequence of samples"
         )
     if isinstance(source, Iterator):
         raise InvalidArgumentError(
-            f"source = {shown(source)}, an iterator, which can be gone through only once; give the "
+            f"source = {shown(source)}, an iterator, which can be read only once; give the "
             "function that makes it: it is called for each epoch"
         )
     if not (_is_indexed(source) or hasattr(type(source), "__iter__") or callable(source)):
@@ -163,15 +163,15 @@ class _Stream:
             if self._position == 0 and self._has_yielded:
                 raise InternalError(
                     f"{self.name} yields nothing, and did in a former epoch; is it an iterator "
-                    "that can be gone through only once? Give a function that makes a new one each "
+                    "that can be read only once? Give a function that makes a new one each "
                     "time"
                 ) from None
             return _OVER
         except CorruptDataError as failure:
             if isinstance(self._iterator, GeneratorType):
                 raise InternalError(
-                    f"{self.name} raised CorruptDataError, which ends a generator, so that what "
-                    "comes behind cannot be read; an object with __next__, or __getitem__, can "
+                    f"{self.name} raised CorruptDataError, which ends a generator, so that later "
+                    "samples cannot be read; an object with __next__, or __getitem__, can "
                     "go on"
                 ) from failure
             sample = Damaged(*message_of(failure, self.name, _OWN_FILES))
@@ -219,13 +219,13 @@ _OVER = object()
 
 
 def _cannot_wait(failure: BaseException) -> bool:
-    """Whether to give up the samples before it, which will be read again."""
+    """Whether to drop the samples before it, which will be read again."""
     raised = failure.failure if isinstance(failure, Raised) else failure
     return isinstance(failure, CancelledError) or is_ctrl_c(raised)
 
 
 def _close(iterator: Any) -> None:
-    """Lets a generator run what it has to at its end."""
+    """Lets a generator run its final code."""
     close = getattr(iterator, "close", None)
     if isinstance(iterator, GeneratorType) and close is not None:
         close()
@@ -247,7 +247,7 @@ def _give_lock(source: Any) -> None:
 
 
 def _renew_locks() -> None:
-    """In a forked child: whoever held one is not there."""
+    """In a forked child, which does not have the threads that held locks."""
     global _locks_lock
     _locks_lock = threading.Lock()
     for source, (_, users) in [*_locks.items()]:
@@ -276,7 +276,7 @@ def _fail(args: tuple[Any, ...], failure: BaseException) -> int:
 
 
 def _is_told(failure: BaseException) -> bool:
-    """Whether the text says all: it was raised here, and not by the user's code."""
+    """Whether the text is complete: the error was raised here, not by the user's code."""
     if not isinstance(failure, Error) or failure.__cause__ is not None:
         return False
     trace = failure.__traceback__

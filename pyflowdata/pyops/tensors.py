@@ -1,7 +1,7 @@
 """Rows of blobs inside an op: copied out of C's memory into arrays, and back into it.
 
-C's memory is borrowed until the op returns.  What a Python function gets is therefore a copy, its
-own to change and to keep.
+C's memory is borrowed until the op returns.  A Python function therefore gets a copy, which it may
+change and keep.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def to_ragged(rows: Sequence[Array], row_type: RowType) -> Ragged:
 
 
 class Mismatch(InternalError):
-    """What a function returned is not what was declared: the message says all."""
+    """A function returned a value other than declared; the message is complete."""
 
 
 # ---- Outputs ------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def checked(name: str, found: Any, row_type: RowType, leading: tuple[int, ...]) 
         try:
             array = np.asarray(found)
         except ValueError as failure:
-            raise Mismatch(f"the output '{name}' is no array: {failure}") from None
+            raise Mismatch(f"the output '{name}' is not an array: {failure}") from None
         is_fit = array.dtype == dtype or are_numbers_of(found, array, dtype)
     if not is_fit:
         raise Mismatch(

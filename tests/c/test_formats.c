@@ -202,7 +202,8 @@ static void test_added_and_replaced(void)
     CHECK(count_formats() == before + 1 && same(pfd_format_origin(before), "old"));
     const pfd_format *held = find_format("boxes");
     CHECK(same(detected("some.dat", "BOX1", 4), "boxes"));
-    CHECK(same(pfd_looks_like((const uint8_t *)"BOX1", 4, NULL), "Boxes (FormatBoxReader reads it)"));
+    const char *looks = pfd_looks_like((const uint8_t *)"BOX1", 4, NULL);
+    CHECK(same(looks, "Boxes (FormatBoxReader reads it)"));
     CHECK(!pfd_looks_like((const uint8_t *)"BOX1", 4, "boxes"));
     CHECK(pfd_plugin_add(&old, "again", 0, &err) == PFD_OK && count_formats() == before + 1);
 

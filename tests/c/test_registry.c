@@ -1,5 +1,5 @@
-/* What Python cannot reach of csrc/registry: faulty descriptors, misused calls, attrs as text, and the
- * end of long graphs. */
+/* What Python cannot reach of csrc/registry: faulty descriptors, misused calls, attrs as text, and
+ * the end of long graphs. */
 #include "check.h"
 
 #include "core/error.h"

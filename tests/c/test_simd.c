@@ -173,7 +173,7 @@ static void test_permutations(void)
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* mark() and split() of all variants, over pieces of a text; skip() and count() are in test_files.c.
+/* mark() and split() of all variants, over pieces of a text; skip() and count(): test_files.c.
  */
 static void test_lists(void)
 {

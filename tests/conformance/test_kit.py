@@ -68,8 +68,8 @@ def test_an_assertion_carries_the_report():
 @pytest.mark.parametrize(
     ("check", "blob", "says"),
     [
-        ("check_decoder", lambda: flow.MiniReader(DATA), "MiniReader is no decoder: use check_rea"),
-        ("check_reader", lambda: flow.Affine(flow.MiniReader(DATA)), "Affine is no reader: use ch"),
+        ("check_decoder", lambda: flow.MiniReader(DATA), "MiniReader is not a decoder: use check_"),
+        ("check_reader", lambda: flow.Affine(flow.MiniReader(DATA)), "Affine is not a reader: use"),
         ("check_reader", lambda: "MiniReader", "must be a Blob"),
         ("check_reader", lambda: [], "must be a Blob"),
     ],
@@ -135,7 +135,7 @@ def test_a_decoder_is_fed_by_a_reader():
     [
         (["nowhere.so", "--op", "X"], "there is no file nowhere.so"),
         (["--op", "MiniReader", "--attr", "data_dir"], "--attr data_dir: it must be NAME=VALUE"),
-        (["--op", "MiniReader", "--also", "x=few"], "'few' is no number of records"),
+        (["--op", "MiniReader", "--also", "x=few"], "'few' is not a number of records"),
         (["--op", "MiniReader", "--asan"], "give --source FILE"),
         (["--op", "MiniReadr", "--attr", f"data_dir={DATA}"], "did you mean 'MiniReader'?"),
         (["--op", "Affine", "--attr", "scale=x", "--input", f"MiniReader data_dir={DATA}"],
@@ -168,7 +168,7 @@ def test_sanitizers_find_nothing_in_a_good_plugin(samples):
     done = check_source("good", samples, "--asan", "--ubsan", "--tsan", "--checksums")
     assert done.returncode == 0, done.stdout + done.stderr
     for name in ("asan", "ubsan", "tsan"):
-        assert f"{name}: compiled anew and run" in done.stdout
+        assert f"{name}: compiled again and run" in done.stdout
 
 
 @pytest.mark.slow

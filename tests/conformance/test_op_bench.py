@@ -275,7 +275,7 @@ def measured(lines):
 def test_the_table_is_short_and_even(measured):
     lines = as_table(measured).splitlines()
     assert len(lines) <= 15
-    assert lines[0].startswith("MiniDecoder behind MiniReader (built in): 3,009 records in 3 files")
+    assert lines[0].startswith("MiniDecoder after MiniReader (built in): 3,009 records in 3 files")
     rows = lines[1:-2]
     assert len({len(row) for row in rows}) == 1
     assert lines[-2].startswith("loader, batch 256, threads  1: ")
@@ -390,7 +390,7 @@ def test_ops_named_one_behind_the_other_are_a_chain(capsys, lines):
         *FAST,
     )  # fmt: skip
     assert status == 0
-    assert out.startswith("Affine behind MiniReader")
+    assert out.startswith("Affine after MiniReader")
     assert "decode: MiniDecoder" in out and "decode: Affine" in out
 
 
@@ -402,7 +402,7 @@ READER = ["--op", "MiniReader", "--attr", DATA_DIR]
     "arguments, status, said",
     [
         ([], 2, "--op NAME is missing"),
-        (["--attr", "x=1", "--op", "MiniReader"], 2, "it comes behind --op NAME"),
+        (["--attr", "x=1", "--op", "MiniReader"], 2, "it comes after --op NAME"),
         (["--op", "MiniReader", "--attr", "batch_size"], 2, "it must be NAME=VALUE"),
         ([*READER, "--attr", DATA_DIR], 2, "--attr data_dir is given twice"),
         ([*READER, "--input", ""], 2, "--input is empty"),

@@ -52,7 +52,7 @@ def test_the_builder_asks_for_all_or_for_some(pairs):
     op = builder.Attr("outputs", ["a=0", "b=1"]).Output("b").Build()
     assert op.SoleOutputBlob().name == "m/b"
     builder = flow.user_op_builder("m").Op("many_ports").Input("in", list(pairs))
-    with pytest.raises(flow.InvalidArgumentError, match="asked for 3 times.*names 2"):
+    with pytest.raises(flow.InvalidArgumentError, match="requested 3 times.*names 2"):
         builder.Attr("outputs", ["a=0", "b=1"]).Output("out", 3).Build()
 
 

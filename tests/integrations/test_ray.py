@@ -120,7 +120,7 @@ def test_columns_have_the_names_and_types_of_the_blobs(folder):
     assert values["small"].shape == (NUM_RECORDS, 1) and values["small"].dtype == np.float32
     with pytest.raises(flow.InvalidArgumentError, match="give the blobs as a dict"):
         flow_ray.datasource(small, flow.Affine(y))
-    with pytest.raises(flow.InvalidArgumentError, match="3 is no name of a column"):
+    with pytest.raises(flow.InvalidArgumentError, match="3 is not a column name"):
         flow_ray.datasource({3: small})
 
 

@@ -163,7 +163,8 @@ def test_an_mpi_launcher_whose_daemons_srun_started(rank, size):
 
 def test_a_rank_of_pmix_without_a_size():
     assert found({"PMIX_RANK": "0"}) == ALONE
-    assert "PMIX_RANK = '1' is set in the environment, and nothing" in refusal({"PMIX_RANK": "1"})
+    said = refusal({"PMIX_RANK": "1"})
+    assert "PMIX_RANK = '1' is set in the environment, and the world size is not known" in said
     assert found({"PMIX_RANK": "1", "PMI_RANK": "1", "PMI_SIZE": "2"}) == (1, 2)
 
 
@@ -314,7 +315,7 @@ def test_an_older_ray_train_has_a_context_everywhere():
 def test_a_framework_that_fails_is_an_error_with_its_name():
     modules = torch(0, 1)
     modules["torch.distributed"].get_rank = lambda: 1 // 0
-    assert "torch.distributed is in use and does not tell its rank (ZeroDivisionE" in refusal(
+    assert "torch.distributed is in use but does not give its rank (ZeroDivisionE" in refusal(
         {}, modules
     )
     modules = jax(0, 2)
@@ -396,7 +397,7 @@ def test_a_batch_that_does_not_divide_says_who_chose_the_world(launched):
     with pytest.raises(flow.InvalidArgumentError) as caught:
         flow.MiniReader(DATA, batch_size=4)
     assert "world_size = 3: the nearest sizes are 3 and 6" in str(caught.value)
-    assert str(caught.value).endswith("(world_size was found out: RANK and WORLD_SIZE)")
+    assert str(caught.value).endswith("(world_size was inferred: RANK and WORLD_SIZE)")
     with pytest.raises(flow.InvalidArgumentError) as caught:
         flow.MiniReader(DATA, batch_size=4, rank=1, world_size=3)
     assert "found out" not in str(caught.value)
@@ -405,7 +406,7 @@ def test_a_batch_that_does_not_divide_says_who_chose_the_world(launched):
 def test_a_world_larger_than_any_says_who_chose_it(monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", str(10**12))
-    with pytest.raises(flow.InvalidArgumentError, match="was found out: RANK and WORLD_SIZE"):
+    with pytest.raises(flow.InvalidArgumentError, match="was inferred: RANK and WORLD_SIZE"):
         flow.MiniReader(DATA)
 
 

@@ -95,5 +95,5 @@ def test_dense_of_a_ragged():
     both = flow.Ragged(np.arange(4), splits)
     assert both.dense.tolist() == [[0, 1], [2, 3]]
     assert flow.Ragged(np.zeros((0, 3)), np.array([0])).dense.shape == (0, 0, 3)
-    with pytest.raises(ValueError, match="they are no array; use .to_padded"):
+    with pytest.raises(ValueError, match="they do not form an array; use .to_padded"):
         _ = flow.Ragged(np.arange(4), np.array([0, 1, 4])).dense

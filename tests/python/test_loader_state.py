@@ -84,7 +84,7 @@ def test_last_epochs(loader):
         assert (last["epoch"], last["position"]) == (2**62, 0)
         loader.load_state_dict(last)
         assert loader.state_dict() == last
-        with pytest.raises(flow.InvalidArgumentError, match="no epoch behind"):
+        with pytest.raises(flow.InvalidArgumentError, match="no epoch after"):
             begin(loader)
         assert loader.state_dict() == last
 

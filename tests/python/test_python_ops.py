@@ -369,7 +369,7 @@ WRONG = {
     "shape": (lambda x: x[:, :, None], r"\(30, 1, 1\), and \(30, 1\) is declared"),
     "rows": (lambda x: x[1:], r"\(29, 1\), and \(30, 1\)"),
     "byte order": (lambda x: x.astype(">f8"), "has dtype >f8"),
-    "uneven": (lambda x: [[1.0], [1.0, 2.0]], "is no array"),
+    "uneven": (lambda x: [[1.0], [1.0, 2.0]], "is not an array"),
     "names": (lambda x: {"other": x}, "returned the outputs other; declared are out"),
     "generator": (lambda x: (n for n in x), "dtype object"),
 }
@@ -490,7 +490,7 @@ def test_what_cannot_be_an_op():
     refuse("no positional parameters", lambda: 0)
     refuse("parameter \\*x", lambda *x: 0)
     refuse("parameter \\*\\*x", lambda **x: 0)
-    refuse("behind a \\*", lambda x, scale=1: 0)
+    refuse("after a \\*", lambda x, scale=1: 0)
     refuse("type of the attr 'a' is not known", lambda x, *, a: 0)
     refuse("type of the attr 'a' is not known", lambda x, *, a=None: 0)
     refuse("type of the attr 'a' is not known", lambda x, *, a=(1, "b"): 0)
@@ -517,11 +517,11 @@ def test_the_cell_of_a_notebook_is_run_again(folder):
     two = flow.register_decoder(_shifted(2), outputs={"out": lambda x: x})
     for a, b, c in read(x, old, two(x)):
         assert np.array_equal(b, a + 1) and np.array_equal(c, a + 2)
-    with pytest.raises(flow.InvalidArgumentError, match="registered anew"):
+    with pytest.raises(flow.InvalidArgumentError, match="registered again"):
         one(x)
     refuse("'Shifted' is that of op 'Shifted' \\(python ", name="Shifted")
     flow.register_decoder(returning(0), outputs={"out": "int8"}, name="Shifted", replace=True)
-    with pytest.raises(flow.InvalidArgumentError, match="registered anew"):
+    with pytest.raises(flow.InvalidArgumentError, match="registered again"):
         two(x)
 
 

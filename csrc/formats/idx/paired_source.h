@@ -1,5 +1,5 @@
-/* formats/idx/paired_source.h -- two sources side by side: a record has the bytes of one of the first,
- * then those of the second's with the same ordinal.
+/* formats/idx/paired_source.h -- two sources side by side: a record has the bytes of one of the
+ * first, then those of the second's with the same ordinal.
  *
  * OWNERSHIP  Both sources are taken over, where the open succeeds.
  * THREADS    As of a pfd_source in op.h.

@@ -43,7 +43,8 @@ static pfd_status copy_lower(const walker *self, const pfd_tar_name *name, const
                              pfd_error *err)
 {
     char *text = self->args->host->alloc(self->args->scratch, name->extension_size + 1);
-    if (!text) return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an extension");
+    if (!text)
+        return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an extension");
     for (int64_t i = 0; i < name->extension_size; i++) {
         char c = name->extension[i];
         text[i] = c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;

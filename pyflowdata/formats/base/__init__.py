@@ -1,1 +1,1 @@
-"""What the modules of formats share: finding fields, reading, writing, and what is damaged."""
+"""Shared by the modules of formats: inference of fields, reading, writing, and damage."""

@@ -1,4 +1,4 @@
-"""What of a file is damaged: by its reader, which leaves damaged records out and names them."""
+"""Finds the damage of a file, by its reader, which omits damaged records and names them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Damage:
 
 @dataclass
 class Scan:
-    """What is known while and after a scan.
+    """The results of a scan.
 
     Attributes:
         good: How many records are whole.
@@ -112,7 +112,7 @@ def _read(
         if failure.reason == "no-records":
             return
         if scan.good == 0 and failure.records is not None:
-            scan.good = failure.records  # the reader found so many, and takes none of them
+            scan.good = failure.records  # the reader found so many, and reads none of them
         yield damage_of(path, failure)
 
 
@@ -130,7 +130,7 @@ def _whole_before(opener: Opener, begin: int) -> int:
 
 
 def walk_file(path: str, scan: Scan, walk: Walk) -> Iterator[Damage]:
-    """Walks over the frames of a plain file, which may go on after a damage.
+    """Walks over the frames of a plain file; the walk may go on after damage.
 
     Raises:
         FileError: The file cannot be read.

@@ -11,7 +11,7 @@ from ...errors import Error, InvalidArgumentError, shown
 from ...graph.registry import detect_format, registered_formats
 from ...native import check, encode, exception, ffi, lib, new_error, text
 
-HEAD: int = lib.PFD_PROBE_BYTES  # bytes that are looked at, after decompression
+HEAD: int = lib.PFD_PROBE_BYTES  # bytes that detection reads, after decompression
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Detected:
     """What a file is.
 
     Attributes:
-        path: The file; of a folder that is a data set, the file in it that says so.
+        path: The file; for a folder that is a data set, its index file.
         format: The name of its format.
         compression: "gzip", "zlib", "zstd" or None.
         head: The first bytes, decompressed.
@@ -77,7 +77,7 @@ def data_file(path: str | os.PathLike[str]) -> str | None:
 
 
 def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
-    """What a file is, by its content, and by its name where that leaves it open.
+    """The format of a file, by its content, and by its name if the content is not enough.
 
     Args:
         path: A file, or a folder that is a data set, as one with an index.json.
@@ -87,8 +87,8 @@ def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
     Raises:
         FileError: The file cannot be read.
         UnsupportedError: It is compressed by what this build has no library for.
-        InvalidArgumentError: It is of no format that is known here.
-        CorruptDataError: It begins as compressed data does, and the rest of that header is damaged.
+        InvalidArgumentError: Its format is not known.
+        CorruptDataError: It begins like compressed data, but the rest of that header is damaged.
     """
     known = [one.name for one in registered_formats()]
     if format is not None and format not in known:

@@ -1,8 +1,8 @@
-"""What commands ask a format, and files of one format as a source of records.
+"""The base class of formats, and files of one format as a source of records.
 
-A format with a module of its own derives from `Format` what the C library cannot say.  All others,
-those of plugins among them, are this class: their fields are the outputs of a node of the reader,
-or of its decoder.
+A format with its own module derives a class from `Format`, for what the C library does not have.
+All others, such as those of plugins, are this class: their fields are the outputs of a node of the
+reader, or of its decoder.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Source:
         files: As the reader takes them.
         fields: Of a record; empty where only whole records are known.
         attrs: Of the reader, besides `files`.
-        left_out: What is said of parts of a record that are not fields.
+        left_out: Descriptions of the parts of a record that are not fields.
         has_records: Whether the reader gives whole records, with their bytes.
         is_empty: Whether the reader said, when it was asked for fields, that there are no records.
         memory_budget: Of the loaders, in bytes; 0: half of what the process may use.
@@ -64,7 +64,7 @@ class Source:
         """The same with some of its fields: names, or specs with a type of their own.
 
         Raises:
-            InvalidArgumentError: There is no such field, and no type is said either.
+            InvalidArgumentError: There is no such field, and no type is given.
         """
         if not wanted:
             return self
@@ -174,10 +174,9 @@ def _chosen(fields: Sequence[Field], blobs: Mapping[str, Blob]) -> dict[str, Blo
 
 
 class Format(FileFormat):
-    """A format of files: what the C library says of it, how its fields are found, what its writer
-    takes.
+    """A file format: facts from the C library, inference of fields, and rules of its writer.
 
-    The methods are what a format may do otherwise.
+    A format may override the methods.
 
     Attributes:
         writer: The class that writes it; None: there is none.
@@ -192,7 +191,7 @@ class Format(FileFormat):
     # ---- Reading ------------------------------------------------------------------------------
 
     def with_records(self, source: Source) -> Source:
-        """The source, which says whether the reader gives whole records for decoders."""
+        """The source, with `has_records` set if the reader gives whole records for decoders."""
         if not self.decoders:
             return source
         first, *others = source.reader().outputs
@@ -255,7 +254,7 @@ class Format(FileFormat):
         return dataclasses.replace(source, fields=fields)
 
     def _decoder_fields(self, record: Blob) -> tuple[Field, ...]:
-        """The outputs of the usual decoder; none where only the user can say them."""
+        """The outputs of the usual decoder; none if only the user can name them."""
         op = find_op(self.decoders[0])
         if any(attr.required for attr in op.attrs):
             return ()
@@ -284,7 +283,7 @@ class Format(FileFormat):
         return source
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """All damage of the source's only file that shows.
+        """All damage of the source's only file that can be detected.
 
         Args:
             source: With the fields that are to be read, or none for whole records.
@@ -315,7 +314,7 @@ class Format(FileFormat):
         return None
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
-        """What the writer needs to know of the rows, so that empty files are of their type too."""
+        """Options of the writer for these rows, so that empty files have their type, too."""
         return {}
 
     def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:

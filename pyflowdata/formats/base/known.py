@@ -16,7 +16,7 @@ _OWN = "built in"  # the origin of formats whose modules are in this package
 
 @cache
 def _made(facts: FileFormat) -> Format:
-    """The format: as the FORMAT of its module, or with the outputs of its reader alone."""
+    """The format: of the class FORMAT of its module, or of the base class."""
     kind: type[Format] = Format
     module = f"{_PACKAGE}.{facts.name}"
     if facts.origin == _OWN and find_spec(module) is not None:
@@ -25,7 +25,7 @@ def _made(facts: FileFormat) -> Format:
 
 
 class _Formats(Mapping[str, Format]):
-    """By name, in the order of the C library's list, those of loaded plugins last."""
+    """By name, in the order of the C library's list; formats of loaded plugins come last."""
 
     def __getitem__(self, name: str) -> Format:
         for facts in registered_formats():

@@ -12,7 +12,7 @@ from ...errors import InvalidArgumentError, shown
 _OWN_SHARD = r"-[0-9]{5,}-of-[0-9]{5,}"
 # Suffixes that say how the file is compressed; the number goes before the format's own suffix.
 _PACKED = {".gz": "gzip", ".zlib": "zlib", ".zst": "zstd", ".zstd": "zstd"}
-# Numbers in decimal only, which are found again: with other digits, blanks or signs they are not.
+# Only decimal numbers, without blanks or signs: these can be found again.
 _SPEC = re.compile(r"(?:0[0-9]{0,2})?d?")
 
 
@@ -20,7 +20,7 @@ def _pieces(name: str) -> list[tuple[str, str, str]]:
     """A pattern as (text before, "shard", "shards" or nothing, how the number is written).
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not a pattern.
     """
     pieces = []
     for text, field, spec, conversion in string.Formatter().parse(name):
@@ -34,7 +34,7 @@ def _pieces(name: str) -> list[tuple[str, str, str]]:
 
 
 class Names:
-    """How the files of a writer are called.
+    """The names of the files of a writer.
 
     A path with `{shard}` in its last part, as `part-{shard:05d}`, is filled in with the number of
     the shard, and `{shards}` with how many there are, both in decimal.  Any other path is the name
@@ -47,10 +47,10 @@ class Names:
         Args:
             path: As the user gave it.
             is_sharded: Whether there may be several.
-            suffixes: What is put after the name, for each file of a shard; ("",) for one file.
+            suffixes: Appended to the name, one for each file of a shard; ("",) for one file.
 
         Raises:
-            InvalidArgumentError: The pattern in the path is none.
+            InvalidArgumentError: The pattern in the path is invalid.
         """
         self.folder, self.name, self._suffixes = path.parent, path.name, suffixes
         self._is_pattern = "{shard" in self.name
@@ -93,7 +93,7 @@ class Names:
         return f"{stem}-{shard:05d}-of-{shards:05d}{suffix}"
 
     def compression(self) -> str | None:
-        """What the end of the path says, where the path is the whole name of a file."""
+        """The compression that the path's suffix names, if the path is the name of a file."""
         suffix = Path(self.name).suffix.lower()
         return _PACKED.get(suffix) if self._suffixes == ("",) else None
 

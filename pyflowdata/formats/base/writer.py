@@ -1,4 +1,4 @@
-"""What all writers have in common: shards, temporary names, and the moment they become files."""
+"""The base of all writers: shards, temporary names, and giving the files their names."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Shard:
     Attributes:
         files: One, or as many as the format has for one dataset.
         records: How many it holds.
-        bytes: What these take in the first file, before compression.
-        is_begun: Whether what stands before the first record is written.
+        bytes: Their size in the first file, before compression.
+        is_started: Whether the part before the first record is written.
     """
 
     def __init__(self, files: list[OutputFile]) -> None:
         self.files, self.records, self.bytes = files, 0, 0
-        self.is_begun = False
+        self.is_started = False
 
     @property
     def main(self) -> OutputFile:
@@ -53,10 +53,10 @@ class Writer(ABC):
     Nothing has its final name before `close()`, which syncs all files, renames them, and syncs the
     folder.  An exception in a `with` block, `discard()`, or the end of the process before that
     leaves none of them; a process that is killed leaves files that begin with a dot and end in
-    `.tmp`.  Several writers of one name do not disturb each other: what is there in the end is
-    whole, and of one of them.  One thread may use a writer at a time.
+    `.tmp`.  Several writers of one name do not disturb each other: the final files are complete,
+    and of one of them.  One thread may use a writer at a time.
 
-    A sample that cannot be written raises and is left out as a whole; the writer goes on.
+    A sample that cannot be written raises, and no part of it is written; the writer can go on.
 
     Attributes:
         records: How many were written.
@@ -136,7 +136,7 @@ class Writer(ABC):
         """Takes note that rows begin..end of what was given to _emit are in the shard now."""
 
     def _finish(self, shard: Shard) -> None:
-        """Writes what stands after the last record, or what could not be known before."""
+        """Writes the part after the last record, and values that were not known before."""
 
     # ---- For the formats ----------------------------------------------------------------------
 
@@ -196,7 +196,7 @@ class Writer(ABC):
         self.records += end - begin
 
     def _room(self, ends: Sizes) -> int:
-        """How many of the next records, which end there, go into the current shard."""
+        """How many of the next records, given by their ends, go into the current shard."""
         shard, count = self._shards[-1], len(ends)
         if self._shard_records is not None:
             count = min(count, self._shard_records - shard.records)
@@ -274,8 +274,8 @@ class Writer(ABC):
             raise
 
     def _begin_once(self, shard: Shard) -> None:
-        if not shard.is_begun:
-            shard.is_begun = True
+        if not shard.is_started:
+            shard.is_started = True
             self._begin(shard)
 
     def _seal(self, shard: Shard) -> None:

@@ -11,20 +11,20 @@ _FLOAT = re.compile(
     rb"[+-]?(?:(?:(?:0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+)(?:e[+-]?[0-9]+)?|[0-9]+e[+-]?[0-9]+"
     rb"|inf|infinity)|-0", re.IGNORECASE
 )  # fmt: skip
-_MOST_DIGITS = 4000  # Python takes no longer integers
+_MOST_DIGITS = 4000  # Python refuses longer integers
 
 
 class Column:
-    """What the cells of a column are, so far.
+    """The type of the cells of a column that were read so far.
 
-    A cell like 01234 or +5 is text: as a number it would be written otherwise.
+    A cell like 01234 or +5 is text: written as a number, it would change.
     """
 
     def __init__(self, missing: frozenset[bytes]) -> None:
         """Begins without cells.
 
         Args:
-            missing: The cells that stand for no value.
+            missing: The cells that count as missing values.
         """
         self._missing = missing
         self._is_text = self._has_floats = self._has_missing = False
@@ -34,7 +34,7 @@ class Column:
         self._overflow: bytes | None = None  # a float
 
     def add(self, cells: Sequence[bytes]) -> None:
-        """Looks at further cells."""
+        """Reads more cells."""
         if self._is_text or not cells:
             return
         joined = b"\n".join(cells) + b"\n"
@@ -79,7 +79,7 @@ class Column:
 
     @property
     def inexact(self) -> bytes | None:
-        """A number that the float64 of the column would not hold; None: there is none."""
+        """A number that the float64 of the column cannot hold; None: there is none."""
         if self.dtype != "float64":
             return None
         return self._overflow or (None if self._inexact is None else b"%d" % self._inexact)

@@ -17,7 +17,7 @@ from .cells import Column
 from .table import cells_of, places_of, table_of, widened
 from .writer import CSVWriter
 
-_SCANNED = 4096  # rows at a time, where all of them are looked at
+_SCANNED = 4096  # rows at a time, when all of them are read
 
 
 def _has_quote(path: str) -> bool:
@@ -51,7 +51,7 @@ class CSV(Format):
     writer = CSVWriter
 
     def _missing(self) -> frozenset[bytes]:
-        """The cells that the reader takes for no value, unless told otherwise."""
+        """The cells that count as missing values by default."""
         attr = find_op(self.reader).attr("missing")
         default: Any = attr.default if attr else ()
         return frozenset((b"", *(str(text).encode() for text in default)))
@@ -79,14 +79,14 @@ class CSV(Format):
         source = dataclasses.replace(source, fields=fields, attrs=(*attrs, *source.attrs))
         if table.has_rows:
             return source
-        # Whether there are records is for the reader to say.
+        # The reader decides whether there are records.
         cells = cells_of(fields) or (Field("0", BYTES),)
         looked = dataclasses.replace(source, files=(one.path,), fields=cells)
         is_empty = next(looked.batches(batch_size=1), None) is None
         return dataclasses.replace(source, is_empty=is_empty)
 
     def widened(self, source: Source, exact: bool) -> Source:
-        """The types of columns where they are guessed, by the cells of all records."""
+        """The types of guessed columns, by the cells of all records."""
         cells = cells_of(field for field in source.fields if field.is_guessed)
         missing = self._missing()
         columns = {one.key: Column(missing) for one in cells}
@@ -107,8 +107,8 @@ class CSV(Format):
         return dataclasses.replace(source, fields=tuple(fields))
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
-        """With line breaks in cells or without, whichever leaves more of the file whole: a quote
-        that is not closed takes everything up to the next one with it."""
+        """Reads with and without line breaks in cells, and returns what has more whole records: an
+        unclosed quote hides everything up to the next one."""
         found = super().damage(source, scan)
         if not found:
             return found

@@ -42,7 +42,7 @@ def table_of(
         head: These.
         is_whole: Whether there are no others.
         given: Attrs of the reader.
-        missing: The cells that stand for no value.
+        missing: The cells that count as missing values.
     """
     text = head.decode("utf-8-sig", "replace")
     if not is_whole:
@@ -79,7 +79,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _fields(names: list[str], dtypes: list[str]) -> list[Field]:
-    """x[0], x[1], ... of numbers are one field again; all others stand alone."""
+    """Columns x[0], x[1], ... of numbers are one field; others are fields of their own."""
     fields: list[Field] = []
     place = 0
     while place < len(names):
@@ -98,13 +98,13 @@ def _fields(names: list[str], dtypes: list[str]) -> list[Field]:
 
 
 def _guess(field: Field) -> Field:
-    """A field of a type that not all rows may have; what is missing of floats is NaN."""
+    """A field whose type later rows may not have; missing floats are NaN."""
     default = "nan" if field.dtype == "float64" else None
     return dataclasses.replace(field, default=default, is_guessed=field.dtype != BYTES)
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """The names, with a number after those that have been there before."""
+    """The names, with a number added to repeated ones."""
     found: dict[str, None] = {}
     for name in names:
         number, new = 2, name
@@ -115,7 +115,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def places_of(field: Field) -> range:
-    """The columns of a field of a table that is as its first rows show it."""
+    """The columns of a field, with the types of the first rows."""
     first, _, last = field.key.partition("..")
     return range(int(first), int(last or first) + 1)
 
@@ -136,7 +136,7 @@ def _as_cells(field: Field) -> list[Field]:
 
 
 def widened(field: Field, columns: Sequence[Column]) -> list[Field]:
-    """The field with the type of all its columns' cells; several where they are no numbers."""
+    """The field with the type of all its columns' cells; several fields if they are not numbers."""
     dtypes = {column.dtype for column in columns}
     if BYTES in dtypes:
         return _as_cells(field)

@@ -20,8 +20,8 @@ class CSVWriter(Writer):
     """Writes CSV files: a header line, then a row for each record.
 
     A sample is a dict of numbers, text and bytes, a batch a dict of columns.  Numbers are written
-    so that they are read back as the same.  A fixed shape of a row takes a column for each element,
-    named `x[0]`, `x[1]`, or `x[0][1]`.  Bytes and text are put in quotes where they need it.
+    so that reading gives the same numbers.  A row of a fixed shape has a column for each element,
+    named `x[0]`, `x[1]`, or `x[0][1]`.  Bytes and text are quoted where needed.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class CSVWriter(Writer):
             path: The file.
             columns: Names of the fields, in their order; None: those of the first sample.
             header: Whether each file begins with a line of names.
-            delimiter: What stands between two cells: one ASCII character.
+            delimiter: One ASCII character between two cells.
             **options: As for every `Writer`.
 
         Raises:
@@ -93,7 +93,7 @@ class CSVWriter(Writer):
         """Writes one row.
 
         Raises:
-            InvalidArgumentError: It is not a dict, or its fields are others than those before.
+            InvalidArgumentError: It is not a dict, or its fields differ from those before.
             FileError: It cannot be written.
         """
         with self._naming():
@@ -166,7 +166,7 @@ class CSVWriter(Writer):
 
 
 def _texts(column: Array) -> list[bytes]:
-    """The shortest texts that are read back as the same numbers of the dtype."""
+    """The shortest texts that give the same numbers of the dtype when read."""
     if column.dtype.kind == "f" and column.dtype.itemsize < 8:
         return [text.encode() for text in column.astype(str).tolist()]
     if column.dtype.kind == "b":

@@ -240,8 +240,8 @@ def test_short_streams_resume(steps):
 def test_attrs():
     for source, says in [
         (3, r"source = 3 .int.; it must have __len__ and __getitem__"),
-        ("text", "a str is no sequence of samples"),
-        ({"a": 1}, "a dict is no sequence of samples"),
+        ("text", "a str is not a sequence of samples"),
+        ({"a": 1}, "a dict is not a sequence of samples"),
         (None, "source = None"),
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=says):

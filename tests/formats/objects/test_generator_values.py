@@ -99,7 +99,7 @@ def test_lists_of_arrays():
 
 
 def test_a_text_that_is_no_unicode():
-    check_damaged("x:bytes", "a", "b\ud800", r"'x' is 'b\\ud800', which is no valid Unicode text")
+    check_damaged("x:bytes", "a", "b\ud800", r"'x' is 'b\\ud800', which is not valid Unicode text")
     samples = ["a", "\ud800", "c"]
     with pytest.raises(flow.CorruptDataError, match="no valid Unicode") as caught:
         rows_of(samples, "x:bytes")
@@ -173,7 +173,7 @@ def raising(failure):
 
 @pytest.mark.parametrize("field, good", [("x:int64", 1), ("x:int64[?]", [1])])
 def test_what_a_sample_raises(field, good):
-    check_damaged(field, good, Arrayed(RuntimeError("on a device")), "is no array: on a device")
+    check_damaged(field, good, Arrayed(RuntimeError("on a device")), "is not an array: on a device")
     check_damaged(field, good, Arrayed(flow.CorruptDataError("cut off")), "cut off")
     samples = [Lazy(lambda: good), Lazy(raising(flow.CorruptDataError("hm"))), Lazy(lambda: good)]
     assert len(rows_of(samples, field, on_error="skip")) == 2
@@ -200,7 +200,7 @@ BAD = [
     ("a:int64", None, "'a' is None; int64 is declared"),
     ("a:int64", "7", "'a' is of type str"),
     ("a:float32[?]", b"1", "'a' is of type bytes"),
-    ("a:int64[2]", [[1], [2, 3]], "'a' is no array"),
+    ("a:int64[2]", [[1], [2, 3]], "'a' is not an array"),
     ("a:int64", object(), "'a' is <object"),
     ("a:bytes", [1, 300], "'a' is .* which does not fit into the declared uint8"),
 ]
