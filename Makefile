@@ -20,6 +20,7 @@ COMPILED := $(SOURCES:%.c=$(BUILD)/%.o)
 OBJECTS  := $(filter-out $(BUILD)/csrc/kit/%,$(COMPILED))
 KIT_OBJECTS := $(filter $(BUILD)/csrc/kit/% $(BUILD)/csrc/core/%,$(COMPILED))
 C_TESTS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/c/test_*.c)))
+LAYOUT   := $(BUILD)/tests/c/abi_layout.o
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 
@@ -48,8 +49,8 @@ DO        = $(if $(V),,@echo '  $(1) $@' &&)
 
 LIBRARIES := $(LIBRARY) $(KIT)
 all: $(LIBRARIES) $(if $(filter release,$(FLAVOUR)),$(LIBRARIES:$(BUILD)/%=pyflowdata/%))
-objects: $(COMPILED) $(C_TESTS:%=%.o)
-c-tests: $(C_TESTS)
+objects: $(COMPILED) $(C_TESTS:%=%.o) $(LAYOUT)
+c-tests: $(C_TESTS) $(LAYOUT)
 
 LINK = $(COMPILE) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
 $(LIBRARY): $(OBJECTS) csrc/pyflowdata.map
@@ -77,7 +78,7 @@ $(BUILD)/flags: always
 	@mkdir -p $(@D)
 	@[ "$$(cat $@ 2>/dev/null)" = '$(COMPILE)' ] || echo '$(COMPILE)' > $@
 
--include $(COMPILED:.o=.d) $(C_TESTS:%=%.d)
+-include $(COMPILED:.o=.d) $(C_TESTS:%=%.d) $(LAYOUT:.o=.d)
 
 # ---- Python: .venv holds numpy and cffi, for `make test` the test tools as well -----------------
 IN_VENV := .venv/bin/python

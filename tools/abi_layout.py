@@ -4,8 +4,8 @@
     python tools/abi_layout.py --write    writes the files anew where the interface has only grown
 
 For version M.N of csrc/include/pyflowdata/op.h the files are
-    csrc/include/abi/op-M.N.txt    every constant, struct and field, with offset, size and type
-    csrc/registry/abi_layout.c           the same as static asserts, which every compiler checks
+    tests/abi/M.N/layout.txt       every constant, struct and field, with offset, size and type
+    tests/c/abi_layout.c           the same as static asserts, which every compiler checks
     tests/abi/M.N/pyflowdata/op.h  a copy that plugins of that version are tested with
 Versions that were released keep theirs; each is compared with the header of today.  Layouts are
 those of 64-bit machines (LP64), on which they do not depend on the processor.
@@ -215,17 +215,17 @@ def check(root: Path, write: bool) -> list[str]:
     """What is wrong in the tree at `root`; with `write`, after what can be mended was."""
     header = (root / "csrc/include/pyflowdata/op.h").read_text(encoding="utf-8")
     layout = read_header(header)
-    folder = root / "csrc/include/abi"
+    folder = root / "tests/abi"
     found = tails(layout)
-    for path in sorted(folder.glob(f"op-{layout.constants['PFD_ABI_MAJOR']}.*.txt")):
+    for path in sorted(folder.glob(f"{layout.constants['PFD_ABI_MAJOR']}.*/layout.txt")):
         for difference in differences(parse_layout(path.read_text(encoding="utf-8")), layout):
-            found.append(f"{path.name}: {difference}")
+            found.append(f"{path.parent.name}/{path.name}: {difference}")
     if found:
         return found
     files = {
-        folder / f"op-{layout.version}.txt": format_layout(layout),
-        root / "csrc/registry/abi_layout.c": format_asserts(layout),
-        root / "tests/abi" / layout.version / "pyflowdata/op.h": header,
+        folder / layout.version / "layout.txt": format_layout(layout),
+        root / "tests/c/abi_layout.c": format_asserts(layout),
+        folder / layout.version / "pyflowdata/op.h": header,
     }
     for path, text in files.items():
         if path.is_file() and _code(path.read_text(encoding="utf-8")) == _code(text):

@@ -2,6 +2,8 @@
  * read an epoch, and counted checks. */
 #ifndef PFD_TESTS_FAKE_DATASET_H
 #define PFD_TESTS_FAKE_DATASET_H
+#include "check.h"
+
 #include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
@@ -10,19 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int num_passed, num_failed;
-
-static inline void check(int ok, const char *what, const char *file, int line)
-{
-    if (ok) {
-        num_passed++;
-        return;
-    }
-    num_failed++;
-    if (num_failed <= 20) printf("%s:%d: %s\n", file, line, what);
-}
-#define CHECK(condition) check(!!(condition), #condition, __FILE__, __LINE__)
 
 /* For set-up: without it nothing that follows would mean anything. */
 static inline void must(pfd_status status, const pfd_error *err, const char *file, int line)
@@ -273,7 +262,6 @@ static inline void begin_tests(void)
 static inline int end_tests(void)
 {
     pfd_scratch_free(scratch);
-    printf("%d passed, %d failed\n", num_passed, num_failed);
-    return num_failed != 0;
+    return report();
 }
 #endif

@@ -1,4 +1,6 @@
 /* Tests of csrc/core and csrc/parse: prints "N passed, N failed". */
+#include "check.h"
+
 #include "core/cgroup.h"
 #include "core/cpu.h"
 #include "core/error.h"
@@ -19,18 +21,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static int passed, failed;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (condition) {                                                                           \
-            passed++;                                                                              \
-        } else {                                                                                   \
-            failed++;                                                                              \
-            (void)printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                   \
-        }                                                                                          \
-    } while (0)
 
 /* ---- Random numbers -------------------------------------------------------------------------- */
 
@@ -468,6 +458,5 @@ int main(void)
     test_error_of_an_older_plugin();
     test_parse_double();
     test_order_of_loops();
-    (void)printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return report();
 }

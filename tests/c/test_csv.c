@@ -1,5 +1,7 @@
 /* The fast ways through rows of CSV files, on every level that this processor has, against plain
  * ones; texts end where memory does. */
+#include "check.h"
+
 #include "core/simd.h"
 #include "formats/csv/csv_doubles.h"
 #include "formats/csv/csv_scan.h"
@@ -10,20 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int passed, failed;
-
-static void check(int condition, const char *text, int line)
-{
-    if (condition) {
-        passed++;
-        return;
-    }
-    failed++;
-    if (failed < 20) (void)printf("line %d: %s\n", line, text);
-}
-
-#define CHECK(condition) check(!!(condition), #condition, __LINE__)
 
 static uint64_t state = 88172645463325252u;
 
@@ -177,6 +165,5 @@ int main(void)
     test_split();
     test_doubles();
     test_scan();
-    (void)printf("%d checks passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return report();
 }

@@ -1,5 +1,7 @@
 /* File formats: the rules of descriptors, plugins with formats, which format bytes are of, and that
  * probes look at nothing outside the bytes that they are given. */
+#include "check.h"
+
 #include "formats/tfrecord/tfrecord_frame.h"
 #include "core/error.h"
 #include "registry/format_detect.h"
@@ -10,19 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int passed, failed;
-
-static void check(int ok, const char *what, const char *found, int line)
-{
-    if (ok) {
-        passed++;
-        return;
-    }
-    failed++;
-    printf("test_formats.c:%d: %s%s%s\n", line, what, found ? "; found: " : "", found ? found : "");
-}
-#define CHECK(condition) check(!!(condition), #condition, NULL, __LINE__)
-#define SAYS(err, part) check(strstr((err).message, part) != NULL, part, (err).message, __LINE__)
+#define SAYS(err, part) \
+    check(strstr((err).message, part) != NULL, part, (err).message, __FILE__, __LINE__)
 
 /* ---- A plugin with a reader and a format ---- */
 
@@ -211,7 +202,8 @@ static void test_added_and_replaced(void)
     CHECK(count_formats() == before + 1 && same(pfd_format_origin(before), "old"));
     const pfd_format *held = find_format("boxes");
     CHECK(same(detected("some.dat", "BOX1", 4), "boxes"));
-    CHECK(same(pfd_looks_like((const uint8_t *)"BOX1", 4, NULL), "Boxes (FormatBoxReader reads it)"));
+    const char *looks = pfd_looks_like((const uint8_t *)"BOX1", 4, NULL);
+    CHECK(same(looks, "Boxes (FormatBoxReader reads it)"));
     CHECK(!pfd_looks_like((const uint8_t *)"BOX1", 4, "boxes"));
     CHECK(pfd_plugin_add(&old, "again", 0, &err) == PFD_OK && count_formats() == before + 1);
 
@@ -261,7 +253,7 @@ static void test_content_and_suffix(void)
     for (size_t i = 0; i < PFD_COUNT(cases); i++) {
         const char *content = contents[cases[i].which];
         const char *found = detected(cases[i].path, content, (int64_t)strlen(content));
-        check(same(found, cases[i].expected), cases[i].path, found, __LINE__);
+        check(same(found, cases[i].expected), cases[i].path, found, __FILE__, __LINE__);
     }
     CHECK(same(detected("a.mini", "1,2\n3,4\n", 8), "mini"));
     CHECK(same(detected("a.npy", "", 0), "npy") && same(detected("a", "", 0), "text"));
@@ -399,6 +391,5 @@ int main(void)
     test_tar();
     test_looks_like();
     test_probes_with_any_bytes();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed > 0;
+    return report();
 }

@@ -1,5 +1,7 @@
 /* Drives whole loaders through the C interface, with no Python: for the sanitizers, which see every
  * thread and every byte here. Prints "N passed, N failed". */
+#include "check.h"
+
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
@@ -10,15 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int num_passed, num_failed;
-
-static void check(int ok, const char *what, int line)
-{
-    ok ? num_passed++ : num_failed++;
-    if (!ok) printf("%s:%d: %s\n", __FILE__, line, what);
-}
-#define CHECK(condition) check(!!(condition), #condition, __LINE__)
 
 static void must(pfd_status status, const pfd_error *err, int line)
 {
@@ -378,6 +371,5 @@ int main(void)
     remove_parts("good-");
     remove_parts("bad-");
     rmdir(folder);
-    printf("%d passed, %d failed\n", num_passed, num_failed);
-    return num_failed > 0;
+    return report();
 }

@@ -1,4 +1,6 @@
 /* Plugins in the registry, as descriptors made here: added, added again, replaced, given back. */
+#include "check.h"
+
 #include "core/error.h"
 #include "registry/registry.h"
 
@@ -6,19 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static int passed, failed;
-
-static void check(int ok, const char *what, const char *found, int line)
-{
-    if (ok) {
-        passed++;
-        return;
-    }
-    failed++;
-    printf("test_plugin.c:%d: %s%s%s\n", line, what, found ? "; found: " : "", found ? found : "");
-}
-#define CHECK(condition) check(!!(condition), #condition, NULL, __LINE__)
-#define SAYS(err, part) check(strstr((err).message, part) != NULL, part, (err).message, __LINE__)
+#define SAYS(err, part) \
+    check(strstr((err).message, part) != NULL, part, (err).message, __FILE__, __LINE__)
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
@@ -230,6 +221,5 @@ int main(void)
     test_built_in_ops_stay();
     test_threads();
     test_the_host_has_all_functions();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed > 0;
+    return report();
 }

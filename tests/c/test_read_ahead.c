@@ -1,6 +1,8 @@
 /* Files read one after the other: each byte is asked of the disk at most once, before its turn.
  *
  * The advice that the library gives the kernel is caught and counted here. */
+#include "check.h"
+
 #include "files/compression.h"
 #include "files/input_files.h"
 
@@ -10,17 +12,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-        num_passed++;                                                                              \
-    } while (0)
-
-static int num_passed;
 
 /* ---- What the kernel is told ----------------------------------------------------------------- */
 static int64_t num_calls, num_bytes;
@@ -49,9 +40,9 @@ static char folder[] = "/tmp/pyflowdata-test-XXXXXX";
 static char *make_file(int64_t number, int64_t size)
 {
     char *path = NULL;
-    CHECK(asprintf(&path, "%s/%05d", folder, (int)number) > 0);
+    REQUIRE(asprintf(&path, "%s/%05d", folder, (int)number) > 0);
     FILE *file = fopen(path, "wb");
-    CHECK(file && ftruncate(fileno(file), size) == 0 && fclose(file) == 0);
+    REQUIRE(file && ftruncate(fileno(file), size) == 0 && fclose(file) == 0);
     return path;
 }
 
@@ -61,26 +52,26 @@ static void read_in_order(int64_t n, const int64_t *sizes, int64_t stride, int32
 {
     char **paths = calloc((size_t)n, sizeof *paths);
     int64_t total = 0, place = 0;
-    CHECK(paths);
+    REQUIRE(paths);
     for (int64_t i = 0; i < n; i++) {
         paths[i] = make_file(i, sizes[i]);
         total += sizes[i];
     }
     pfd_input_files *files;
     pfd_error err;
-    CHECK(pfd_input_files_open(paths, n, access, PFD_COMPRESSION_NONE, &files, &err) == PFD_OK);
+    REQUIRE(pfd_input_files_open(paths, n, access, PFD_COMPRESSION_NONE, &files, &err) == PFD_OK);
     num_calls = num_bytes = 0;
     for (int64_t i = 0; i < n; i++) {
         for (int64_t at = 0; at < sizes[i];) {
             at = sizes[i] - at < stride ? sizes[i] : at + stride;
             pfd_input_files_read_ahead(files, i, at);
-            if (place + at < total) CHECK(stride + num_bytes > place + at);
+            if (place + at < total) REQUIRE(stride + num_bytes > place + at);
         }
         place += sizes[i];
     }
     int64_t slack = access == PFD_FILE_ACCESS_MAP ? num_calls * getpagesize() : 0;
-    CHECK(num_bytes <= total + slack);
-    CHECK(num_calls <= n + total / (1 << 20) + 1);
+    REQUIRE(num_bytes <= total + slack);
+    REQUIRE(num_calls <= n + total / (1 << 20) + 1);
     pfd_input_files_close(files);
     for (int64_t i = 0; i < n; i++) {
         (void)unlink(paths[i]);
@@ -94,13 +85,12 @@ int main(void)
     enum { many = 400 }; /* so that all descriptors are kept open */
     int64_t small[many], large[] = {50 << 20, 0, 9 << 20, 1, 3 << 20, 40 << 20};
     for (int64_t i = 0; i < many; i++) small[i] = i % 7 ? 1000 + i : 0;
-    CHECK(mkdtemp(folder));
+    REQUIRE(mkdtemp(folder));
     for (int32_t access = PFD_FILE_ACCESS_MAP; access <= PFD_FILE_ACCESS_READ; access++) {
         read_in_order(many, small, 100, access);
         read_in_order(many, small, 1 << 20, access);
         read_in_order(PFD_COUNT(large), large, 1 << 18, access);
     }
     (void)rmdir(folder);
-    printf("%d passed, 0 failed\n", num_passed);
-    return 0;
+    return report();
 }

@@ -1,4 +1,6 @@
 /* What wide vectors compute, on every level that this processor has, against the plain ways. */
+#include "check.h"
+
 #include "core/crc32c.h"
 #include "core/float16.h"
 #include "core/permutation.h"
@@ -19,20 +21,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static int passed, failed;
-
-static void check(int condition, const char *text, int line)
-{
-    if (condition) {
-        passed++;
-        return;
-    }
-    failed++;
-    if (failed < 20) (void)printf("line %d: %s\n", line, text);
-}
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
 
 static uint64_t state = 88172645463325252u;
 
@@ -185,7 +173,7 @@ static void test_permutations(void)
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* mark() and split() of all variants, over pieces of a text; skip() and count() are in test_io.c.
+/* mark() and split() of all variants, over pieces of a text; skip() and count(): test_files.c.
  */
 static void test_lists(void)
 {
@@ -452,6 +440,5 @@ int main(int argc, char **argv)
     test_float16();
     test_marks();
     for (int width = 0; width <= 2; width++) test_group_sums(width);
-    (void)printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return report();
 }

@@ -59,7 +59,7 @@ def test_the_pinned_files_are_current():
 
 def test_asserts_and_file_say_the_same():
     assert tool.parse_layout(tool.format_layout(LAYOUT)) == LAYOUT
-    asserts = (ROOT / "csrc/registry/abi_layout.c").read_text()
+    asserts = (ROOT / "tests/c/abi_layout.c").read_text()
     assert asserts.count("\nSIZE(") == 1 + len(LAYOUT.structs)
     assert asserts.count("\nAT(") == sum(len(one.fields) for one in LAYOUT.structs.values())
 
@@ -69,7 +69,7 @@ def test_layout_is_that_of_the_compiler(language, compiler, tmp_path):
     """cffi computes it, and asserts are no use if they assert nothing."""
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not here")
-    asserts = (ROOT / "csrc/registry/abi_layout.c").read_text()
+    asserts = (ROOT / "tests/c/abi_layout.c").read_text()
     if language == "c++":
         asserts = "#define _Static_assert static_assert\n" + asserts
     command = [compiler, "-x", language, f"-std={language}11", "-fsyntax-only", "-I"]
@@ -92,8 +92,8 @@ def tree(tmp_path):
     """What the tool looks at, as a tree that can be changed."""
     for path in ("csrc/include", "tests/abi"):
         shutil.copytree(ROOT / path, tmp_path / path)
-    (tmp_path / "csrc/registry").mkdir()
-    shutil.copy(ROOT / "csrc/registry/abi_layout.c", tmp_path / "csrc/registry")
+    (tmp_path / "tests/c").mkdir()
+    shutil.copy(ROOT / "tests/c/abi_layout.c", tmp_path / "tests/c")
 
     def check(text, *, write=False):
         (tmp_path / "csrc/include/pyflowdata/op.h").write_text(text)
@@ -109,7 +109,7 @@ GROWN = replaced("\n} pfd_op;", "\n    const char *more;\n} pfd_op;")
 def test_a_field_at_the_end_passes_with_new_files(tree):
     assert tree(HEADER) == (0, "")
     code, said = tree(GROWN)
-    assert code == 1 and f"op-1.{MINOR}.txt is not current" in said and "make abi" in said
+    assert code == 1 and f"1.{MINOR}/layout.txt is not current" in said and "make abi" in said
     assert tree(GROWN, write=True) == (0, "")
     assert tree(GROWN) == (0, "")
     code, said = tree(HEADER, write=True)  # and what was added stays
@@ -127,13 +127,13 @@ def test_a_new_minor_version_has_files_of_its_own(tree, tmp_path):
     name = f"1.{MINOR + 1}"
     newer = replaced(f"PFD_ABI_MINOR {MINOR}", f"PFD_ABI_MINOR {MINOR + 1}", GROWN)
     assert tree(newer, write=True) == (0, "")
-    old = (tmp_path / f"csrc/include/abi/op-1.{MINOR}.txt").read_text()
-    assert old == (ROOT / f"csrc/include/abi/op-1.{MINOR}.txt").read_text()
-    assert "pfd_op.more" in (tmp_path / f"csrc/include/abi/op-{name}.txt").read_text()
+    old = (tmp_path / f"tests/abi/1.{MINOR}/layout.txt").read_text()
+    assert old == (ROOT / f"tests/abi/1.{MINOR}/layout.txt").read_text()
+    assert "pfd_op.more" in (tmp_path / f"tests/abi/{name}/layout.txt").read_text()
     assert "more" in (tmp_path / f"tests/abi/{name}/pyflowdata/op.h").read_text()
     changed = replaced("const char *more;", "int64_t more;", newer)
     code, said = tree(changed, write=True)
-    assert code == 1 and f"op-{name}.txt: pfd_op: 'more' was char *" in said
+    assert code == 1 and f"{name}/layout.txt: pfd_op: 'more' was char *" in said
 
 
 def test_the_command(tree, tmp_path):
@@ -145,7 +145,7 @@ def test_the_command(tree, tmp_path):
             text=True,
         )
         assert done.returncode == 1 and done.stdout == ""
-        assert done.stderr.startswith("op-1.0.txt: PFD_IO was -3, now -9\n")
+        assert done.stderr.startswith("1.0/layout.txt: PFD_IO was -3, now -9\n")
         assert "Plugins that are compiled would break" in done.stderr
 
 

@@ -161,7 +161,8 @@ static pfd_status open_pair(const pfd_open_args *args, array *images, array *lab
         return status;
     }
     status = check_pairs(args->host, images, labels, err);
-    if (status == PFD_OK) status = pfd_paired_source_open(&image_source, &label_source, out, err);
+    if (status == PFD_OK)
+        status = pfd_paired_source_open(args->host, &image_source, &label_source, out, err);
     if (status == PFD_OK) return PFD_OK;
     image_source.methods->close(image_source.self);
     label_source.methods->close(label_source.self);

@@ -1,14 +1,12 @@
 /* Two sources side by side. */
 #include "formats/idx/paired_source.h"
 
-#include "core/error.h"
-#include "core/scratch.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct joined {
+    const pfd_host *host;
     pfd_source first, second; /* owned */
 } joined;
 
@@ -21,13 +19,13 @@ static int64_t num_records(void *source)
 }
 
 /* Appends the bytes of each record of `more` to the record of `out`, in new memory. */
-static pfd_status append(const pfd_record *more, int64_t n, pfd_scratch *scratch, pfd_record *out,
-                         pfd_error *err)
+static pfd_status append(const pfd_host *host, const pfd_record *more, int64_t n,
+                         pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
     int64_t bytes = 0;
     for (int64_t i = 0; i < n; i++) bytes += out[i].size + more[i].size;
-    uint8_t *at = pfd_scratch_alloc(scratch, bytes);
-    if (!at) return pfd_fail_memory(err, bytes, "joined records");
+    uint8_t *at = host->alloc(scratch, bytes);
+    if (!at) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for joined records");
     for (int64_t i = 0; i < n; i++) {
         memcpy(at, out[i].data, (size_t)out[i].size);
         memcpy(at + out[i].size, more[i].data, (size_t)more[i].size);
@@ -50,7 +48,7 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
         if (status == PFD_OK)
             status = self->second.methods->at(self->second.self, ordinals + done, some, scratch,
                                               more, err);
-        if (status == PFD_OK) status = append(more, some, scratch, out + done, err);
+        if (status == PFD_OK) status = append(self->host, more, some, scratch, out + done, err);
         if (status == PFD_OK) continue;
         if (err->row >= 0) err->row += done;
         return status;
@@ -80,17 +78,17 @@ static const pfd_source_methods methods = {
     .places = places,
 };
 
-pfd_status pfd_paired_source_open(const pfd_source *first, const pfd_source *second,
-                                  pfd_source *out, pfd_error *err)
+pfd_status pfd_paired_source_open(const pfd_host *host, const pfd_source *first,
+                                  const pfd_source *second, pfd_source *out, pfd_error *err)
 {
     int64_t one = first->methods->size(first->self), other = second->methods->size(second->self);
     if (one != other)
-        return pfd_fail(err, PFD_INTERNAL,
-                        "sources of %" PRId64 " and %" PRId64 " records cannot be joined", one,
-                        other);
+        return host->fail(err, PFD_INTERNAL,
+                          "sources of %" PRId64 " and %" PRId64 " records cannot be joined", one,
+                          other);
     joined *self = malloc(sizeof *self);
-    if (!self) return pfd_fail_memory(err, (int64_t)sizeof *self, "joined sources");
-    *self = (joined){*first, *second};
+    if (!self) return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for joined sources");
+    *self = (joined){host, *first, *second};
     out->methods = &methods;
     out->self = self;
     return PFD_OK;

@@ -1,5 +1,5 @@
-/* formats/idx/paired_source.h -- two sources side by side: a record has the bytes of one of the first,
- * then those of the second's with the same ordinal.
+/* formats/idx/paired_source.h -- two sources side by side: a record has the bytes of one of the
+ * first, then those of the second's with the same ordinal.
  *
  * OWNERSHIP  Both sources are taken over, where the open succeeds.
  * THREADS    As of a pfd_source in op.h.
@@ -9,6 +9,6 @@
 #include "pyflowdata/op.h"
 
 /* Both are random-access and of one size; all else of a record (file, offset) is the first's. */
-pfd_status pfd_paired_source_open(const pfd_source *first, const pfd_source *second,
-                                  pfd_source *out, pfd_error *err);
+pfd_status pfd_paired_source_open(const pfd_host *host, const pfd_source *first,
+                                  const pfd_source *second, pfd_source *out, pfd_error *err);
 #endif

@@ -1,5 +1,7 @@
-/* What Python cannot reach of csrc/registry: faulty descriptors, misused calls, attrs as text, and the
- * end of long graphs. */
+/* What Python cannot reach of csrc/registry: faulty descriptors, misused calls, attrs as text, and
+ * the end of long graphs. */
+#include "check.h"
+
 #include "core/error.h"
 #include "registry/descriptor.h"
 #include "registry/op_copy.h"
@@ -12,19 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int passed, failed;
-
-static void check(int ok, const char *what, const char *found, int line)
-{
-    if (ok) {
-        passed++;
-        return;
-    }
-    failed++;
-    printf("test_op.c:%d: %s%s%s\n", line, what, found ? "; found: " : "", found ? found : "");
-}
-#define CHECK(condition) check(!!(condition), #condition, NULL, __LINE__)
-#define SAYS(err, part) check(strstr((err).message, part) != NULL, part, (err).message, __LINE__)
+#define SAYS(err, part) \
+    check(strstr((err).message, part) != NULL, part, (err).message, __FILE__, __LINE__)
 
 /* ---- Faulty descriptors ---- */
 
@@ -205,7 +196,7 @@ static void check_format(const pfd_attrs *attrs, int32_t i, size_t capacity, con
 {
     char out[200];
     pfd_attrs_format(attrs, &good_attrs[i], out, capacity);
-    check(strcmp(out, expected) == 0, expected, out, __LINE__);
+    check(strcmp(out, expected) == 0, expected, out, __FILE__, __LINE__);
 }
 
 static void test_format(void)
@@ -219,7 +210,7 @@ static void test_format(void)
     pfd_error err = {.struct_size = sizeof err};
     if (pfd_attrs_create(good_attrs, NUM_ATTRS, sizeof(sample_attrs), values, 2, &attrs,
                          &err) != PFD_OK) {
-        check(0, err.message, NULL, __LINE__);
+        check(0, err.message, NULL, __FILE__, __LINE__);
         return;
     }
     check_format(attrs, COUNT, 100, "count=4");
@@ -311,7 +302,7 @@ static void test_long_chain(void)
         pfd_node *node = NULL;
         pfd_blob blob = {last, 0};
         if (pfd_node_create("affine", "", NULL, 0, &blob, 1, &node, &err) != PFD_OK) {
-            check(0, err.message, NULL, __LINE__);
+            check(0, err.message, NULL, __FILE__, __LINE__);
             break;
         }
         pfd_node_release(last);
@@ -377,6 +368,5 @@ int main(void)
     test_long_chain();
     test_threads();
     test_nearest_name();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return report();
 }

@@ -1,5 +1,7 @@
 /* Tests of the cursors over JSON and MessagePack: what they accept, and any bytes at all. Prints
  * "N passed, N failed". */
+#include "check.h"
+
 #include "core/random.h"
 #include "formats/mindrecord/msgpack.h"
 #include "parse/json.h"
@@ -7,18 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int passed, failed;
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (condition) {                                                                           \
-            passed++;                                                                              \
-        } else {                                                                                   \
-            failed++;                                                                              \
-            (void)printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                   \
-        }                                                                                          \
-    } while (0)
 
 /* A copy that ends where its memory does, so that a sanitizer sees a read too far. */
 static uint8_t *copy_of(const void *data, size_t size)
@@ -171,6 +161,5 @@ int main(void)
     any_bytes_are_no_danger_to_json();
     messages_are_read();
     any_bytes_are_no_danger_to_messages();
-    (void)printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return report();
 }

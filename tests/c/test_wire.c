@@ -1,23 +1,11 @@
 /* The walk over protocol buffers: values, limits, and every place where bytes may end. */
+#include "check.h"
+
 #include "parse/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int passed, failed;
-
-static void check(int condition, const char *text, int line)
-{
-    if (condition) {
-        passed++;
-        return;
-    }
-    failed++;
-    if (failed < 20) (void)printf("line %d: %s\n", line, text);
-}
-
-#define CHECK(condition) check(condition, #condition, __LINE__)
 
 /* A cursor on a copy that ends where the bytes do, for the sanitizer to watch. */
 static pfd_wire_cursor copy_of(const void *bytes, size_t size)
@@ -146,6 +134,5 @@ int main(void)
     test_values();
     test_skipping();
     test_deep_groups();
-    (void)printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0;
+    return report();
 }

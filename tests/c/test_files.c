@@ -1,4 +1,6 @@
 /* The io layer: scans against the reference, lines against a naive reader, files that shrink. */
+#include "check.h"
+
 #include "core/error.h"
 #include "files/compression.h"
 #include "files/input_files.h"
@@ -15,17 +17,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
-            exit(1);                                                                               \
-        }                                                                                          \
-        num_passed++;                                                                              \
-    } while (0)
-
-static int num_passed;
 
 static uint64_t random_state = 1;
 
@@ -52,18 +43,18 @@ static void test_scans(void)
     for (int round = 0; round < 4000; round++) {
         int64_t size = (int64_t)next_random(round % 2 ? 700 : 130);
         uint8_t *text = malloc((size_t)size + 1); /* exact, so that a sanitizer sees an overrun */
-        CHECK(text);
+        REQUIRE(text);
         uint8_t *exact = realloc(text, size > 0 ? (size_t)size : 1);
-        CHECK(exact);
+        REQUIRE(exact);
         fill_text(exact, size, next_random(8));
         int64_t records = (int64_t)next_random(80);
         for (int32_t i = 1; pfd_newline_scan_at(i); i++) {
             const pfd_newline_scan *scan = pfd_newline_scan_at(i);
             int64_t expected_left = records, left = records;
             int64_t expected = plain->skip(exact, size, &expected_left);
-            CHECK(scan->skip(exact, size, &left) == expected);
-            CHECK(left == expected_left);
-            CHECK(scan->count(exact, size) == plain->count(exact, size));
+            REQUIRE(scan->skip(exact, size, &left) == expected);
+            REQUIRE(left == expected_left);
+            REQUIRE(scan->count(exact, size) == plain->count(exact, size));
         }
         free(exact);
     }
@@ -110,9 +101,9 @@ static void read_naively(naive_records *out, const text_file *files, int64_t n)
 
 static void check_record(const pfd_record *got, const pfd_record *expected)
 {
-    CHECK(got->data == expected->data && got->size == expected->size);
-    CHECK(got->offset == expected->offset && got->ordinal == expected->ordinal);
-    CHECK(got->file == expected->file && got->filler == 0);
+    REQUIRE(got->data == expected->data && got->size == expected->size);
+    REQUIRE(got->offset == expected->offset && got->ordinal == expected->ordinal);
+    REQUIRE(got->file == expected->file && got->filler == 0);
 }
 
 static void check_positions(const pfd_source *lines, const naive_records *naive, int mode)
@@ -128,11 +119,11 @@ static void check_positions(const pfd_source *lines, const naive_records *naive,
         if (mode == 2 && next_random(20) == 0) positions[i] = random;
         positions[i] %= naive->size;
     }
-    CHECK(lines->methods->at(lines->self, positions, n, NULL, out, &err) == PFD_OK);
+    REQUIRE(lines->methods->at(lines->self, positions, n, NULL, out, &err) == PFD_OK);
     for (int64_t i = 0; i < n; i++) check_record(&out[i], &naive->records[positions[i]]);
     pfd_error_init(&err);
     lines->methods->describe(lines->self, &out[0], &err);
-    CHECK(err.line == naive->lines[positions[0]]);
+    REQUIRE(err.line == naive->lines[positions[0]]);
 }
 
 static void test_lines(void)
@@ -158,14 +149,14 @@ static void test_lines(void)
         pfd_source lines = {0};
         pfd_error err = {.struct_size = sizeof err};
         read_naively(&naive, files, num_files);
-        CHECK(pfd_lines_open(&args, &lines, &err) == PFD_OK);
-        CHECK(lines.methods->size(lines.self) == naive.size);
+        REQUIRE(pfd_lines_open(&args, &lines, &err) == PFD_OK);
+        REQUIRE(lines.methods->size(lines.self) == naive.size);
         for (int mode = 0; mode < 3 && naive.size > 0; mode++)
             check_positions(&lines, &naive, mode);
         int64_t outside = naive.size;
         pfd_record record;
-        CHECK(lines.methods->at(lines.self, &outside, 1, NULL, &record, &err) == PFD_INTERNAL);
-        CHECK(err.row == 0);
+        REQUIRE(lines.methods->at(lines.self, &outside, 1, NULL, &record, &err) == PFD_INTERNAL);
+        REQUIRE(err.row == 0);
         lines.methods->close(lines.self);
     }
 }
@@ -177,7 +168,7 @@ static void test_long_texts(void)
     static const int64_t cut = 8 * 28 * 4096;
     uint8_t *text = malloc(size);
     pfd_record *expected = malloc((size / 2 + 1) * sizeof *expected), *got = malloc(sizeof *got);
-    CHECK(text && expected && got);
+    REQUIRE(text && expected && got);
     for (int round = 0; round < 24; round++) {
         int64_t n = 0, begin = 0, length = size - (int64_t)next_random(3 * cut);
         uint64_t mean = round % 3 == 0 ? 3 : round % 3 == 1 ? 300 : 200000;
@@ -208,18 +199,18 @@ static void test_long_texts(void)
         pfd_open_args args = {.access = round / 2 % 2, .files = &list, .num_files = 1};
         pfd_source lines = {0};
         pfd_error err = {.struct_size = sizeof err};
-        CHECK(pfd_lines_open(&args, &lines, &err) == PFD_OK);
-        CHECK(lines.methods->size(lines.self) == n);
+        REQUIRE(pfd_lines_open(&args, &lines, &err) == PFD_OK);
+        REQUIRE(lines.methods->size(lines.self) == n);
         uint64_t far = (uint64_t)n / 500 + 1;
         for (int64_t i = 0; i < n; i += i < 300 ? 1 : 1 + (int64_t)next_random(far)) {
-            CHECK(lines.methods->at(lines.self, &i, 1, NULL, got, &err) == PFD_OK);
+            REQUIRE(lines.methods->at(lines.self, &i, 1, NULL, got, &err) == PFD_OK);
             check_record(got, &expected[i]);
         }
         for (int64_t at = cut; at < length; at += cut) { /* all that is near a cut */
             int64_t i = 0;
             while (i < n && expected[i].offset < at - 30000) i++;
             for (; i < n && expected[i].offset < at + 30000; i++) {
-                CHECK(lines.methods->at(lines.self, &i, 1, NULL, got, &err) == PFD_OK);
+                REQUIRE(lines.methods->at(lines.self, &i, 1, NULL, got, &err) == PFD_OK);
                 check_record(got, &expected[i]);
             }
         }
@@ -243,9 +234,9 @@ static char *in_folder(const char *name)
 static void write_file(const char *name, int64_t size)
 {
     FILE *file = fopen(in_folder(name), "w");
-    CHECK(file);
+    REQUIRE(file);
     for (int64_t i = 0; i < size; i++) fputc(i % 10 == 9 ? '\n' : '1', file);
-    CHECK(fclose(file) == 0);
+    REQUIRE(fclose(file) == 0);
 }
 
 static pfd_input_files *open_one(const char *name)
@@ -253,10 +244,10 @@ static pfd_input_files *open_one(const char *name)
     char *path = in_folder(name);
     pfd_input_files *files = NULL;
     pfd_error err = {.struct_size = sizeof err};
-    CHECK(pfd_input_files_open(&path, 1, PFD_FILE_ACCESS_MAP, PFD_COMPRESSION_NONE, &files,
+    REQUIRE(pfd_input_files_open(&path, 1, PFD_FILE_ACCESS_MAP, PFD_COMPRESSION_NONE, &files,
                                &err) == PFD_OK);
-    CHECK(pfd_input_files_check(files, &err) == PFD_OK);
-    CHECK(pfd_input_files_check_disk(files, &err) == PFD_OK);
+    REQUIRE(pfd_input_files_check(files, &err) == PFD_OK);
+    REQUIRE(pfd_input_files_check_disk(files, &err) == PFD_OK);
     return files;
 }
 
@@ -270,17 +261,18 @@ static void test_shrinking_file(void)
     pfd_open_args args = {.files = pfd_input_files_list(files, &n), .num_files = 1};
     const pfd_file *file = args.files[0];
     pfd_source lines = {0};
-    CHECK(n == 1 && file->size == size && pfd_input_files_bytes(files) == size);
-    CHECK(pfd_lines_open(&args, &lines, &err) == PFD_OK);
-    CHECK(lines.methods->size(lines.self) == size / 10);
-    CHECK(truncate(in_folder("part-0"), 5000) == 0);
+    REQUIRE(n == 1 && file->size == size && pfd_input_files_bytes(files) == size);
+    REQUIRE(pfd_lines_open(&args, &lines, &err) == PFD_OK);
+    REQUIRE(lines.methods->size(lines.self) == size / 10);
+    REQUIRE(truncate(in_folder("part-0"), 5000) == 0);
     int64_t position = size / 10 - 1;
     pfd_record record;
-    CHECK(lines.methods->at(lines.self, &position, 1, NULL, &record, &err) == PFD_IO);
-    CHECK(err.row == 0 && strstr(err.file, "part-0"));
-    CHECK(pfd_file_data(file)[size - 1] == 0 && pfd_file_data(file)[0] == '1');
-    CHECK(pfd_input_files_check(files, &err) == PFD_IO);
-    CHECK(strstr(err.message, "1000000 bytes at open, is 5000 now") && strstr(err.file, "part-0"));
+    REQUIRE(lines.methods->at(lines.self, &position, 1, NULL, &record, &err) == PFD_IO);
+    REQUIRE(err.row == 0 && strstr(err.file, "part-0"));
+    REQUIRE(pfd_file_data(file)[size - 1] == 0 && pfd_file_data(file)[0] == '1');
+    REQUIRE(pfd_input_files_check(files, &err) == PFD_IO);
+    REQUIRE(strstr(err.message, "1000000 bytes at open, is 5000 now"));
+    REQUIRE(strstr(err.file, "part-0"));
     lines.methods->close(lines.self);
     pfd_input_files_close(files);
 }
@@ -292,19 +284,19 @@ static void test_changed_files(void)
     pfd_input_files *files = open_one("part-1");
     uint64_t fingerprint = pfd_input_files_fingerprint(files);
     write_file("part-1", 80);
-    CHECK(pfd_input_files_check(files, &err) == PFD_OK);
-    CHECK(pfd_input_files_check_disk(files, &err) == PFD_IO);
-    CHECK(strstr(err.message, "was 100 bytes at open, is 80 now"));
-    CHECK(unlink(in_folder("part-1")) == 0);
-    CHECK(pfd_input_files_check_disk(files, &err) == PFD_IO && strstr(err.message, "vanished"));
+    REQUIRE(pfd_input_files_check(files, &err) == PFD_OK);
+    REQUIRE(pfd_input_files_check_disk(files, &err) == PFD_IO);
+    REQUIRE(strstr(err.message, "was 100 bytes at open, is 80 now"));
+    REQUIRE(unlink(in_folder("part-1")) == 0);
+    REQUIRE(pfd_input_files_check_disk(files, &err) == PFD_IO && strstr(err.message, "vanished"));
     pfd_input_files_close(files);
     write_file("part-1", 100);
     files = open_one("part-1");
-    CHECK(pfd_input_files_fingerprint(files) == fingerprint);
+    REQUIRE(pfd_input_files_fingerprint(files) == fingerprint);
     pfd_input_files_close(files);
     write_file("part-1", 101);
     files = open_one("part-1");
-    CHECK(pfd_input_files_fingerprint(files) != fingerprint);
+    REQUIRE(pfd_input_files_fingerprint(files) != fingerprint);
     pfd_input_files_close(files);
 }
 
@@ -312,13 +304,13 @@ static void test_changed_files(void)
 static int signal_of(void (*act)(void))
 {
     pid_t child = fork();
-    CHECK(child >= 0);
+    REQUIRE(child >= 0);
     if (child == 0) {
         act();
         _exit(0);
     }
     int status;
-    CHECK(waitpid(child, &status, 0) == child);
+    REQUIRE(waitpid(child, &status, 0) == child);
     return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
 }
 
@@ -348,7 +340,7 @@ static void set_later_handler(void)
 {
     signal(SIGBUS, SIG_DFL);
     pfd_input_files_close(open_one("part-2"));
-    CHECK(sigaction(SIGBUS, NULL, &found_at_open) == 0);
+    REQUIRE(sigaction(SIGBUS, NULL, &found_at_open) == 0);
     signal(SIGBUS, hand_on_to_ours);
     pfd_input_files_close(open_one("part-2")); /* ours again, on top of it */
     raise(SIGBUS);
@@ -357,16 +349,16 @@ static void set_later_handler(void)
 /* As Python's faulthandler does: its predecessor's handler is put back, the signal sent again. */
 static void hand_on_to_ours(int number)
 {
-    CHECK(sigaction(number, &found_at_open, NULL) == 0);
+    REQUIRE(sigaction(number, &found_at_open, NULL) == 0);
     raise(number);
 }
 
 static void test_other_signals(void)
 {
     write_file("part-2", 100);
-    CHECK(signal_of(send_bus) == SIGBUS);
-    CHECK(signal_of(send_bus_to_other) == -(SIGBUS + 50));
-    CHECK(signal_of(set_later_handler) == SIGBUS);
+    REQUIRE(signal_of(send_bus) == SIGBUS);
+    REQUIRE(signal_of(send_bus_to_other) == -(SIGBUS + 50));
+    REQUIRE(signal_of(set_later_handler) == SIGBUS);
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -391,32 +383,32 @@ static void test_names(void)
     const char *names[] = {"x-9", "x-10", "x-0100", "x-", "x-1.txt", "y-00000000000000000000007",
                            "y-0000000000000000000000000000000000000000000000000000000000008"};
     for (size_t i = 0; i < PFD_COUNT(names); i++) write_file(names[i], 1);
-    CHECK(find(-1, "x-", -1, &found, &err) == PFD_OK && found.size == 3);
-    CHECK(strstr(found.paths[0], "x-9") && strstr(found.paths[1], "x-10"));
+    REQUIRE(find(-1, "x-", -1, &found, &err) == PFD_OK && found.size == 3);
+    REQUIRE(strstr(found.paths[0], "x-9") && strstr(found.paths[1], "x-10"));
     pfd_path_list_free(&found);
-    CHECK(find(-1, "x-", 2, &found, &err) == PFD_OK && found.size == 1);
+    REQUIRE(find(-1, "x-", 2, &found, &err) == PFD_OK && found.size == 1);
     pfd_path_list_free(&found);
-    CHECK(find(-1, "y-", -1, &found, &err) == PFD_OK && found.size == 2);
-    CHECK(strstr(found.paths[0], "7"));
+    REQUIRE(find(-1, "y-", -1, &found, &err) == PFD_OK && found.size == 2);
+    REQUIRE(strstr(found.paths[0], "7"));
     pfd_path_list_free(&found);
     write_file("x-010", 1);
-    CHECK(find(-1, "x-", -1, &found, &err) == PFD_IO);
-    CHECK(strstr(err.message, "'x-010' and 'x-10'"));
-    CHECK(find(INT32_MAX, "z-", -1, &found, &err) == PFD_IO && strstr(err.file, "z-0"));
-    CHECK(find(0, "z-", -1, &found, &err) == PFD_INVALID_ARGUMENT);
+    REQUIRE(find(-1, "x-", -1, &found, &err) == PFD_IO);
+    REQUIRE(strstr(err.message, "'x-010' and 'x-10'"));
+    REQUIRE(find(INT32_MAX, "z-", -1, &found, &err) == PFD_IO && strstr(err.file, "z-0"));
+    REQUIRE(find(0, "z-", -1, &found, &err) == PFD_INVALID_ARGUMENT);
     write_file("z-000", 1);
-    CHECK(find(1, "z-", -1, &found, &err) == PFD_IO);
-    CHECK(strstr(err.message, "part_name_suffix_length=3?"));
-    CHECK(find(1, "part-", 3, &found, &err) == PFD_IO);
-    CHECK(strstr(err.message, "part_name_suffix_length=-1?"));
-    CHECK(find(1, "data-", 3, &found, &err) == PFD_IO);
-    CHECK(strstr(err.message, "part_name_prefix=\"z-\"?"));
+    REQUIRE(find(1, "z-", -1, &found, &err) == PFD_IO);
+    REQUIRE(strstr(err.message, "part_name_suffix_length=3?"));
+    REQUIRE(find(1, "part-", 3, &found, &err) == PFD_IO);
+    REQUIRE(strstr(err.message, "part_name_suffix_length=-1?"));
+    REQUIRE(find(1, "data-", 3, &found, &err) == PFD_IO);
+    REQUIRE(strstr(err.message, "part_name_prefix=\"z-\"?"));
 }
 
 int main(void)
 {
     signal(SIGBUS, SIG_DFL); /* a sanitizer has its own */
-    CHECK(mkdtemp(folder));
+    REQUIRE(mkdtemp(folder));
     test_scans();
     test_lines();
     test_long_texts();
@@ -427,6 +419,5 @@ int main(void)
     char command[128];
     (void)snprintf(command, sizeof command, "rm -rf %s", folder);
     if (system(command) != 0) return 1;
-    printf("%d passed, 0 failed\n", num_passed);
-    return 0;
+    return report();
 }
