@@ -3,10 +3,10 @@
  *   pfd_op_*      walk the registry of ops
  *   pfd_format_*  walk the registry of file formats, and find the format of a file
  *   pfd_node_*    one use of an op: attrs and inputs checked, outputs inferred, nothing opened
- *   pfd_loader_*  open the nodes behind the wanted blobs, and take batches
- *   pfd_crc32c    the checksum of TFRecord files, for who writes them
+ *   pfd_loader_*  open the nodes that the wanted blobs need, and take batches
+ *   pfd_crc32c    the checksum of TFRecord files, for writers
  *   pfd_xxh64     that of OneRec and MDS files
- *   pfd_file_head what a file begins with, behind its compression
+ *   pfd_file_head the decompressed prefix of a file, for probing
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
  *              A node holds references to the nodes of its inputs, a loader to all its nodes.
@@ -89,7 +89,7 @@ const char *pfd_format_origin(int64_t i);
 pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,
                              int64_t file_size, const pfd_format **out, pfd_error *err);
 
-/* "float32" for PFD_FLOAT32, NULL for what is no dtype; bytes of one element. */
+/* "float32" for PFD_FLOAT32, NULL for a number that is not a dtype; bytes of one element. */
 const char *pfd_dtype_name(int32_t dtype);
 int64_t pfd_dtype_size(int32_t dtype);
 
@@ -132,13 +132,13 @@ void pfd_node_release(pfd_node *node);
 /* The op with the inputs and outputs that this node has of it; lives as long as the node. */
 const pfd_op *pfd_node_op(const pfd_node *node);
 
-/* The attrs that were left out and looked for in the files, *n of them, with what was found, or
- * else their defaults: a node with these values given is the same.  They live as long as the
+/* The attrs that were left out and inferred from the files, *n of them, with the inferred values,
+ * or else their defaults: a node with these values given is the same.  They live as long as the
  * node. */
 const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
 
 /* The type of one row of a blob (a dimension of -1 varies), and the logical (global) batch size of
- * the reader behind it. */
+ * its reader. */
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
                          pfd_error *err);
 
@@ -181,7 +181,7 @@ typedef struct pfd_reader_info {
     int32_t num_files;
     const char *name; /* node name, or the op's name and the reader's index in the loader */
     const char *op;
-    const char *order_key; /* what its order is keyed by besides seed and epoch */
+    const char *order_key; /* the key of its order besides seed and epoch */
     int64_t seed;          /* the seed in use, also where it was left open */
     int32_t seed_origin;   /* PFD_SEED_* */
     int64_t num_records;   /* -1: known only at the end of an epoch */
@@ -257,9 +257,9 @@ pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_
 pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_error *err);
 
 /* The next batch, in order.  PFD_END at the end of an epoch (the next call begins the following
- * one); PFD_PENDING when timeout_ns passed first.  After PFD_CORRUPT_DATA without a
- * reason the failed batch is passed over, and the next call goes on after it; after other errors
- * the next call tries it again. */
+ * one); PFD_PENDING when timeout_ns passed first.  After PFD_CORRUPT_DATA without a reason the
+ * failed batch is skipped, and the next call goes on after it; after other errors the next call
+ * tries it again. */
 pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *out, pfd_error *err);
 
 /* Gives a batch back.  Any thread. */
@@ -297,7 +297,7 @@ typedef struct pfd_object_fields {
 typedef struct pfd_object_source {
     uint32_t struct_size;
     int32_t reserved;
-    pfd_status (*check)(int64_t object, pfd_error *err); /* whether it can be a source at all */
+    pfd_status (*check)(int64_t object, pfd_error *err); /* whether it can be a source */
     pfd_status (*open)(int64_t object, const pfd_object_fields *fields, int32_t is_concurrent,
                        const pfd_host *host, int64_t *session, int64_t *num_records,
                        pfd_error *err); /* *num_records -1: a stream */
@@ -310,7 +310,7 @@ typedef struct pfd_object_source {
     void (*close)(int64_t session);
 } pfd_object_source;
 
-/* Says once, before any such reader is made, who does it.  The struct must stay. */
+/* Sets these functions, once, before any such reader is made.  The struct must stay. */
 void pfd_object_source_set(const pfd_object_source *source);
 
 /* ---- Checksums --------------------------------------------------------------------------------
@@ -324,8 +324,8 @@ uint32_t pfd_crc32c(const void *data, int64_t size);
 uint64_t pfd_xxh64(const void *data, int64_t size);
 
 /* The first offset in [from, size) at which the header of a TFRecord stands: a length with its
- * checksum, and as many bytes and a checksum behind it within data[0, size), which are not looked
- * at.  `size` where there is none. */
+ * checksum, and as many bytes and a checksum after it within data[0, size), which are not checked.
+ * `size` if there is none. */
 int64_t pfd_find_tf_record(const void *data, int64_t size, int64_t from);
 
 /* ---- Files ------------------------------------------------------------------------------------
