@@ -214,7 +214,7 @@ def test_bytes_of_no_known_format(tmp_path):
     with pytest.raises(flow.CorruptDataError, match="not a TFRecord file, or its first record's"):
         read(file)
     file.write_bytes(framed(b"abc") + bytes(20))
-    with pytest.raises(flow.CorruptDataError, match="cannot be known") as caught:
+    with pytest.raises(flow.CorruptDataError, match="after it cannot be found") as caught:
         read(file)
     assert caught.value.byte == 19
 
