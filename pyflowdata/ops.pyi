@@ -121,7 +121,7 @@ class ReaderAttrs(TypedDict, total=False):
 
     max_errors: int
     """max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-    have before on_error=skip and pad fail as well; -1 is no limit."""
+    have before on_error=skip and pad fail as well; -1 means no limit."""
 
     name: str | None
     """name (str, default None): Name of this node, unique in a loader; None for none."""
@@ -143,7 +143,7 @@ class FileReaderAttrs(ReaderAttrs, total=False):
 
     part_name_suffix_length: int
     """part_name_suffix_length (int, default -1, in [-1, 64]): To how many digits a part's number is
-    filled up with zeros; -1 for no filling."""
+    padded with zeros; -1 for no padding."""
 
     file_access: Literal["auto", "map", "read"]
     """file_access (str, default 'auto', one of 'auto', 'map', 'read'): How files are read: map maps
@@ -177,7 +177,7 @@ def MiniReader(
     rounded to the nearest float64 whatever the locale.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
@@ -234,7 +234,7 @@ def MindRecordReader(
     field ('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are refused.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         columns (list of str, found in the files if left out): Fields to read, each
             [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), 'x:float32[?,3]'; left out, all
             fields of the header.
@@ -278,7 +278,7 @@ def MDSReader(
     shard after shard.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         columns (list of str, found in the files if left out): Columns to read, each
             [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), 'x:float32[?,3]'; left out, all
             columns of the first shard.
@@ -321,7 +321,7 @@ def TextLineReader(
     left out.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to leave out at the
             beginning of each file, blank ones counted.
         keep_blank_lines (bool, default False): Whether lines of nothing but spaces and tabs are
@@ -389,22 +389,21 @@ def CSVReader(
     """Reads columns of CSV files and of other delimited text.
 
     Each element of columns becomes an output: float64 unless its type says otherwise, bool, an
-    integer, float32, or bytes as they stand; several columns become one array. A field that begins
-    with the quote ends at the next, and two quotes inside stand for one. Spaces and tabs around a
-    number are allowed. A missing value without a default, and a row with more or fewer fields than
-    the header, are errors. Blank lines and empty files are passed over, and so is a UTF-8 byte
-    order mark.
+    integer, float32, or unchanged bytes; several columns become one array. A field that begins with
+    the quote ends at the next, and two quotes inside stand for one. Spaces and tabs around a number
+    are allowed. A missing value without a default, and a row with more or fewer fields than the
+    header, are errors. Blank lines, empty files and a UTF-8 byte order mark are skipped.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         columns (list of str, required): What to read, an output each: [NAME=]KEY[:TYPE][=DEFAULT],
             where KEY is a column's name or number, a range as in 1..64, or several of these with |
             between, for one array.
         delimiter (str, default ','): The byte between two fields.
         quote (str, default '"'): The byte around fields that hold delimiters; empty: quotes are
             text.
-        comment (str, default ''): What the lines begin with that are no rows; empty: there are
-            none.
+        comment (str, default ''): The beginning of lines that are not rows, such as comments;
+            empty: every line is a row.
         header (str, default 'auto', one of 'auto', 'yes', 'no'): Whether each file begins with a
             row of names; auto: where a column is asked for by name.
         skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to leave out at the
@@ -412,7 +411,7 @@ def CSVReader(
         missing (list of str, default ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL')): Texts that stand
             for no value, as an empty field does: the column's default takes their place.
         uneven_rows (str, default 'raise', one of 'raise', 'allow'): Whether rows may have fewer
-            fields than the header, which are then missing, or more, which are passed over.
+            fields than the header, which are then missing, or more, which are ignored.
         multiline (bool, default False): Whether quoted fields may hold line ends.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
@@ -503,7 +502,7 @@ def TFRecordReader(
     one record, which on_error may leave out. An empty file has no records.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         check_crc (bool, default True): Whether each record's bytes are compared with their
             checksum; its length always is.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
@@ -592,8 +591,8 @@ def SequenceExampleDecoder(
     """Takes tf.train.SequenceExamples apart, a column for each feature asked for.
 
     Features of the context are read as ExampleDecoder does. A key that begins with feature_lists/
-    is that of a list of steps, behind the prefix: the first dimension of its shape counts the
-    steps, all of which have the same number of values.
+    is that of a list of steps, after the prefix: the first dimension of its shape counts the steps,
+    all of which have the same number of values.
 
     Args:
         in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
@@ -759,7 +758,7 @@ def OneHot(
 
     Returns:
         The blob of the output:
-        out: Shape of the input, and behind it a dimension of depth.
+        out: Shape of the input, followed by a dimension of depth.
     """
     ...
 
@@ -776,7 +775,7 @@ def Pad(
 ) -> Blob:
     """Makes rows of different sizes rows of one shape.
 
-    What is missing behind a row gets a value; what is too long is an error of its row, or is cut
+    What is missing after a row gets a value; what is too long is an error of its row, or is cut
     where that is asked for.
 
     Args:
@@ -898,7 +897,7 @@ def Slice(
         start (list of int, default ()): Where each cut begins, counted from the end if negative;
             left out, at the beginning.
         stop (list of int, default ()): Where each cut ends, this index not included, and what lies
-            behind the row is its end; left out, at the end.
+            past the row is its end; left out, at the end.
         step (list of int, default ()): How far each goes from element to element, backwards if
             negative; left out, 1.
         axes (list of int, default (), in [-8, 7]): Which dimension of a row each cuts, -1 the last
@@ -928,10 +927,10 @@ def RawReader(
 
     What numpy.ndarray.tofile() writes is such a file. The rows must fill each file but for its
     header and footer; where they do not, opening fails and names the place. Access is by
-    arithmetic: there is no index.
+    arithmetic: no index is needed.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         shape (shape, required): Shape of one row, "3,32,32" for example; empty for one number a
             record.
         dtype (dtype, default 'uint8'): The dtype of the numbers, as they are stored; as a bool,
@@ -1001,11 +1000,11 @@ def NpyReader(
 
     The arrays are of numbers or bools, in C order, of one dtype and row shape, and may have
     different lengths. Attrs left out are taken from the header of the first file; each header is
-    checked against them when the loader opens. Access is by arithmetic: there is no index.
+    checked against them when the loader opens. Access is by arithmetic, without an index.
     Compressed files are decompressed into memory as a whole.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         dtype (dtype, found in the files if left out): The dtype of the arrays; every file must have
             it. Of bools, every byte other than 0 is true.
         shape (shape, found in the files if left out): Shape of one row, which is that of the arrays
@@ -1064,13 +1063,13 @@ def OFRecordReader(
     with_id: Literal[False] = False,
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
-    """Reads OneFlow's OFRecord files: messages of named lists, each behind its length.
+    """Reads OneFlow's OFRecord files: messages of named lists, each after its length.
 
     The format has no checksums: a wrong length is found when the file is indexed, a damaged message
     when a decoder reads it, and other values where numbers stand are not found at all.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
@@ -1125,9 +1124,8 @@ def OFRecordRawDecoder(
     """Takes a feature out of each OFRecord as numbers.
 
     The feature is a list of floats, doubles or integers, or a bytes_list of one value, whose bytes
-    are numbers from 0 to 255. Floats that become integers lose what is behind the point; doubles
-    too large for float32 are infinite. Of a list each value is looked at, also those that are cut
-    off.
+    are numbers from 0 to 255. Floats that become integers lose what is after the point; doubles too
+    large for float32 are infinite. Of a list each value is looked at, also those that are cut off.
 
     Args:
         in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
@@ -1196,7 +1194,7 @@ def IDXReader(
     stored transposed, and come as they are.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         labels (list of str, default ()): Files of labels, paths or patterns: one for each file of
             images, in the same order.
         dtype (dtype, found in the files if left out, one of 'uint8', 'int8', 'int16', 'int32',
@@ -1301,13 +1299,14 @@ def CIFARReader(
 ) -> tuple[Blob, Blob]:
     """Reads the binary version of CIFAR-10 and CIFAR-100.
 
-    Files may have any number of records. Labels that are no class are damage; changed pixels are
+    Files may have any number of records. Labels outside the classes are damage; changed pixels are
     not found, as the format has no checksums.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
-        version (int, found in the files if left out, in [10, 100]): Which files they are: 10 for
-            CIFAR-10, 100 for CIFAR-100; by the size of the first one, if that fits either.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        version (int, found in the files if left out, in [10, 100]): Which data set: 10 for
+            CIFAR-10, 100 for CIFAR-100. Left out, the size of the first file decides, if it fits
+            one of them.
         layout (str, default 'CHW', one of 'CHW', 'HWC'): Axes of an image: CHW is (3, 32, 32), as
             they are stored; HWC is (32, 32, 3).
         with_coarse_label (bool, default False): Whether the output coarse_label is returned too,
@@ -1399,7 +1398,7 @@ def OneRecReader(
     payload, checked when it is read; a damaged payload costs one record, a damaged header the file.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         check_digest (bool, default True): Whether the digest of each payload is checked, and not
             only that of each header.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
@@ -1479,12 +1478,12 @@ def TarReader(
     """Reads tar files of samples as WebDataset packs them.
 
     Files that follow each other and have the same key are a sample: the key is the path up to the
-    first dot of the file's name, the extension what comes behind it, in lower case. Other entries
-    than files, names that begin with a dot or have none, and names like __this__ are passed over.
-    ustar, GNU and pax headers are read.
+    first dot of the file's name, the extension what follows it, in lower case. Entries other than
+    files, names that begin with a dot or have none, and names like __this__ are skipped. ustar, GNU
+    and pax headers are read.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         fields (list of str, found in the files if left out): The outputs, each the extension of a
             sample's file, which begins after the dot that ends the key: 'jpg', 'image=jpg|png',
             'note=txt:bytes=' with an empty default, 'key=__key__'; left out, the key and the
@@ -1528,7 +1527,7 @@ def MegatronReader(
     read, and each entry of it is compared with the .bin when the reader opens.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         dtype (dtype, found in the files if left out, one of 'int8', 'uint8', 'int16', 'uint16',
             'int32', 'uint32', 'int64', 'uint64'): The dtype of the rows: that of the files, or one
             that holds all its values.
@@ -1536,7 +1535,7 @@ def MegatronReader(
             or one of the sequences (sentences, say) that it is made of; mostly a document is one
             sequence.
         gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
-            in another order or twice; otherwise its sequences must be all of the .bin, one behind
+            in another order or twice; otherwise its sequences must be all of the .bin, one after
             the other.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
@@ -1601,15 +1600,15 @@ def GPTReader(
     with_id: Literal[False] = False,
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
-    """Reads windows of seq_length + 1 tokens over the documents of all files, one behind the other.
+    """Reads windows of seq_length + 1 tokens over the documents of all files, one after the other.
 
     Files are .bin and .idx of Megatron-LM, of which either is named and the other one lies beside
     it, or flat ones as nanoGPT writes them. A window ends with the token that the next one begins
-    with; it goes on from document to document and from file to file, and what is left behind the
-    last whole window is not read.
+    with; it goes on from document to document and from file to file, and the rest after the last
+    whole window is not read.
 
     Args:
-        data_dir (str, default ''): The folder of the part files; or else files is given.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
         seq_length (int, required, in [1, 1073741824]): Tokens from one window to the next; a window
             has one more, so that inputs and targets are both in it.
         dtype (dtype, default 'int64', one of 'uint8', 'uint16', 'int32', 'uint32', 'int64'): The
@@ -1623,7 +1622,7 @@ def GPTReader(
         header_bytes (int, default 0, in [0, 1073741824]): Bytes before the first token of a flat
             file.
         gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
-            in another order or twice; otherwise its sequences must be all of the .bin, one behind
+            in another order or twice; otherwise its sequences must be all of the .bin, one after
             the other.
         order (str, default 'own', one of 'own', 'megatron'): Which windows there are, and in which
             order: own cuts the files as they are, and random_shuffle shuffles windows; megatron
@@ -1713,7 +1712,7 @@ def GeneratorReader(
     Args:
         source (object, required): Either an object with __len__ and __getitem__, or a function that
             is called for each epoch, without arguments, and returns an iterable, or an iterable
-            that begins anew each time.
+            that starts again each time.
         fields (list of str, required): What is taken of a sample, [NAME=]KEY:TYPE each, such as
             x:float32[3], y:int64, tokens:int32[?] or name:bytes; a dict is asked for the keys, a
             tuple has the fields in this order, and a single field may be the sample itself.

@@ -36,7 +36,7 @@ void pfd_fill(void *out, int64_t n, const void *element, int64_t element_bytes)
         memset(to, bytes[0], (size_t)(n * element_bytes));
         return;
     }
-    /* What is there is doubled. */
+    /* Each copy doubles the part that is filled. */
     int64_t done = element_bytes, total = n * element_bytes;
     memcpy(to, bytes, (size_t)element_bytes);
     while (done < total) {
@@ -51,7 +51,7 @@ void pfd_pad_array(const void *from, const int64_t *in, void *to, const int64_t 
 {
     int64_t counts[PFD_MAX_DIMS], from_strides[PFD_MAX_DIMS], to_strides[PFD_MAX_DIMS];
     int64_t from_bytes = element_bytes, to_bytes = element_bytes, run = element_bytes;
-    int32_t outer = ndim; /* dimensions that are walked over; those behind are one run */
+    int32_t outer = ndim; /* dimensions to loop over; those after them form one run */
     for (int32_t d = ndim - 1; d >= 0; d--) {
         counts[d] = in[d] < out[d] ? in[d] : out[d];
         from_strides[d] = from_bytes;
@@ -63,7 +63,7 @@ void pfd_pad_array(const void *from, const int64_t *in, void *to, const int64_t 
         from_bytes *= in[d];
         to_bytes *= out[d];
     }
-    if (outer == 0) { /* only the end is not covered */
+    if (outer == 0) { /* only the end needs padding */
         if (run > 0) memcpy(to, from, (size_t)run);
         pfd_fill((uint8_t *)to + run, (to_bytes - run) / element_bytes, element, element_bytes);
         return;

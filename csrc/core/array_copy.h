@@ -1,4 +1,4 @@
-/* core/array_copy.h -- copying parts of arrays, and padding what is around them. */
+/* core/array_copy.h -- copying parts of arrays, and padding around them. */
 #ifndef PFD_CORE_ARRAY_COPY_H
 #define PFD_CORE_ARRAY_COPY_H
 #include "pyflowdata/op.h"
@@ -12,8 +12,8 @@ void pfd_copy_box(const uint8_t *from, const int64_t *from_strides, uint8_t *to,
 /* n copies of an element. */
 void pfd_fill(void *out, int64_t n, const void *element, int64_t element_bytes);
 
-/* Writes an array of shape `in` into the corner of one of shape `out`, both C-contiguous; what lies
- * beyond `out` is left out, and what is not covered gets the element. */
+/* Writes an array of shape `in` into the corner of one of shape `out`, both C-contiguous; elements
+ * outside `out` are dropped, and the rest of `out` is set to the element. */
 void pfd_pad_array(const void *from, const int64_t *in, void *to, const int64_t *out, int32_t ndim,
                    const void *element, int64_t element_bytes);
 
@@ -21,6 +21,6 @@ void pfd_pad_array(const void *from, const int64_t *in, void *to, const int64_t 
  * dimension that may be padded, at least one. */
 int32_t pfd_mask_dims(const pfd_row_type *in, const pfd_row_type *out);
 
-/* Writes the mask of an array so padded: true where it is covered. */
+/* Writes the mask of an array padded that way: true for its own elements. */
 void pfd_pad_mask(const int64_t *in, uint8_t *mask, const int64_t *out, int32_t ndim);
 #endif

@@ -1,6 +1,6 @@
-/* core/bytes.h -- numbers out of bytes in the byte order of a file, wherever they lie.
+/* core/bytes.h -- reading numbers from unaligned bytes in the byte order of a file.
  *
- * Nothing is checked: the caller has looked how many bytes there are.
+ * Nothing is checked: the caller has checked the size.
  */
 #ifndef PFD_CORE_BYTES_H
 #define PFD_CORE_BYTES_H

@@ -1,7 +1,7 @@
-/* core/bytes16.h -- sixteen bytes at once, alike with SSE2 and with NEON.
+/* core/bytes16.h -- sixteen bytes at once, with SSE2 or NEON.
  *
  * Compilers have operators for such vectors: bytes == 10 is 255 in each byte that is a newline, and
- * 0 in all others.  What they have no operator for is here.
+ * 0 in all others.  This header has the operations without an operator.
  */
 #ifndef PFD_CORE_BYTES16_H
 #define PFD_CORE_BYTES16_H

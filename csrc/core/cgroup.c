@@ -8,7 +8,7 @@
 
 enum { MOST_CONTENT = 128 }; /* of the small files that hold a limit */
 
-/* The limit that one group's folder states; INT64_MAX where there is none. */
+/* The limit in one group's folder; INT64_MAX: none. */
 typedef int64_t (*read_limit_fn)(const char *folder);
 
 /* Content of folder/name as a string; "" when it cannot be read. */
@@ -25,7 +25,7 @@ static void read_small_file(const char *folder, const char *name, char content[M
     fclose(file);
 }
 
-/* INT64_MAX for "max", for version 1's -1 and for what is no number. */
+/* INT64_MAX for "max", for version 1's -1 and for text that is not a number. */
 static int64_t number_or_none(const char *text)
 {
     int64_t value;
@@ -59,9 +59,9 @@ static int64_t read_memory(const char *folder)
     return number_or_none(content);
 }
 
-/* The smallest limit of a group and its parents.  Inside a container the group's path is often that
- * of the outer machine and leads nowhere; the mount's own root, which is always asked, then is the
- * container's group. */
+/* The smallest limit of a group and its parents. Inside a container the group's path is often the
+ * host's and does not exist; the mount's root, which is always read, is then the container's
+ * group. */
 static int64_t smallest_upwards(const char *root, const char *mount, const char *group,
                                 read_limit_fn read_limit)
 {

@@ -1,7 +1,7 @@
 /* core/cgroup.h -- what the control groups of this process allow it.
  *
  * `root` is put before every path: "" for the machine, a folder for a test.
- * ERRORS   What cannot be read is no limit.
+ * ERRORS   A limit that cannot be read counts as absent.
  * THREADS  Everything here may be called from any thread.
  */
 #ifndef PFD_CORE_CGROUP_H

@@ -1,4 +1,5 @@
-/* Conversions: a loop for each pair of dtypes, and a look beforehand at what would not fit. */
+/* Conversions: a loop for each pair of dtypes, and a check beforehand for values that do not
+ * fit. */
 #include "core/convert.h"
 
 #include "core/float16.h"
@@ -13,7 +14,7 @@
 #pragma GCC optimize("O3") /* these loops are there to be vectorised */
 #endif
 
-#define BLOCK 512 /* elements at once, where there is something in between */
+#define BLOCK 512 /* elements at once, where an intermediate buffer is needed */
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
 
@@ -119,15 +120,15 @@ static int32_t always_fits(int32_t from, int32_t to)
     return limits_of[from].low >= limits_of[to].low && limits_of[from].high <= limits_of[to].high;
 }
 
-/* Whether the kernels do all there is to do, as float dtypes take infinity where integers and
- * floats wrap, and integers their low bits. */
+/* Whether the kernel alone gives the right result: float dtypes overflow to infinity, integers keep
+ * their low bits. */
 static int32_t needs_no_look(int32_t from, int32_t to, int32_t overflow)
 {
     return always_fits(from, to) ||
            (overflow == PFD_OVERFLOW_WRAP && (!is_float(from) || is_float(to)));
 }
 
-/* The first element outside of the limits; n: none.  First whether there is one at all. */
+/* The first element outside the limits; n: none. A first pass only finds whether there is one. */
 #define MISFIT_INTEGER(from, number)                                                               \
     static int64_t misfit_##from(const void *in, int64_t n, const limits *to)                      \
     {                                                                                              \
@@ -217,7 +218,7 @@ static uint64_t clipped(uint64_t bits, int32_t from, const limits *to)
 
 static void convert_fitting(int32_t from, const void *in, int32_t to, void *out, int64_t n);
 
-/* A block in which something does not fit, for wrap and saturate, where a look was needed. */
+/* A block in which something does not fit, for wrap and saturate, where a check was needed. */
 static void convert_resolved(int32_t from, const void *in, int32_t to, void *out, int64_t n,
                              int32_t overflow)
 {
@@ -226,7 +227,7 @@ static void convert_resolved(int32_t from, const void *in, int32_t to, void *out
         double values[BLOCK];
     } wide, changed;
     if (!is_float(from)) {
-        kernels[from][PFD_INT64](in, wide.bits, n); /* negative ones with all their bits */
+        kernels[from][PFD_INT64](in, wide.bits, n); /* sign-extended */
         for (int64_t i = 0; i < n; i++)
             changed.bits[i] = clipped(wide.bits[i], from, &limits_of[to]);
         int32_t is_signed = limits_of[from].low < 0;
@@ -245,7 +246,7 @@ static void convert_resolved(int32_t from, const void *in, int32_t to, void *out
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-/* At most BLOCK elements, from another dtype than float16. */
+/* At most BLOCK elements, not from float16. */
 static void convert_fitting(int32_t from, const void *in, int32_t to, void *out, int64_t n)
 {
     float narrow[BLOCK];

@@ -11,18 +11,17 @@
 
 #define PFD_OVERFLOW_RAISE 0    /* stop there */
 #define PFD_OVERFLOW_WRAP 1     /* the low bits (0 for NaN and infinity); floats: infinity */
-#define PFD_OVERFLOW_SATURATE 2 /* the nearest that there is; 0 for NaN */
+#define PFD_OVERFLOW_SATURATE 2 /* the nearest value; 0 for NaN */
 
 /* Converts n elements of dtype `from` to dtype `to`, both aligned, not overlapping.  Returns n, or
- * with PFD_OVERFLOW_RAISE the index of the first element that does not fit: what lies behind it is
- * not converted. */
+ * with PFD_OVERFLOW_RAISE the index of the first element that does not fit: the elements after it
+ * are not converted. */
 int64_t pfd_convert(int32_t from, const void *in, int32_t to, void *out, int64_t n,
                     int32_t overflow);
 
-/* Numbers of a file, of bool, an integer dtype or a float one, as decoders take them: what an
- * integer dtype does not hold stops as with PFD_OVERFLOW_RAISE, and so does an integer other than 0
- * and 1 for a bool; a float that is too large for its dtype is infinite, as NumPy's astype() has
- * it. */
+/* The conversion of decoders, for numbers from a file. A value that an integer dtype does not hold
+ * stops it as with PFD_OVERFLOW_RAISE, and so does an integer other than 0 and 1 for a bool. A
+ * float that is too large for its dtype becomes infinite, as in NumPy's astype(). */
 int64_t pfd_convert_stored(int32_t from, const void *in, int32_t to, void *out, int64_t n);
 
 /* Whether a number can be written as this dtype without a change. */

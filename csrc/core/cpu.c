@@ -27,7 +27,7 @@ static int64_t affinity_count(void)
     return 0;
 }
 
-/* Read once: dozens of small files say them, and every reader that opens asks. */
+/* Read once: they come from dozens of small files, and every reader asks when it opens. */
 static int64_t cgroup_cpus, cgroup_memory;
 
 static void read_cgroups(void)

@@ -11,6 +11,6 @@ int32_t pfd_cpu_count(void);      /* >= 1: CPU affinity, cut by the cgroup's quo
 int64_t pfd_memory_limit(void);   /* bytes: physical memory, cut by the cgroup's limit */
 int64_t pfd_clock_ns(void);       /* monotonic */
 
-/* Counts forks of this process: an object remembers the value of its birth. */
+/* Counts forks of this process: an object keeps the value from its creation. */
 int32_t pfd_fork_generation(void);
 #endif

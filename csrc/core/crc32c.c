@@ -13,7 +13,7 @@
 /* ---- The reference --------------------------------------------------------------------------- */
 enum { slices = 8 };
 
-static uint32_t tables[slices][256]; /* [k][b]: the byte b, and k bytes of 0 behind it */
+static uint32_t tables[slices][256]; /* [k][b]: the byte b, followed by k bytes of 0 */
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 
 static void fill_tables(void)
@@ -45,8 +45,8 @@ static uint32_t crc_plain(uint32_t crc, const uint8_t *data, int64_t size)
 }
 
 /* ---- The processor's instruction -------------------------------------------------------------
- * Its result comes three steps after its operands, and it takes new ones every step: so three parts
- * of a long buffer go side by side, and are joined by moving a state over the bytes behind it. */
+ * It has a latency of three cycles and a throughput of one: so three parts of a long buffer are
+ * computed in parallel, and joined by advancing a state over the bytes that follow it. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define HAS_INSTRUCTION 1
@@ -78,7 +78,7 @@ static int cpu_has_instruction(void)
     return (getauxval(AT_HWCAP) & (1ul << 7)) != 0; /* HWCAP_CRC32 */
 }
 
-/* Not every compiler has names for these where its flags do not say that all processors do. */
+/* Some compilers have these intrinsics only where the target flags include the instruction. */
 PFD_INLINE uint64_t step64(uint64_t state, uint64_t word)
 {
     uint32_t next;
@@ -97,8 +97,8 @@ PFD_INLINE uint64_t step8(uint64_t state, uint8_t byte)
 #ifdef HAS_INSTRUCTION
 enum { long_part = 4096, short_part = 512 }; /* bytes of one of three parts */
 
-/* What moves a state over so many bytes of 0: x to the power of 8 * bytes - 33 or, where it is
- * multiplied by shifts, of 8 * bytes; modulo the polynomial, reflected. */
+/* The factor that advances a state over this many bytes of 0: x to the power of 8 * bytes - 33 or,
+ * where it is multiplied by shifts, of 8 * bytes; modulo the polynomial, reflected. */
 typedef struct part_powers {
     uint32_t one, two; /* parts */
 } part_powers;
@@ -107,7 +107,7 @@ typedef struct part_powers {
 static const part_powers long_powers = {0x82f89c77, 0x54a86326};
 static const part_powers short_powers = {0xdd7e3b0c, 0x170076fa};
 
-/* The product has 64 bits, and is brought to 32 by the instruction itself. */
+/* The product has 64 bits, and the instruction itself reduces it to 32. */
 TARGET PFD_INLINE uint64_t shifted(uint64_t state, uint32_t power)
 {
     __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128((int64_t)state),
@@ -175,7 +175,7 @@ static pfd_crc32c_fn choose(void)
 
 pfd_crc32c_fn pfd_crc32c_best(void)
 {
-    static _Atomic(pfd_crc32c_fn) chosen; /* threads that come first at once choose the same */
+    static _Atomic(pfd_crc32c_fn) chosen; /* threads that race here choose the same one */
     pfd_crc32c_fn crc32c = atomic_load_explicit(&chosen, memory_order_acquire);
     if (!crc32c) {
         crc32c = choose();

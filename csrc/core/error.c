@@ -1,4 +1,4 @@
-/* Filling in a pfd_error. */
+/* Writing a pfd_error. */
 #include "core/error.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 enum {
     bytes_of_1_0 = offsetof(pfd_error, reason),
-    most_bytes = 4096 /* no pfd_error grows beyond; larger is memory that was never set */
+    most_bytes = 4096 /* the most a pfd_error will ever have; more means uninitialised memory */
 };
 
 /* Whether it has the fields that came with 1.1.  Plugins of 1.0 left struct_size to the host. */
@@ -115,7 +115,7 @@ pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what)
     return pfd_fail(err, PFD_OUT_OF_MEMORY, "no memory for %s (%" PRId64 " bytes)", what, bytes);
 }
 
-/* Both ends of a path tell more than its middle. */
+/* The ends of a path say more than its middle. */
 static void copy_shortened(char *out, size_t capacity, const char *text)
 {
     size_t size = strlen(text);

@@ -3,7 +3,7 @@
  * OWNERSHIP  Texts are copied into the pfd_error, cut to its room.  A pfd_error of a plugin may be
  *            that of an older header: nothing here writes more than its struct_size says, and no
  *            pfd_error that was handed in is assigned to as a whole.
- * ERRORS     Written once, where the facts are, and forwarded unchanged.
+ * ERRORS     Written once, where they are found, and forwarded unchanged.
  * THREADS    A pfd_error belongs to one thread at a time.
  */
 #ifndef PFD_CORE_ERROR_H
@@ -23,7 +23,7 @@ void pfd_error_copy(pfd_error *to, const pfd_error *from);
 pfd_status pfd_fail(pfd_error *err, pfd_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same, for a row of the range at hand and a byte of its record (-1: unknown). */
+/* The same, for a row of the current range and a byte of its record (-1: unknown). */
 pfd_status pfd_fail_row(pfd_error *err, int64_t row, int64_t byte, pfd_status status,
                         const char *format, ...) __attribute__((format(printf, 5, 6)));
 
@@ -34,11 +34,11 @@ pfd_status pfd_check_returned(pfd_status status, const char *function, pfd_error
 /* The usual message of PFD_OUT_OF_MEMORY. */
 pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what);
 
-/* Sets err->op or err->file; a path that is too long loses its middle. */
+/* Sets err->op or err->file; a path that is too long is shortened in its middle. */
 void pfd_error_set_op(pfd_error *err, const char *op);
 void pfd_error_set_file(pfd_error *err, const char *path);
 
-/* Set what struct_size may leave out: PFD_REASON_*, whole records before the damage.  Each
+/* Set the fields that an older struct may lack: PFD_REASON_*, whole records before the damage.  Each
  * setter returns err->status. */
 pfd_status pfd_error_set_reason(pfd_error *err, int32_t reason);
 pfd_status pfd_error_set_records(pfd_error *err, int64_t records);

@@ -130,8 +130,8 @@ void pfd_float16_from_float32(const float *in, uint16_t *out, int64_t n)
     for (; i < n; i++) out[i] = narrowed(in[i]);
 }
 
-/* Doubles as floats that, where they are not exact, end in a bit of 1: rounded again to fewer bits,
- * they give what the doubles themselves would. */
+/* Doubles rounded to odd floats: rounding these again to fewer bits gives the same result as
+ * rounding the doubles themselves. */
 static void round_to_odd(const double *restrict in, float *restrict out, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {

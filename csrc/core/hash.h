@@ -1,6 +1,6 @@
 /* core/hash.h -- hashes of words and bytes, equal on every machine.  Not for secrets.
  *
- * A hash begins as any number, 0 for one, and takes in what comes, in order.
+ * A hash starts as any number, such as 0, and is updated with each value in order.
  * THREADS  Everything here may be called from any thread.
  */
 #ifndef PFD_CORE_HASH_H
@@ -19,7 +19,6 @@ static inline uint64_t pfd_mix64(uint64_t x)
 
 uint64_t pfd_hash_word(uint64_t hash, uint64_t word);
 
-/* As words in little-endian order, the last one, which may be empty, filled up with zeros; then the
- * size. */
+/* As little-endian words, the last one (possibly empty) padded with zeros; then the size. */
 uint64_t pfd_hash_bytes(uint64_t hash, const void *data, int64_t size);
 #endif

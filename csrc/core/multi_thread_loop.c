@@ -1,8 +1,8 @@
 /* One queue of loops, one lock that is taken once per chunk.
  *
  * Waking a thread costs more than a small chunk: two threads that take turns at half a microsecond
- * of work burn twice the time of one. So a further thread is woken only when what waits is worth
- * it, by the measured time of a chunk. */
+ * of work burn twice the time of one. So another thread is woken only when enough work waits, by
+ * the measured time of a chunk. */
 #include "core/multi_thread_loop.h"
 #include "core/cpu.h"
 #include "core/error.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum {
-    WORTH_A_WAKE_NS = 20 * 1000, /* of waiting work, for each thread that is at it */
+    WORTH_A_WAKE_NS = 20 * 1000, /* of waiting work, for each running thread */
     SAMPLE_EVERY = 8,            /* chunks; a power of two */
 };
 
@@ -32,16 +32,16 @@ int32_t pfd_thread_pool_is_inside(void)
 
 struct pfd_thread_pool {
     pthread_mutex_t lock;
-    pthread_cond_t work; /* a loop was begun, or the pool stops */
+    pthread_cond_t work; /* a loop was started, or the pool stops */
     pfd_loop *first, *last;
     int64_t waiting_chunks;
-    int64_t chunk_ns; /* of late, on the average */
+    int64_t chunk_ns; /* recent average */
     int64_t num_chunks;
     int64_t idle_ns;
-    int32_t idle;  /* threads that wait and were not told to wake up */
-    int32_t woken; /* told to, and not up yet */
+    int32_t idle;  /* threads that wait and were not signalled */
+    int32_t woken; /* signalled, not running yet */
     int32_t stop;
-    int32_t num_threads; /* begun so far */
+    int32_t num_threads; /* started so far */
     worker workers[];
 };
 
@@ -90,7 +90,7 @@ static int64_t take_chunk(pfd_thread_pool *pool, pfd_loop *loop, int64_t *end)
 static void note_failure(pfd_thread_pool *pool, pfd_loop *loop, int64_t begin, pfd_status status,
                          const pfd_error *err)
 {
-    if (loop->status == PFD_OK) { /* what has not begun will not */
+    if (loop->status == PFD_OK) { /* no further chunk starts */
         loop->items_left -= loop->n - loop->next_item;
         pool->waiting_chunks -= chunks_left(loop);
         if (loop->next_item < loop->n) remove_loop(pool, loop);
@@ -104,7 +104,7 @@ static void note_failure(pfd_thread_pool *pool, pfd_loop *loop, int64_t begin, p
     if (loop->error) *loop->error = *err;
 }
 
-/* Runs one chunk; called and left with the lock held, which is free meanwhile. */
+/* Runs one chunk. The lock is held on entry and on return, and released in between. */
 static void do_chunk(pfd_thread_pool *pool, pfd_loop *loop, int32_t index)
 {
     int64_t end, begin = take_chunk(pool, loop, &end);

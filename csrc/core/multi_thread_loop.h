@@ -1,12 +1,14 @@
-/* core/multi_thread_loop.h -- a pool of threads, and the one thing it runs: loops.
+/* core/multi_thread_loop.h -- a pool of threads that runs loops.
  *
  * A loop is a range [0, n) and a function over pieces of it. Loops are served first come, first
- * served; a thread that gets free takes the next chunk; who waits for a loop works on it.
+ * served; a free thread takes the next chunk; a thread that waits for a loop works on it.
  *
- * OWNERSHIP  A loop's memory is the caller's, and must stay until done() is called or the pool
- * freed. THREADS    Everything here may be called from any thread. ERRORS     Chunks begin in
- * ascending order. After a failure no further chunk begins; of those that fail, the one with the
- * lowest begin is the loop's failure: failures repeat.
+ * OWNERSHIP  A loop's memory is the caller's, and must stay until done() is called or the pool is
+ *            freed.
+ * THREADS    Everything here may be called from any thread.
+ * ERRORS     Chunks start in ascending order. After a failure no further chunk starts; of those
+ *            that fail, the one with the lowest begin is the loop's failure, so that failures are
+ *            reproducible.
  */
 #ifndef PFD_CORE_MULTI_THREAD_LOOP_H
 #define PFD_CORE_MULTI_THREAD_LOOP_H
@@ -15,7 +17,7 @@
 typedef struct pfd_thread_pool pfd_thread_pool;
 
 /* Does items [begin, end). `worker` is in [0, num_threads], and in use by one thread at a time:
- * what is indexed by it needs no lock. num_threads is the helping caller. */
+ * data indexed by it needs no lock. num_threads is the calling thread that helps. */
 typedef pfd_status (*pfd_loop_fn)(void *ctx, int64_t begin, int64_t end, int32_t worker,
                                   pfd_error *err);
 
@@ -37,18 +39,18 @@ typedef struct pfd_loop {
 
 pfd_status pfd_thread_pool_create(int32_t num_threads, pfd_thread_pool **out, pfd_error *err);
 
-/* Ends the threads, each after the chunk it is at. Loops that are not finished never will be.
+/* Ends the threads, each after its current chunk. Loops that are not finished never will be.
  * Accepts NULL. */
 void pfd_thread_pool_free(pfd_thread_pool *pool);
 
-/* Begins a loop and returns. Wakes idle threads, as many as the work is worth. */
+/* Starts a loop and returns. Wakes as many idle threads as the work needs. */
 void pfd_multi_thread_loop(pfd_thread_pool *pool, pfd_loop *loop);
 
-/* The same, ahead of the loops that were begun before: for what goes on with something begun. */
+/* The same, ahead of the loops started before: for the next step of work in progress. */
 void pfd_multi_thread_loop_first(pfd_thread_pool *pool, pfd_loop *loop);
 
-/* Does one chunk of a loop that was begun on the calling thread, as worker num_threads: one caller
- * at a time. Returns 0 when no chunk is left to take. */
+/* Runs one chunk of a started loop on the calling thread, as worker num_threads: one caller at a
+ * time. Returns 0 when no chunk is left. */
 int32_t pfd_thread_pool_help(pfd_thread_pool *pool, pfd_loop *loop);
 
 /* Whether the calling thread is inside a chunk, of any pool: it must not wait for that pool. */

@@ -21,7 +21,7 @@ static void finish(void *ctx)
     pthread_mutex_unlock(&self->lock);
 }
 
-/* What pfd_loop_fn is given by a loop: both contexts. */
+/* The context of the loop's function: the caller's context and ours. */
 typedef struct work {
     run run; /* first: done() gets it */
     pfd_loop_fn fn;

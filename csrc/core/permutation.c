@@ -2,20 +2,20 @@
  *
  * i is written as two digits (l, r) of a mixed-radix number, l < left, r < 2^right_bits, and each
  * round adds a keyed hash of one digit to the other: a Feistel network (Luby and Rackoff, 1988)
- * over integers instead of bits, so that the domain can follow n closely.  What falls outside of
- * [0, n) is sent through again until it falls inside: cycle walking (Black and Rogaway: Ciphers
- * with arbitrary finite domains, 2002).  As the network is a bijection of its domain, the walk
- * ends, and the result is a bijection of [0, n).
+ * over integers instead of bits, so that the domain can follow n closely.  A result outside [0, n)
+ * is sent through again until it is inside: cycle walking (Black and Rogaway: Ciphers with
+ * arbitrary finite domains, 2002).  As the network is a bijection of its domain, the walk ends, and
+ * the result is a bijection of [0, n).
  *
  * Digits are at least 16 wide: the rounds over a narrower domain reach only some of the n! orders.
- * For n > 256 the domain exceeds n by less than 2 * sqrt(n), and hardly anything is walked.
+ * For n > 256 the domain exceeds n by less than 2 * sqrt(n), and few places need a second pass.
  *
  * Eight rounds: neighbours i, i + 1 stay neighbours when every second round's hashes collide, for
  * 2k rounds with probability sqrt(n)^-k.  With 6 rounds and n = 256 that is seen (5 % more such
  * pairs than in a true shuffle), with 8 it is 1 / n pairs in a whole epoch.
  *
- * All products are of 32 by 32 bits, which vectors have: 1.6 ns a place with AVX2, 6 ns without;
- * with products of 64 by 64 bits it was 16 ns. */
+ * All products are of 32 by 32 bits, for which vector instructions exist: 1.6 ns a place with AVX2,
+ * 6 ns without; with products of 64 by 64 bits it was 16 ns. */
 #include "core/permutation.h"
 #include "core/random.h"
 #include "core/simd.h"
@@ -75,7 +75,7 @@ static void permute_plain(const pfd_permutation *permutation, const int64_t *in,
 }
 
 #if defined(__x86_64__) || defined(__AARCH64EL__)
-/* Some places at once, also beyond n: returns whether there are any such. */
+/* Several places at once; returns whether any result is n or above. */
 typedef int (*pass_fn)(const pfd_permutation *permutation, const int64_t *in, int64_t *out);
 
 typedef void (*permute_fn)(const pfd_permutation *permutation, const int64_t *in, int64_t count,
@@ -85,7 +85,7 @@ PFD_INLINE void permute_by(pass_fn pass_some, int64_t at_once, permute_fn permut
                            const pfd_permutation *permutation, const int64_t *in, int64_t count,
                            int64_t *out)
 {
-    const pfd_permutation constants = *permutation; /* which `out` cannot be part of */
+    const pfd_permutation constants = *permutation; /* `out` does not overlap it */
     int64_t i = 0;
     for (; i + at_once <= count; i += at_once) {
         int outside = pass_some(&constants, in + i, out + i);
@@ -149,7 +149,7 @@ static void permute_neon(const pfd_permutation *permutation, const int64_t *in, 
 
 #elif defined(__x86_64__)
 
-/* In the lower half of each lane; the upper half is left as it comes. */
+/* In the lower half of each lane; the upper half is undefined. */
 PFD_TARGET_AVX2 PFD_INLINE __m256i hash_avx2(__m256i digit, uint64_t key)
 {
     __m256i summand = _mm256_set1_epi64x((int64_t)(key & UINT32_MAX));

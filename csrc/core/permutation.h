@@ -16,7 +16,7 @@ typedef struct pfd_permutation {
 
 void pfd_permutation_init(pfd_permutation *permutation, uint64_t key, int64_t n);
 
-/* Where the places in[0, count) go; in and out may be the same. */
+/* The new places of in[0, count); in and out may be the same. */
 void pfd_permute(const pfd_permutation *permutation, const int64_t *in, int64_t count,
                  int64_t *out);
 #endif

@@ -14,8 +14,8 @@ __extension__ typedef unsigned __int128 uint128;
 /* 2^64 divided by the golden ratio, odd: the step of Weyl sequences (Knuth, vol. 3, 6.4). */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
-/* As pfd_mix64, with the constants of MurmurHash3's finalizer (A. Appleby): the two in turn do not
- * undo each other. */
+/* As pfd_mix64, with the constants of MurmurHash3's finalizer (A. Appleby): applying both in turn
+ * does not cancel out. */
 static inline uint64_t mix_murmur(uint64_t x)
 {
     x = (x ^ (x >> 33)) * UINT64_C(0xff51afd7ed558ccd);

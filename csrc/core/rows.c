@@ -52,7 +52,7 @@ int64_t pfd_place_in_record(const pfd_compute_args *args, int64_t i, const void 
     return place && record->data && distance <= (uintptr_t)record->size ? (int64_t)distance : -1;
 }
 
-/* The shape kept as long as the scratch, where it cannot be told from the number of elements. */
+/* A copy of the shape in the scratch, where the number of elements does not determine it. */
 static int32_t keep_shape(const pfd_compute_args *args, const pfd_row_type *type,
                           pfd_ragged_row *row, const int64_t *shape, pfd_error *err)
 {

@@ -1,4 +1,4 @@
-/* core/rows.h -- rows of a blob one at a time, dense and ragged ones alike. */
+/* core/rows.h -- rows of a blob one at a time, dense or ragged. */
 #ifndef PFD_CORE_ROWS_H
 #define PFD_CORE_ROWS_H
 #include "pyflowdata/op.h"
@@ -24,8 +24,8 @@ static inline pfd_bytes pfd_row_bytes(const pfd_tensor *tensor, int64_t i)
     return (pfd_bytes){tensor->rows[i].data, tensor->rows[i].num_elements};
 }
 
-/* For a message: at which byte of row i's record a place is, up to its end; -1: it is not in the
- * record, but in what some op has made of it. */
+/* For a message: the offset of a place in row i's record, whose end is included; -1: the place is
+ * not in the record, but in the output of an op. */
 int64_t pfd_place_in_record(const pfd_compute_args *args, int64_t i, const void *place);
 
 /* Row i of a range. */
@@ -36,13 +36,13 @@ int64_t pfd_row_elements(const pfd_row_type *type);
 
 int32_t pfd_is_ragged(const pfd_row_type *type);
 
-/* Where row i of an output is written, which has this shape (of which dense rows need nothing):
- * in the tensor, or in the scratch.  NULL: out of memory, and *err says so. */
+/* The memory for row i of an output, which has this shape (dense rows ignore it): in the tensor, or
+ * in the scratch. NULL: out of memory, and *err says so. */
 void *pfd_row_to_write(const pfd_compute_args *args, int32_t output, int64_t i,
                        const int64_t *shape, pfd_error *err);
 
-/* Points ragged row i of an output at what is there already, which outlives the call.  0: out of
- * memory, and *err says so. */
+/* Points ragged row i of an output at existing memory, which outlives the call.  0: out of memory,
+ * and *err says so. */
 int32_t pfd_row_points_at(const pfd_compute_args *args, int32_t output, int64_t i,
                           const void *data, const int64_t *shape, pfd_error *err);
 #endif

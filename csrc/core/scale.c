@@ -41,7 +41,7 @@ PFD_INLINE void scale_plain(const uint8_t *restrict in, float *restrict out, int
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-/* Less than the level has: without FMA no compiler makes one instruction of two. */
+/* Less than the level has: without FMA no compiler can fuse the two operations. */
 #define ONLY_AVX2 __attribute__((target("avx2")))
 
 ONLY_AVX2 PFD_INLINE __m128 scaled_avx2(__m128i four, const double *scale, const double *shift,
@@ -90,7 +90,7 @@ PFD_TARGET_AVX512 PFD_INLINE int64_t scale_avx512(const uint8_t *in, float *out,
         __m256i wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const void *)(in + i)));
         __m512d s = step ? _mm512_loadu_pd(scale + i) : _mm512_set1_pd(*scale);
         __m512d t = step ? _mm512_loadu_pd(shift + i) : _mm512_set1_pd(*shift);
-        /* With the rounding named, no compiler makes one instruction of the two. */
+        /* With explicit rounding no compiler can fuse the two operations. */
         enum { nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
         __m512d product = _mm512_mul_round_pd(_mm512_cvtepi32_pd(wide), s, nearest);
         _mm256_storeu_ps(out + i, _mm512_cvtpd_ps(_mm512_add_round_pd(product, t, nearest)));
@@ -114,8 +114,8 @@ PFD_TARGET_AVX512 static int64_t each_avx512(const uint8_t *in, float *out, int6
 /* ---- Bytes to float32 by float32 ------------------------------------------------------------- */
 #if defined(__x86_64__) || defined(__AARCH64EL__)
 
-/* A byte has 256 values: where float32 arithmetic gives the bits of float64's for all of them, it
- * is taken, and twice as fast.  The scale is two floats then, whose sum is it to 48 bits. */
+/* A byte has 256 values: where float32 arithmetic gives the same bits as float64 for all of them,
+ * it is used: it is twice as fast. The scale is then the sum of two floats, exact to 48 bits. */
 typedef struct short_factors {
     float high, low, shift;
 } short_factors;
@@ -161,7 +161,7 @@ static int64_t scale_long(int32_t level, const uint8_t *in, float *out, int64_t 
 #endif
 }
 
-/* How many elements it has done: 0 where the bits would be others. */
+/* Returns how many elements it did: 0 where the bits would differ. */
 static int64_t try_short(int32_t level, const uint8_t *in, float *out, int64_t n, double scale,
                          double shift)
 {

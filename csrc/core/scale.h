@@ -10,11 +10,11 @@
 /* in and out may be the same. */
 void pfd_scale_float64(const double *in, double *out, int64_t n, double scale, double shift);
 
-/* With a scale and a shift of its own for each of n elements. */
+/* With a separate scale and shift for each of n elements. */
 void pfd_scale_each_float64(const double *in, double *out, int64_t n, const double *scale,
                             const double *shift);
 
-/* Bytes to float32, rounded once more: what images take. */
+/* Bytes to float32, rounded once more: for images. */
 void pfd_scale_uint8(const uint8_t *in, float *out, int64_t n, double scale, double shift);
 void pfd_scale_each_uint8(const uint8_t *in, float *out, int64_t n, const double *scale,
                           const double *shift);

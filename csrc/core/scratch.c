@@ -14,10 +14,10 @@ typedef struct block {
 } block;
 
 struct pfd_scratch {
-    block *newest; /* what is handed out comes from this one */
+    block *newest; /* allocations come from this one */
     int64_t used;  /* of the newest */
     int64_t held;  /* of all */
-    int64_t refused; /* bytes in use with the alloc() that was beyond the bounds; 0: none was */
+    int64_t refused; /* bytes in use with the alloc() that exceeded the bounds; 0: none did */
     const pfd_bounds *bounds; /* borrowed; may be NULL */
 };
 
@@ -82,7 +82,7 @@ void *pfd_scratch_alloc(pfd_scratch *scratch, int64_t bytes)
         return NULL;
     }
     int64_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (rounded == 0) rounded = ALIGNMENT; /* a pointer of its own for every call */
+    if (rounded == 0) rounded = ALIGNMENT; /* every call returns a different pointer */
     if (!scratch->newest || scratch->newest->size - scratch->used < rounded)
         if (!make_block(scratch, rounded)) return NULL;
     void *memory = scratch->newest->memory + scratch->used;

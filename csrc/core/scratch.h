@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-/* What the work of a loader is held to. */
+/* The limits of a loader's work. */
 typedef struct pfd_bounds {
     _Atomic int32_t cancelled; /* 1: give up */
     int64_t most_bytes;        /* of a scratch, or of a window of a stream; 0: any number */
@@ -18,19 +18,19 @@ typedef struct pfd_bounds {
 
 pfd_scratch *pfd_scratch_create(void);       /* NULL: out of memory */
 void pfd_scratch_free(pfd_scratch *scratch); /* accepts NULL */
-/* 64-byte aligned.  NULL: no memory, or beyond its bounds. */
+/* 64-byte aligned. NULL: out of memory, or over the bounds. */
 void *pfd_scratch_alloc(pfd_scratch *scratch, int64_t bytes);
-void pfd_scratch_reset(pfd_scratch *scratch); /* what was handed out is invalid from here on; blocks
-                                                 are merged so that the next load fits in one */
+void pfd_scratch_reset(pfd_scratch *scratch); /* earlier allocations become invalid; blocks are
+                                                 merged so that the next load fits in one */
 
 /* The bounds are borrowed; without them there are none. */
 void pfd_scratch_set_bounds(pfd_scratch *scratch, const pfd_bounds *bounds);
-/* Takes over those of another scratch, which may be NULL. */
+/* Uses the bounds of another scratch, which may be NULL. */
 void pfd_scratch_inherit_bounds(pfd_scratch *scratch, const pfd_scratch *from);
 int32_t pfd_scratch_is_cancelled(const pfd_scratch *scratch);
 int64_t pfd_scratch_most_bytes(const pfd_scratch *scratch); /* INT64_MAX: any number; of NULL too */
 
-/* Where the failure `status` in *err is that of an alloc() beyond the bounds, the message says so.
+/* Where the failure `status` in *err came from an alloc() over the bounds, the message says so.
  * Returns status. */
 pfd_status pfd_scratch_explain(const pfd_scratch *scratch, pfd_status status, pfd_error *err);
 int64_t pfd_scratch_bytes(const pfd_scratch *scratch); /* held */

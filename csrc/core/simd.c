@@ -43,7 +43,7 @@ static int32_t choose_level(void)
 
 int32_t pfd_simd_level(void)
 {
-    static _Atomic int32_t chosen = -1; /* threads that come first at once choose the same */
+    static _Atomic int32_t chosen = -1; /* threads that race here choose the same one */
     int32_t level = atomic_load_explicit(&chosen, memory_order_relaxed);
     if (level < 0) {
         level = choose_level();

@@ -14,13 +14,13 @@
     __attribute__((target("avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,"    \
                           "avx2,fma,bmi,bmi2,popcnt")))
 #elif defined(__AARCH64EL__)
-#define PFD_SIMD_NEON 1 /* every aarch64 has it; where it is of big-endian order, all is plain */
+#define PFD_SIMD_NEON 1 /* every aarch64 has it; big-endian builds use plain C */
 #define PFD_SIMD_MOST PFD_SIMD_NEON
 #else
 #define PFD_SIMD_MOST PFD_SIMD_PLAIN
 #endif
 
-/* For what is made for a target only inside of a function that is. */
+/* For code that may only be compiled inside a function of that target. */
 #define PFD_INLINE static inline __attribute__((always_inline))
 
 /* The best that the processor has. */
@@ -30,6 +30,6 @@ int32_t pfd_simd_of_cpu(void);
  * plain, avx2 or avx512; plain or neon on ARM.  It is read once. */
 int32_t pfd_simd_level(void);
 
-/* 1: PYFLOWDATA_SIMD is "plain", for instructions that no level stands for. */
+/* 1: PYFLOWDATA_SIMD is "plain"; for instructions outside the levels. */
 int32_t pfd_simd_is_plain(void);
 #endif

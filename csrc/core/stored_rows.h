@@ -18,11 +18,11 @@ int32_t pfd_order_is_foreign(int32_t order);
 pfd_status pfd_stored_row_type(int32_t dtype, pfd_list_int64 shape, pfd_row_type *out,
                                pfd_error *err);
 
-/* Bytes of a row of a type that the above has made. */
+/* Bytes of a row of a type from the function above. */
 int64_t pfd_stored_row_bytes(const pfd_row_type *type);
 
 /* n numbers; `from` may lie anywhere, `to` is aligned.  With `swap` each has its bytes reversed.
- * Of bools, all that is not 0 becomes 1. */
+ * A bool that is not 0 becomes 1. */
 void pfd_copy_stored(void *to, const uint8_t *from, int64_t n, int32_t dtype, int32_t swap);
 
 /* The rows of a dense output: of each record the bytes from `offset` on.  PFD_CORRUPT_DATA, with

@@ -28,7 +28,7 @@ static inline uint64_t merge(uint64_t hash, uint64_t lane)
     return (hash ^ mix(0, lane)) * PRIME_1 + PRIME_4;
 }
 
-/* All whole stripes, in four lanes that do not wait for each other. */
+/* All whole stripes, in four independent lanes. */
 static uint64_t hash_stripes(const uint8_t *data, int64_t stripes)
 {
     uint64_t lane[lanes] = {PRIME_1 + PRIME_2, PRIME_2, 0, 0 - PRIME_1};

@@ -44,7 +44,7 @@ static void batch_range(const pfd_dataset *ds, int64_t step, int64_t *begin, int
     *end = size - *begin < self->batch_size ? size : *begin + self->batch_size;
 }
 
-/* Where the record of a filling position stands. */
+/* The source position of a filler record. */
 static void find_filler(const batch *self, int64_t records, int64_t *epoch, int64_t *position)
 {
     if (self->last_batch == PFD_LAST_BATCH_WRAP) {
@@ -56,8 +56,7 @@ static void find_filler(const batch *self, int64_t records, int64_t *epoch, int6
     }
 }
 
-/* The positions of one piece that are in the same epoch of the inner dataset: returns how many from
- * `positions` on. */
+/* Returns how many positions, from the first on, are in the same epoch of the inner dataset. */
 static int64_t map_piece(const batch *self, int64_t records, int64_t *epoch,
                          const int64_t *positions, int64_t n, int64_t *mapped)
 {
@@ -110,7 +109,7 @@ static pfd_status gather(pfd_dataset *inner, int64_t wanted, pfd_scratch *scratc
         int64_t n = 0;
         pfd_status status =
             pfd_dataset_next(inner, wanted - *got, scratch, out + *got, &n, err);
-        if (status < 0) err->row = -1; /* no record was given out */
+        if (status < 0) err->row = -1; /* no record was delivered */
         if (status != PFD_OK) return status;
         if (n < 1 || n > wanted - *got) {
             return pfd_dataset_fail_count(n, wanted - *got, err);
@@ -142,7 +141,7 @@ static pfd_status fill_by_wrapping(batch *self, int64_t got, pfd_scratch *scratc
     return PFD_OK;
 }
 
-/* Makes the epoch's last `got` records what the last_batch rule says; PFD_END: no batch. */
+/* Applies the last_batch rule to the epoch's last `got` records; PFD_END: no batch. */
 static pfd_status finish(batch *self, int64_t got, pfd_scratch *scratch, pfd_record *out,
                          int64_t *n, pfd_error *err)
 {

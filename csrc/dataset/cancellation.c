@@ -1,12 +1,12 @@
-/* Stands between a source and its decorators: ends a chain that is being read when its loader
- * closes, and gets a stream past a damaged record. */
+/* A decorator directly over the source: it stops reading when the loader closes, and moves a stream
+ * past a damaged record. */
 #include "core/error.h"
 #include "dataset/dataset.h"
 
 #include <stdlib.h>
 
 typedef struct cancellation {
-    pfd_dataset base; /* stream: the record at base.position of base.epoch comes next */
+    pfd_dataset base; /* stream: the next record is base.position of base.epoch */
     int32_t damaged;  /* stream: it may be the one that failed */
     const _Atomic int32_t *cancelled;
 } cancellation;
@@ -48,7 +48,7 @@ static pfd_status cancellation_seek(pfd_dataset *ds, int64_t epoch, int64_t posi
     return status;
 }
 
-/* Whether a source that failed has consumed the record is not known, so a seek follows. */
+/* It is unknown whether a failed source consumed the record, so a seek follows. */
 static pfd_status cancellation_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
                                     pfd_record *out, int64_t *n, pfd_error *err)
 {

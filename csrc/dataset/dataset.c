@@ -1,4 +1,4 @@
-/* Calling a dataset whatever its form: next() and seek() over random access, describe, close. */
+/* Calling a dataset of either form: next() and seek() over random access, describe, close. */
 #include "dataset/dataset.h"
 
 #include "core/error.h"
@@ -42,8 +42,8 @@ static pfd_status next_batch(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
     return PFD_OK;
 }
 
-/* A failure is reported by the call whose first record it is, so that no good record gets lost; a
- * damaged record is then passed over. */
+/* A failure is reported by the call that starts at the failed record, so that no good record is
+ * lost; a damaged record is then skipped. */
 static pfd_status next_records(pfd_dataset *ds, int64_t max, pfd_scratch *scratch, pfd_record *out,
                                int64_t *n, pfd_error *err)
 {

@@ -6,7 +6,7 @@
  *            here checks them again.
  * THREADS    As of a pfd_source in op.h: at() on many threads, the rest on one at a time.
  * ERRORS     After a failure of next() or seek() a seek() comes before the following next(), to the
- *            batch behind the failed one: decorators do not mend their cursors themselves.
+ *            batch after the failed one: decorators do not repair their cursors.
  *
  * The chain, innermost first, built by loader/data_reader.c:
  *
@@ -59,7 +59,7 @@ typedef struct pfd_dataset_methods {
 struct pfd_dataset {
     const pfd_dataset_methods *methods;
     pfd_dataset *inner; /* owned; NULL for a source */
-    int64_t epoch;      /* cursor over random-access datasets */
+    int64_t epoch;      /* cursor of random-access datasets */
     int64_t position;
 };
 
@@ -70,37 +70,37 @@ struct pfd_dataset {
 #define PFD_LAST_BATCH_PAD 2
 #define PFD_LAST_BATCH_WRAP 3
 
-/* source.c.  The source that an op opened as a dataset, which owns it: also after a failure it is
- * closed.  `bounds` are borrowed, for is_cancelled().  PFD_INTERNAL names the method that is
- * missing or faulty. */
+/* source.c.  Makes a dataset of the source that an op opened, and takes ownership: after a failure
+ * the source is closed.  `bounds` are borrowed, for is_cancelled().  PFD_INTERNAL names the method
+ * that is missing or faulty. */
 pfd_status pfd_source_to_dataset(const pfd_source *source, const pfd_bounds *bounds,
                                  pfd_dataset **out, pfd_error *err) PFD_PRIVATE;
 
 /* The op's own part of such a dataset. */
 const void *pfd_source_self(const pfd_dataset *ds) PFD_PRIVATE;
 
-/* Of such a dataset: what its source's places() says.  0: the source has none. */
+/* Offset hints: calls places() of such a dataset's source. 0: the source has none. */
 int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
                           pfd_place *out);
 
 /* Has size() and at(). */
 int32_t pfd_dataset_is_random_access(const pfd_dataset *ds);
 
-/* next() and seek() of any dataset: those of a random-access one are made from size() and at(). */
+/* next() and seek() of any dataset; for a random-access one they use size() and at(). */
 pfd_status pfd_dataset_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch, pfd_record *out,
                             int64_t *n, pfd_error *err);
 pfd_status pfd_dataset_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
                             pfd_error *err) PFD_PRIVATE;
-/* The first describe() found going down the chain, if there is one. */
+/* Calls the first describe() of the chain, from the outermost, if there is one. */
 void pfd_dataset_describe(const pfd_dataset *ds, const pfd_record *record, pfd_error *err);
 void pfd_dataset_close(pfd_dataset *ds) PFD_PRIVATE; /* accepts NULL */
 
-/* cancellation.c.  Once *cancelled is not 0, every call fails with PFD_CANCELLED: what reads on and
- * on (a buffer that fills, an epoch that is replayed) ends within one call of the source.  The flag
- * is borrowed.
- * Stream: a next() that fails with PFD_CORRUPT_DATA has consumed the damaged record, also where the
- * source has not; a seek() that fails so cannot get past the damage, and the reason of the failure
- * is PFD_REASON_REST_UNREADABLE. */
+/* cancellation.c.  Once *cancelled is not 0, every call fails with PFD_CANCELLED: long reads (a
+ * buffer that fills, an epoch that is replayed) end within one call of the source.  The flag is
+ * borrowed.
+ * Stream: a next() that fails with PFD_CORRUPT_DATA has consumed the damaged record, even
+ * where the source has not. A seek() that fails with it cannot get past the damage; its reason is
+ * PFD_REASON_REST_UNREADABLE. */
 pfd_status pfd_cancellation_wrap(pfd_dataset **ds, const _Atomic int32_t *cancelled,
                                  pfd_error *err);
 
@@ -124,21 +124,21 @@ pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *o
                                    int32_t reshuffle, int64_t block_size, int64_t window,
                                    pfd_error *err);
 
-/* batch.c.  Logical batches of batch_size records.  What a last batch with too few records becomes:
+/* batch.c.  Logical batches of batch_size records.  The rule for a last batch with too few records:
  *   short  a smaller batch
  *   drop   left out
  *   pad    filled with the epoch's last record
  *   wrap   filled with the first records of the next epoch's order (which has them again)
- * Rows that fill are marked record.filler.  An epoch without records has no batches. */
+ * Rows that fill a batch have record.filler set.  An epoch without records has no batches. */
 pfd_status pfd_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch, pfd_error *err);
 
 /* group_batch.c.  A stream of batches of one group each.  A group's batch goes out when it is full;
  * at the end of the epoch the rest goes out, oldest group first, by the last_batch rule (wrap acts
  * as pad).  At most buffer_size records wait between calls; when one more would, the group that
- * waits longest goes out by itself, as the rule says (with drop: as a short batch, since dropping
- * in the middle of an epoch would lose records silently).
- * When group() fails for a record, that record is passed over, and the call fails with the error as
- * it is.  A call that fails with PFD_CORRUPT_DATA counts as one batch, also for seek(). */
+ * waits longest goes out by the same rule (with drop: as a short batch, since dropping in the
+ * middle of an epoch would lose records silently).  When group() fails for a record, that record is
+ * skipped, and the call fails with the unchanged error.  A call that fails with PFD_CORRUPT_DATA
+ * counts as one batch, also for seek(). */
 typedef pfd_status (*pfd_group_fn)(const void *ctx, const pfd_record *record, int64_t *group,
                                    pfd_error *err);
 pfd_status pfd_group_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch,

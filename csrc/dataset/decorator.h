@@ -1,8 +1,8 @@
-/* dataset/decorator.h -- what the decorators share: looking ahead, and keeping records.
+/* dataset/decorator.h -- shared by the decorators: reading ahead, and keeping records.
  *
- * Bytes that an inner dataset hands out live as long as the scratch of that call.  A decorator that
- * keeps records for a later call reads through a feed, which has a scratch of its own, and copies
- * what it keeps into cells.
+ * Bytes from an inner dataset live as long as the scratch of that call.  A decorator that keeps
+ * records for a later call reads through a feed, which has a scratch of its own, and copies what it
+ * keeps into cells.
  *
  * OWNERSHIP  A feed owns its scratch and borrows the inner dataset; a cell owns its copy.
  * THREADS    As next(): one thread at a time.
@@ -19,8 +19,8 @@
 
 typedef struct pfd_record_feed {
     pfd_dataset *inner;   /* borrowed */
-    pfd_scratch *scratch; /* of the records in hand */
-    int64_t next, count;  /* in hand are records[next ... count) */
+    pfd_scratch *scratch; /* of the fetched records */
+    int64_t next, count;  /* fetched, not taken: records[next ... count) */
     int32_t ended;        /* the inner dataset's epoch is over */
     pfd_record records[PFD_RECORDS_PER_FEED];
 } pfd_record_feed;
@@ -32,7 +32,7 @@ pfd_status pfd_record_feed_seek(pfd_record_feed *feed, int64_t epoch, pfd_error 
 /* The next record, valid until the peek that follows a take; PFD_END after the last.  After a
  * failure of the inner dataset the next call asks it again. */
 pfd_status pfd_record_feed_peek(pfd_record_feed *feed, const pfd_record **record, pfd_error *err);
-void pfd_record_feed_take(pfd_record_feed *feed); /* the peeked one is done with */
+void pfd_record_feed_take(pfd_record_feed *feed); /* consumes the peeked record */
 /* Whether peek() would answer without calling the inner dataset. */
 int32_t pfd_record_feed_is_ready(const pfd_record_feed *feed);
 

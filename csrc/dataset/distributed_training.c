@@ -21,7 +21,7 @@ static void distributed_training_close(pfd_dataset *ds)
 void pfd_rank_rows(int64_t rows, int64_t rank, int64_t world_size, int64_t *begin, int64_t *end)
 {
     int64_t least = rows / world_size;
-    int64_t longer = rows % world_size; /* so many ranks have one row more: the first ones */
+    int64_t longer = rows % world_size; /* this many ranks, the first ones, have one row more */
     *begin = rank * least + (rank < longer ? rank : longer);
     *end = *begin + least + (rank < longer);
 }
@@ -58,7 +58,7 @@ static void distributed_training_range(const pfd_dataset *ds, int64_t step, int6
 
 /* ---- Stream ---------------------------------------------------------------------------------- */
 
-/* Every rank reads the logical batch, so that all agree on it without talking to each other. */
+/* Every rank reads the logical batch, so that all agree on it without communication. */
 static pfd_status distributed_training_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
                                             pfd_record *out, int64_t *n, pfd_error *err)
 {

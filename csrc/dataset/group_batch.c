@@ -89,7 +89,7 @@ static void leave_bucket(group_batch *self, int64_t index)
     *link = self->groups[index].following;
 }
 
-/* Twice the room.  Each array that was moved is kept at once, so a failure leaves all as it was. */
+/* Twice the room.  Each reallocated array is stored at once, so a failure leaves a valid table. */
 static pfd_status grow(group_batch *self, pfd_error *err)
 {
     int64_t old = self->capacity;
@@ -149,7 +149,7 @@ static void remove_group(group_batch *self, int64_t index)
     if (self->ready == index) self->ready = NONE;
 }
 
-/* Lets a copy of the record wait; *index is its group. */
+/* Adds a copy of the record to its group; *index is the group. */
 static pfd_status add_record(group_batch *self, int64_t id, const pfd_record *record,
                              int64_t *index, pfd_error *err)
 {
@@ -172,8 +172,7 @@ static pfd_status add_record(group_batch *self, int64_t id, const pfd_record *re
 
 /* ---- What goes out --------------------------------------------------------------------------- */
 
-/* Reads on until some group is ready; PFD_END when none will be.  A record without a group is
- * passed over. */
+/* Reads until a group is ready; PFD_END: none will be. A record without a group is skipped. */
 static pfd_status find_ready(group_batch *self, pfd_error *err)
 {
     while (self->ready == NONE) {
@@ -191,7 +190,7 @@ static pfd_status find_ready(group_batch *self, pfd_error *err)
         status = self->group_of(self->ctx, record, &id, err);
         if (status != PFD_OK) {
             pfd_record_feed_take(&self->feed);
-            err->row = -1; /* no record was given out */
+            err->row = -1; /* no record was delivered */
             return status;
         }
         PFD_TRY(add_record(self, id, record, &index, err));
@@ -202,7 +201,7 @@ static pfd_status find_ready(group_batch *self, pfd_error *err)
     return PFD_OK;
 }
 
-/* Copies a group's records out, their bytes as one piece of the scratch. */
+/* Copies a group's records out, with their bytes in one piece of scratch memory. */
 static pfd_status give_out(const group_batch *self, const pending_group *from, pfd_scratch *scratch,
                            pfd_record *out, pfd_error *err)
 {
@@ -243,8 +242,8 @@ static pfd_status group_batch_next(pfd_dataset *ds, int64_t max, pfd_scratch *sc
     return PFD_OK;
 }
 
-/* Which records wait depends on everything before: the epoch is read again up to there.  A damaged
- * record was the failure of a batch, and counts as one. */
+/* The waiting records depend on the whole epoch before: it is read again up to there. A damaged
+ * record made a batch fail, and counts as one batch. */
 static pfd_status group_batch_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
                                    pfd_error *err)
 {
@@ -257,7 +256,7 @@ static pfd_status group_batch_seek(pfd_dataset *ds, int64_t epoch, int64_t posit
         if (status == PFD_OK) remove_group(self, self->ready);
         else if (!pfd_error_can_pass(status, err)) return status;
     }
-    pfd_error_clear(err); /* of the damaged records that were passed */
+    pfd_error_clear(err); /* of the damaged records that were skipped */
     return PFD_OK;
 }
 

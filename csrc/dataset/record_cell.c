@@ -26,7 +26,7 @@ pfd_status pfd_record_cell_store(pfd_record_cell *cell, const pfd_record *record
     int64_t capacity = capacity_for(cell, record->size);
     if (capacity != cell->capacity) {
         uint8_t *memory = malloc((size_t)capacity);
-        if (!memory) return pfd_fail_memory(err, capacity, "a record that is kept back");
+        if (!memory) return pfd_fail_memory(err, capacity, "a copy of a record");
         free(cell->memory);
         cell->memory = memory;
         cell->capacity = capacity;

@@ -34,7 +34,7 @@ pfd_status pfd_record_feed_peek(pfd_record_feed *feed, const pfd_record **record
         pfd_status status = pfd_dataset_next(feed->inner, PFD_RECORDS_PER_FEED, feed->scratch,
                                              feed->records, &n, err);
         if (status == PFD_END) feed->ended = 1;
-        if (status < 0) err->row = -1; /* a row of this feed means nothing to the caller */
+        if (status < 0) err->row = -1;
         if (status != PFD_OK) return status;
         if (n < 1 || n > PFD_RECORDS_PER_FEED) {
             return pfd_dataset_fail_count(n, PFD_RECORDS_PER_FEED, err);

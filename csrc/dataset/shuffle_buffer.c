@@ -59,7 +59,7 @@ static pfd_status grow(shuffle_buffer *self, pfd_error *err)
     return PFD_OK;
 }
 
-/* Fills the buffer and has the record that follows in hand, or knows that there is none. */
+/* Fills the buffer and fetches the record after it, or finds that there is none. */
 static pfd_status fill(shuffle_buffer *self, pfd_error *err)
 {
     for (;;) {
@@ -79,7 +79,7 @@ static int64_t draw(const shuffle_buffer *self)
     return pfd_random_below(self->key, (uint64_t)self->base.position, self->size);
 }
 
-/* Puts the following record in the place of the drawn one, at the end of the epoch the last one. */
+/* Replaces the drawn record by the following one, at the end of the epoch by the last one. */
 static pfd_status replace(shuffle_buffer *self, int64_t drawn, pfd_error *err)
 {
     const pfd_record *record;
@@ -99,8 +99,8 @@ static pfd_status replace(shuffle_buffer *self, int64_t drawn, pfd_error *err)
     return PFD_OK;
 }
 
-/* Gives out what needs no second look at the inner dataset: its failure then always comes before a
- * record has left the buffer. */
+/* Delivers only records that need no further call of the inner dataset: so a failure always comes
+ * before a record leaves the buffer. */
 static pfd_status shuffle_buffer_next(pfd_dataset *ds, int64_t max, pfd_scratch *scratch,
                                       pfd_record *out, int64_t *n, pfd_error *err)
 {
@@ -120,8 +120,8 @@ static pfd_status shuffle_buffer_next(pfd_dataset *ds, int64_t max, pfd_scratch 
     return PFD_OK;
 }
 
-/* What is in the buffer depends on everything before: the epoch is read again up to there.  The
- * order is that of the records that are not damaged. */
+/* The buffer depends on the whole epoch before: it is read again up to there. Damaged records do
+ * not count in the order. */
 static pfd_status shuffle_buffer_seek(pfd_dataset *ds, int64_t epoch, int64_t position,
                                       pfd_error *err)
 {
@@ -134,7 +134,7 @@ static pfd_status shuffle_buffer_seek(pfd_dataset *ds, int64_t epoch, int64_t po
         if (status == PFD_OK) status = replace(self, draw(self), err);
         if (status != PFD_OK && !pfd_error_can_pass(status, err)) return status;
     }
-    pfd_error_clear(err); /* of the damaged records that were passed */
+    pfd_error_clear(err); /* of the damaged records that were skipped */
     return PFD_OK;
 }
 

@@ -1,4 +1,4 @@
-/* An op's source as a dataset: the methods that its author knew, made whole. */
+/* An op's source as a dataset. Its struct of methods may be an older, shorter one. */
 #include "core/error.h"
 #include "core/scratch.h"
 #include "dataset/dataset.h"
@@ -9,7 +9,7 @@
 
 typedef struct source {
     pfd_dataset base;
-    pfd_source_methods methods; /* zero behind what the author's header had */
+    pfd_source_methods methods; /* fields that the author's header lacks are zero */
     void *self;
     pfd_scratch *scratch; /* of seek() */
 } source;

@@ -11,9 +11,9 @@
 /* ---- The order, a pure function ----------------------------------------------------------------
  *
  * All blocks but the last have block_size records and are permuted among each other; the slot of
- * the last one, which may be short, is drawn.  Together that is a random permutation of the blocks
- * in which the one that shifts all others is known without a search: a slot behind it begins
- * `gap` = block_size - last_size earlier than it would. */
+ * the last one, which may be short, is drawn.  Together that is a random permutation of the blocks,
+ * and the slot of the short block, which shifts all others, is known without a search: a slot after
+ * it begins `gap` = block_size - last_size earlier than it would. */
 
 /* i / block_size for i < 2^31, exactly (Granlund and Montgomery: Division by invariant integers
  * using multiplication, 1994): the reciprocal has 32 bits. */
@@ -51,7 +51,7 @@ void pfd_window_order_init(pfd_window_order *order, uint64_t key, int64_t n, int
 /* One window: slots [slot, slot + num_slots), positions [begin, begin + size). */
 typedef struct window {
     int64_t number, slot, num_slots, begin, size;
-    int64_t short_end; /* records of it from here on are behind the last block; never: none is */
+    int64_t short_end; /* records of it from here on are after the last block; never: none is */
     int64_t gap;
 } window;
 
@@ -92,12 +92,12 @@ static void permute_slots(const pfd_window_order *order, int64_t *slots, int64_t
 }
 
 /* The window that a thread is in, so that what is the same for its records is done once: a call
- * has some hundred records of a window that has very many.  It only saves work: where a thread goes
- * to and fro between orders, the blocks are found for each record instead. */
+ * has some hundred records of a window that has very many.  It only saves work: where a thread
+ * alternates between orders, the blocks are found for each record instead. */
 enum { most_known_blocks = 4096 };
 typedef struct known_window {
     uint64_t windows_key;
-    int64_t n, block_size, window_size; /* of the order; with the key, they say which it is */
+    int64_t n, block_size, window_size; /* of the order; they and the key identify it */
     window at;
     pfd_permutation records;
     int64_t served; /* records so far */
@@ -155,7 +155,7 @@ static void place_to_ordinal(const known_window *known, const pfd_window_order *
     for (int64_t i = 0; i < count; i++) places[i] += blocks[i] * block_size;
 }
 
-/* How many of in[0, count) are in the window; their places in it. */
+/* Returns how many of in[0, count) are in the window, and writes their places in it. */
 static int64_t find_places(const window *at, const int64_t *in, int64_t count, int64_t *places)
 {
     int64_t run = 0;
@@ -173,7 +173,7 @@ void pfd_window_order_map(const pfd_window_order *order, const int64_t *in, int6
 {
     static _Thread_local known_window of_thread;
     known_window *known = &of_thread;
-    __asm__("" : "+r"(known)); /* or its address is asked for again for every record */
+    __asm__("" : "+r"(known)); /* else its address is looked up for every record */
     for (int64_t done = 0; done < count;) {
         if (!is_in(known, order, in[done])) enter(known, order, in[done]);
         int64_t run = find_places(&known->at, in + done, count - done, out + done);

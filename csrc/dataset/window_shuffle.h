@@ -17,7 +17,7 @@ typedef struct pfd_window_order {
     int64_t n; /* records, at most 2^62 */
     int64_t block_size, window;
     int64_t num_slots;   /* blocks, the last one included */
-    int64_t last_slot;   /* where the last block stands, which may be short */
+    int64_t last_slot;   /* of the last block, which may be short */
     int64_t last_size;   /* records of it, at least 1 */
     uint64_t reciprocal; /* of block_size, times 2^shift */
     uint32_t shift;
@@ -29,7 +29,7 @@ typedef struct pfd_window_order {
 void pfd_window_order_init(pfd_window_order *order, uint64_t key, int64_t n, int64_t block_size,
                            int64_t window);
 
-/* Where the positions in[0, count) go; in and out may be the same.  Fastest where neighbours in
+/* The ordinals at positions in[0, count); in and out may be the same.  Fastest where neighbours in
  * `in` are of one window. */
 void pfd_window_order_map(const pfd_window_order *order, const int64_t *in, int64_t count,
                           int64_t *out);
@@ -38,9 +38,9 @@ typedef struct pfd_record_range {
     int64_t begin, end; /* ordinals */
 } pfd_record_range;
 
-/* What will be read in the window of a position, for who reads ahead: the positions
- * [span->begin, span->end) of the window, and up to `max` of its blocks from the first-th on.
- * Returns how many blocks it wrote.  The next window is the one of position span->end. */
+/* What will be read in the window of a position, for reading ahead: the positions [span->begin,
+ * span->end) of the window, and up to `max` of its blocks from the first-th on. Returns how many
+ * blocks it wrote.  The next window is the one of position span->end. */
 int64_t pfd_window_order_blocks(const pfd_window_order *order, int64_t position,
                                 pfd_record_range *span, int64_t first, int64_t max,
                                 pfd_record_range *blocks);

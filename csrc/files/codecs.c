@@ -1,4 +1,4 @@
-/* zlib and libzstd behind one interface. */
+/* One interface to zlib and libzstd. */
 #include "files/codecs.h"
 
 #include <limits.h>
@@ -7,7 +7,7 @@
 
 /* ---- What zlib looks like -------------------------------------------------------------------- */
 
-/* Whether such bytes could be a text: no control characters, and UTF-8 as far as it is looked at.
+/* Whether such bytes could be a text: no control characters, and valid UTF-8 in the bytes checked.
  */
 static int32_t is_text(const uint8_t *data, int64_t size)
 {
@@ -92,7 +92,7 @@ static int32_t restart_gzip(void *state)
     return inflateReset(state) == Z_OK;
 }
 
-/* Decompresses as much as there is, and throws it away; `*produced` counts it. */
+/* Decompresses all input and drops the result; `*produced` counts its bytes. */
 static int32_t try_inflate(int window_bits, const uint8_t *data, int64_t size, int64_t *produced)
 {
     uint8_t room[4096];
@@ -133,7 +133,7 @@ int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_
 #define step_inflate NULL
 #define restart_gzip NULL
 
-/* Nothing can be tried: a first block of neither of the two usual kinds tells other data. */
+/* No trial is possible: a first block that is not of the two usual kinds means other data. */
 int32_t pfd_codec_looks_like_zlib(const uint8_t *data, int64_t size, int32_t is_whole)
 {
     (void)is_whole;

@@ -20,10 +20,10 @@ enum {
 struct pfd_inflater {
     const pfd_file *file;
     int32_t compression;
-    int32_t is_between; /* members: the next byte, if there is one, starts another */
+    int32_t is_between; /* between members: the next byte, if any, starts another */
     int32_t is_first;   /* member, or the only one */
-    int32_t is_fresh;   /* another one has just started */
-    int32_t was_full;   /* the last step filled its room, and may have more without input */
+    int32_t is_fresh;   /* another member has just started */
+    int32_t was_full;   /* the last step filled its output, and may produce more without input */
     const pfd_codec *codec; /* NULL: none */
     void *state;
     pfd_scratch *scratch; /* of the current piece */
@@ -46,7 +46,7 @@ static int32_t begins_zstd(const uint8_t *data, int64_t size)
     return size >= 4 && !memcmp(data, "\x28\xb5\x2f\xfd", 4);
 }
 
-/* A frame of zstd that is to be skipped, as parallel compressors write them first. */
+/* A skippable frame of zstd: parallel compressors write one first. */
 static int32_t begins_skippable(const uint8_t *data, int64_t size)
 {
     return size >= 8 && (data[0] & 0xf0) == 0x50 && !memcmp(data + 1, "\x2a\x4d\x18", 3);
@@ -139,7 +139,7 @@ void pfd_inflater_close(pfd_inflater *inflater)
     free(inflater);
 }
 
-/* Reads the next piece where this one is used up. */
+/* Reads the next piece when the current one is used up. */
 static pfd_status get_input(pfd_inflater *self, pfd_error *err)
 {
     int64_t left = self->file->size - self->at;
@@ -258,7 +258,7 @@ pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *bounds, 
     pfd_error_copy(&inflater->failure, err);
     if (*size == 0) return status;
     pfd_error_clear(err);
-    return PFD_OK; /* what came before the damage; the failure comes next time */
+    return PFD_OK; /* first the bytes before the damage; the next call fails */
 }
 
 /* ---- Whole files ----------------------------------------------------------------------------- */
@@ -272,11 +272,11 @@ static pfd_status check_end(pfd_inflater *from, int64_t most, const pfd_scratch 
     if (got == 0) return PFD_OK;
     return pfd_fail_at(err, from->file, from->at - from->in_size, PFD_CORRUPT_DATA,
                        "the decompressed file has more than %" PRId64
-                       " bytes; is it another one than it should be?",
+                       " bytes; is it the right file?",
                        most);
 }
 
-/* Memory grows by bytes that are there, not by how many there may be. */
+/* Memory grows with the actual bytes, not with a claimed size. */
 static pfd_status inflate_all(pfd_inflater *from, int64_t most, const pfd_scratch *bounds,
                               pfd_inflated *out, pfd_error *err)
 {

@@ -45,19 +45,20 @@ pfd_status pfd_inflater_open(const pfd_file *file, int32_t compression, pfd_infl
 void pfd_inflater_close(pfd_inflater *inflater); /* accepts NULL */
 
 /* 1 to `room` following bytes; *size is 0 only at the end of the file, whose checksums are right
- * then.  After a failure the same one comes again.  `bounds`, which may be NULL, is looked at. */
+ * then.  Errors are sticky: the same failure is returned again.  `bounds`, which may be NULL, is
+ * looked at. */
 pfd_status pfd_inflater_read(pfd_inflater *inflater, const pfd_scratch *bounds, uint8_t *out,
                              int64_t room, int64_t *size, pfd_error *err);
 
-/* The decompressed bytes of a whole file.  Zeroed: there is no memory yet. */
+/* The decompressed bytes of a whole file.  Start with a zeroed struct. */
 typedef struct pfd_inflated {
     uint8_t *data; /* owned; free() */
     int64_t size, capacity;
 } pfd_inflated;
 
-/* Fills `out`, whose memory is kept from file to file and grows with what comes out of them.  More
- * than `most` bytes are PFD_CORRUPT_DATA; after a failure what `out` has is of no use.  `bounds`,
- * which may be NULL, is looked at. */
+/* Fills `out`, whose memory is reused from file to file and grows as needed.  More than `most`
+ * bytes are PFD_CORRUPT_DATA; after a failure what `out` has is of no use.  `bounds`, which may be
+ * NULL, is looked at. */
 pfd_status pfd_inflate_file(const pfd_file *file, int32_t compression, int64_t most,
                             const pfd_scratch *bounds, pfd_inflated *out, pfd_error *err);
 #endif

@@ -1,11 +1,11 @@
-/* The table of the attrs that say which files a reader reads, and what it cannot say. */
+/* The table of the file attrs, and the checks that the table cannot express. */
 #include "files/file_attrs.h"
 
 #include "core/error.h"
 
 const pfd_attr pfd_file_attr_table[] = {
     PFD_STRING_ATTR(pfd_file_attrs, data_dir, "",
-                    "The folder of the part files; or else files is given."),
+                    "The folder of the part files; alternatively give files."),
     PFD_STRINGS_ATTR(pfd_file_attrs, files, "",
                      "In place of data_dir: paths, and patterns with *, ? or [...], whose files "
                      "are sorted by name."),
@@ -15,7 +15,7 @@ const pfd_attr pfd_file_attr_table[] = {
     PFD_STRING_ATTR(pfd_file_attrs, part_name_prefix, "part-",
                     "What stands before the number in a part's name."),
     PFD_INT_ATTR(pfd_file_attrs, part_name_suffix_length, "-1", -1, PFD_MAX_SUFFIX_LENGTH,
-                 "To how many digits a part's number is filled up with zeros; -1 for no filling."),
+                 "To how many digits a part's number is padded with zeros; -1 for no padding."),
     PFD_CHOICE_ATTR(pfd_file_attrs, file_access, "auto", "auto|map|read",
                     "How files are read: map maps them into memory, read reads them piece by "
                     "piece; auto maps them if they fit into memory and address space together."),

@@ -1,4 +1,4 @@
-/* files/file_attrs.h -- the attrs by which a reader is told which files to read, and how.
+/* files/file_attrs.h -- the attrs that say which files a reader reads, and how.
  *
  * THREADS  Any.
  * ERRORS   PFD_INVALID_ARGUMENT names the attr.
@@ -24,6 +24,7 @@ typedef struct pfd_file_attrs {
 extern const pfd_attr pfd_file_attr_table[];
 extern const uint32_t pfd_file_attr_count;
 
-/* What the table cannot say: either data_dir or files is given, data_part_num is not 0. */
+/* Checks that the table cannot express: either data_dir or files is given, data_part_num is not
+ * 0. */
 pfd_status pfd_file_attrs_check(const pfd_file_attrs *attrs, pfd_error *err);
 #endif

@@ -1,9 +1,9 @@
-/* What a file seems to be, for messages. */
+/* What format a file looks like, for messages. */
 #include "files/file_hint.h"
 
 #include <stdio.h>
 
-/* How long the file is, is not known of one that is decompressed. */
+/* The size of a decompressed file is unknown. */
 const char *pfd_file_looks_like(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
                                 const char *own)
 {

@@ -1,4 +1,5 @@
-/* files/file_hint.h -- what a file seems to be, for the message of a reader that cannot read it. */
+/* files/file_hint.h -- what format a file looks like, for the message of a reader that cannot read
+ * it. */
 #ifndef PFD_FILES_FILE_HINT_H
 #define PFD_FILES_FILE_HINT_H
 #include "pyflowdata/op.h"
@@ -9,7 +10,7 @@ enum { PFD_HINT_BYTES = 512 }; /* of a file's beginning, enough for host->looks_
 const char *pfd_file_looks_like(const pfd_host *host, const pfd_file *file, pfd_scratch *scratch,
                                 const char *own);
 
-/* What that says as the end of a message, "; it looks like gzip"; `otherwise` where it is NULL. */
+/* Its result as the end of a message, "; it looks like gzip"; `otherwise` where it is NULL. */
 const char *pfd_looks_like_hint(const char *seems, const char *otherwise, char *out,
                                 size_t capacity);
 #endif

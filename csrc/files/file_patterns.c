@@ -1,4 +1,4 @@
-/* From an attr that names files to paths. */
+/* Resolves an attr that names files into paths. */
 #include "files/file_patterns.h"
 
 #include "core/error.h"
@@ -29,12 +29,12 @@ pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_erro
     return PFD_IO;
 }
 
-/* What a pattern matches, without folders. */
+/* Adds the matches of a pattern, without folders. */
 static pfd_status add_matches(const char *attr, const char *pattern, pfd_path_list *out,
                               pfd_error *err)
 {
     glob_t found = {0};
-    int result = glob(pattern, GLOB_NOSORT, NULL, &found); /* its order is the locale's */
+    int result = glob(pattern, GLOB_NOSORT, NULL, &found); /* glob() sorts by locale */
     pfd_status status = PFD_OK;
     int64_t before = out->size;
     if (result != 0 && result != GLOB_NOMATCH)
@@ -65,8 +65,8 @@ pfd_status pfd_check_each_path_once(const char *attr, char *const *paths, int64_
     for (size_t i = 1; i < n && status == PFD_OK; i++)
         if (!strcmp(sorted[i], sorted[i - 1]))
             status = pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
-                                   ": the file '%.400s' is named twice, so that each of its "
-                                   "records would be there twice", sorted[i]);
+                                   ": the file '%.400s' is named twice, so each of its records "
+                                   "would be read twice", sorted[i]);
     free(sorted);
     return status;
 }

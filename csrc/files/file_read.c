@@ -15,13 +15,13 @@
 
 /* ---- A file that is read --------------------------------------------------------------------- */
 
-/* A descriptor of the file; -1 and an error when it is gone or was replaced. */
+/* A descriptor of the file; -1 and an error when it was removed or replaced. */
 static int open_again(const pfd_input_file *opened, pfd_error *err)
 {
     struct stat st;
     int fd = open(opened->absolute, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
-        pfd_fail_file(err, opened->file.path, "the file, open, cannot be opened again: %s",
+        pfd_fail_file(err, opened->file.path, "the open file cannot be opened again: %s",
                       strerror(errno));
         return -1;
     }
@@ -144,7 +144,7 @@ pfd_status pfd_file_bytes_at(const pfd_file *file, int64_t offset, int64_t size,
     return status;
 }
 
-/* Advice that is not taken costs time, not correctness. */
+/* A failed madvise() costs time, not correctness. */
 void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size)
 {
     const pfd_input_file *opened = pfd_input_file_of(file);

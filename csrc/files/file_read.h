@@ -36,10 +36,10 @@ extern const pfd_file_methods pfd_read_file;
 struct pfd_input_file {
     pfd_file file; /* first: ops have a pointer to it */
     const pfd_file_methods *methods;
-    const uint8_t *data;         /* all of it, mapped; else NULL */
+    const uint8_t *data;         /* the whole file, mapped; else NULL */
     int fd;                      /* of a file that is read; -1: opened for each read */
     int32_t compression;         /* PFD_COMPRESSION_*; AUTO: not known, as NONE */
-    char *absolute;              /* path that holds when the working folder changes; owned */
+    char *absolute;              /* absolute path; owned */
     uint64_t device, inode;
     _Atomic int64_t *bytes_read; /* the counter of all files */
 };
@@ -65,8 +65,8 @@ static inline int32_t pfd_file_compression(const pfd_file *file)
 pfd_status pfd_file_read(const pfd_file *file, int64_t offset, int64_t size, pfd_scratch *scratch,
                          const uint8_t **data, pfd_error *err) PFD_PRIVATE;
 
-/* Whether there are no bytes from `offset` on.  Of a compressed file, whose size is not known while
- * it is read in sequence, frame() can ask this way. */
+/* Whether the file ends at or before `offset`. frame() uses it for compressed files, whose size is
+ * unknown while they are read in sequence. */
 pfd_status pfd_file_ends_at(const pfd_file *file, int64_t offset, pfd_scratch *scratch,
                             int32_t *ends, pfd_error *err);
 
@@ -79,6 +79,7 @@ pfd_status pfd_file_bytes_at(const pfd_file *file, int64_t offset, int64_t size,
 void pfd_file_will_need(const pfd_file *file, int64_t offset, int64_t size);
 
 /* Whether the byte at `offset` of a file on disk can be read without waiting for the disk.
- * (mincore() would do for mapped files, but says yes to all of them to who may not write them.) */
+ * (mincore() would do for mapped files, but returns yes for all pages of a file that this process
+ * may not write.) */
 int32_t pfd_file_is_in_memory(const pfd_file *file, int64_t offset);
 #endif

@@ -1,6 +1,6 @@
-/* files/file_start.h -- the first bytes of a file that is not one of a reader's yet.
+/* files/file_start.h -- the first bytes of a file that no reader has opened.
  *
- * For companions(): which files belong to the named ones stands in a header or an index of theirs.
+ * For companions(): a header or an index names the sidecar files.
  */
 #ifndef PFD_FILES_FILE_START_H
 #define PFD_FILES_FILE_START_H
@@ -11,7 +11,7 @@
 pfd_status pfd_file_start_read(const char *path, int64_t most, uint8_t **data, int64_t *size,
                                int64_t *file_size, pfd_error *err);
 
-/* Whether a regular file is there. */
+/* Whether the path is a regular file. */
 int32_t pfd_file_is_there(const char *path);
 
 /* The path of a file that lies beside another one, or below its folder, in memory that the caller

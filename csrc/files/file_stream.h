@@ -1,12 +1,12 @@
-/* files/file_stream.h -- files one after the other as a stream of records: its place, and how to
- * get to another one.
+/* files/file_stream.h -- files one after the other as a stream of records: its position, and
+ * seeking.
  *
- * To go back is to start a file again.  How many records a file has is known once it has been
- * passed: files before the one sought are not decompressed again.
+ * Going back starts a file again.  How many records a file has is known once it has been passed:
+ * files before the one sought are not decompressed again.
  *
  * OWNERSHIP  Files are borrowed until close.
  * THREADS    One at a time.
- * ERRORS     As of a pfd_inflater; after one the stream wants a seek.
+ * ERRORS     As of a pfd_inflater; after an error the stream needs a seek.
  */
 #ifndef PFD_FILES_FILE_STREAM_H
 #define PFD_FILES_FILE_STREAM_H
@@ -23,7 +23,7 @@ typedef struct pfd_file_stream {
     int32_t is_open; /* the window, over the current file */
     int32_t has_failed;
     pfd_stream_window window;
-    pfd_scratch *scratch; /* for what does not outlive a call; knows of cancelling; owned */
+    pfd_scratch *scratch; /* for memory of one call; can be cancelled; owned */
 } pfd_file_stream;
 
 /* Whether such files can only be read in sequence. */
@@ -34,14 +34,14 @@ pfd_status pfd_file_stream_open(pfd_file_stream *stream, const pfd_open_args *ar
 void pfd_file_stream_close(pfd_file_stream *stream); /* accepts a zeroed struct */
 
 /* Goes to the nearest known place that is not after the record with number `position`; the caller
- * passes the records between. */
+ * skips the records between. */
 pfd_status pfd_file_stream_seek(pfd_file_stream *stream, int64_t position, pfd_error *err);
 
-/* Notes a failure, and returns its status.  No record after damage can be found: the reason says so,
- * where there is none yet. */
+/* Stores a failure, and returns its status. No record after damage can be found: sets the reason,
+ * if it has none yet. */
 pfd_status pfd_file_stream_fail(pfd_file_stream *stream, pfd_status status, pfd_error *err);
 
-/* Makes sure of a byte at `offset`, in the next file where this one ends there; PFD_END after the
- * last.  What lies before `offset` is given up. */
+/* Ensures that there is a byte at `offset`, or goes to the next file where this one ends there;
+ * PFD_END after the last. Bytes before `offset` are dropped. */
 pfd_status pfd_file_stream_look(pfd_file_stream *stream, pfd_error *err);
 #endif

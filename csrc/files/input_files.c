@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the file was at open. */
+/* The state of the file at open. */
 typedef struct file_state {
     pfd_guarded_region *region; /* NULL: not mapped */
     struct timespec modified;
@@ -36,7 +36,7 @@ struct pfd_input_files {
     int32_t access;     /* MAP or READ from here on */
     uint64_t fingerprint;
     _Atomic int64_t bytes_read;
-    _Atomic int64_t ahead; /* in the files one after the other: read ahead up to here */
+    _Atomic int64_t ahead; /* read ahead up to here, counted over all files */
     _Atomic int64_t fault; /* 1 + index of a file in which a SIGBUS struck; 0: none */
 };
 
@@ -100,8 +100,8 @@ static int64_t most_mapped(void)
     return most / 2;
 }
 
-/* Maps an open file and guards the mapping.  Where there is no room for it the file is read, unless
- * the user asked for a mapping. */
+/* Maps an open file and guards the mapping. If it cannot be mapped, the file is read instead,
+ * unless the user asked for a mapping. */
 static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, pfd_error *err)
 {
     pfd_input_file *opened = &self->files[i];
@@ -113,8 +113,8 @@ static pfd_status map_file(pfd_input_files *self, int64_t i, int fd, pfd_error *
         if (errno == ENOMEM && self->access == PFD_FILE_ACCESS_AUTO) return PFD_OK;
         return fail_map(err, opened->file.path, errno);
     }
-    /* What comes from disk from here on comes in huge pages where the file system has them: records
-     * in random order then miss the TLB less often. */
+    /* From here on the file system may cache the file in huge pages: records in random order then
+     * miss the TLB less often. */
     (void)madvise(data, (size_t)size, MADV_HUGEPAGE);
     file_state *state = &self->states[i];
     state->region = pfd_sigbus_guard_add(data, size, &self->fault, i + 1);
@@ -136,7 +136,7 @@ static int64_t most_fds(void)
     return (int64_t)limit.rlim_cur / 2;
 }
 
-/* Symbolic links stay: it is the file that the path leads to by then that counts. */
+/* Symbolic links are kept: the file that the path leads to at that time counts. */
 static char *absolute_path(const char *path)
 {
     char *folder = path[0] == '/' ? NULL : getcwd(NULL, 0), *absolute = NULL;
@@ -175,7 +175,7 @@ static pfd_status open_file(pfd_input_files *self, const char *path, pfd_error *
 
 /* ---- Which access ---------------------------------------------------------------------------- */
 
-/* What is left of the address space, where that is limited (ulimit -v). */
+/* The free address space, where it is limited (ulimit -v). */
 static int64_t free_address_space(void)
 {
     struct rlimit limit;
@@ -187,7 +187,7 @@ static int64_t free_address_space(void)
     return (int64_t)limit.rlim_cur - (int64_t)pages * sysconf(_SC_PAGESIZE);
 }
 
-/* Files that are not there are found when they are opened. */
+/* Missing files are found when they are opened. */
 static int32_t choose_access(char *const *paths, int64_t n)
 {
     int64_t bytes = 0, most = pfd_memory_limit() / 4 * 3, space = free_address_space() / 2;
@@ -228,7 +228,7 @@ static pfd_status add_fingerprint(const pfd_file *file, pfd_scratch *scratch, ui
     return hash_piece(file, last, sample_size, scratch, hash, err);
 }
 
-/* Looks at the files' content: what it is, and a hash of it. */
+/* Detects the compression of the files and hashes their content. */
 static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error *err)
 {
     pfd_scratch *scratch = pfd_scratch_create();
@@ -309,7 +309,7 @@ static pfd_status check_file(const pfd_input_file *opened, const file_state *sta
     struct stat st;
     if (stat(opened->absolute, &st) != 0) {
         if (errno == ENOENT) return pfd_fail_file(err, path, "the file vanished while open");
-        return pfd_fail_file(err, path, "the file, open, cannot be looked at any more: %s",
+        return pfd_fail_file(err, path, "the open file cannot be examined any more: %s",
                              strerror(errno));
     }
     if (st.st_dev != opened->device || st.st_ino != opened->inode) {
@@ -367,13 +367,14 @@ int64_t pfd_input_files_bytes_read(const pfd_input_files *files)
 
 /* ---- Reading ahead --------------------------------------------------------------------------- */
 
-/* Moves the mark up to which bytes were asked for; returns how many from *from on are to be asked
- * for now, 0: there is time.  Places are those in all files, one after the other. */
+/* Moves the mark up to which bytes were requested; returns how many from *from on to request now,
+ * 0: none yet. Places are counted over all files. */
 static int64_t advance(pfd_input_files *files, int64_t place, int64_t *from)
 {
     const int64_t step = 8 * 1024 * 1024;
     int64_t ahead = atomic_load_explicit(&files->ahead, memory_order_relaxed);
-    int32_t is_near = place <= ahead && place > ahead - 4 * step; /* else a new place begins */
+    int32_t is_near = place <= ahead && place > ahead - 4 * step; /* else reading jumped to a new
+                                                                     place */
     if (is_near && (place <= ahead - step / 2 || ahead >= files->bytes)) return 0;
     *from = is_near ? ahead : place;
     return atomic_compare_exchange_strong(&files->ahead, &ahead, *from + step) ? step : 0;
@@ -393,8 +394,9 @@ static int64_t file_at(const pfd_input_files *files, int64_t place)
 
 void pfd_input_files_read_ahead(pfd_input_files *files, int64_t file, int64_t offset)
 {
-    if (files->files[file].compression != PFD_COMPRESSION_NONE) return; /* offsets are others */
-    if (offset < 0 || offset > files->list[file]->size) return; /* an op's, and not checked */
+    if (files->files[file].compression != PFD_COMPRESSION_NONE) return; /* its offsets are of
+                                                                           decompressed bytes */
+    if (offset < 0 || offset > files->list[file]->size) return; /* from an op, unchecked */
     int64_t from, bytes = advance(files, files->states[file].first_byte + offset, &from);
     if (bytes == 0) return;
     for (int64_t i = file_at(files, from); bytes > 0 && i < files->size; i++) {

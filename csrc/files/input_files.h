@@ -38,7 +38,7 @@ const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_
 pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err);
 
 /* Looks at the disk, for every epoch and after every failure: PFD_IO when a file has vanished,
- * or its size or modification time is another one than at open. */
+ * or its size or modification time changed since open. */
 pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *err);
 
 /* Of base names, sizes and sampled content (the same on another machine with equal files). */
@@ -49,12 +49,12 @@ int64_t pfd_input_files_bytes(const pfd_input_files *files) PFD_PRIVATE;
  * modification and sampled content.  Both begin with `seed`. */
 void pfd_input_files_identify(const pfd_input_files *files, uint64_t seed, uint64_t *identity,
                               uint64_t *state);
-/* For files that are gone through in sequence: bytes before `offset` of a file are being worked on.
- * Asks the disk for the following ones, also of the next files, some megabytes at a time, and for
- * each byte once.  Cheap where that was done before.  Any thread. */
+/* For files that are read in sequence: the caller is at `offset` of a file. Requests the following
+ * bytes from the disk, also of the next files, some megabytes at a time, each byte once. Cheap
+ * where nothing new is needed. Any thread. */
 void pfd_input_files_read_ahead(pfd_input_files *files, int64_t file, int64_t offset);
 
-/* For files that are read in random order: the disk shall bring no more than what is asked for. */
+/* For files that are read in random order: turns off the kernel's own read-ahead. */
 void pfd_input_files_read_at_random(const pfd_input_files *files);
 
 /* How many bytes were read from files that are not mapped. */

@@ -1,4 +1,4 @@
-/* What to say when parts are not there: what is there instead, and which attr would fit. */
+/* Messages for missing parts: what the folder has instead, and which attr would fit. */
 #include "files/part_hints.h"
 
 #include "core/error.h"
@@ -65,7 +65,7 @@ static void note_hint(folder_view *view, const char *name, const char *base, con
     copy_name(view->hint_name, name);
 }
 
-/* Looks at a folder for messages; a folder that cannot be read looks empty. */
+/* Lists a folder for messages; a folder that cannot be read counts as empty. */
 static void view_folder(const char *folder, const char *base, const char *suffix, folder_view *view)
 {
     *view = (folder_view){.hint = no_hint};
@@ -120,7 +120,7 @@ pfd_status pfd_fail_folder(const char *folder, int reason, pfd_error *err)
     const char *slash = strrchr(folder, '/');
     if (reason == ENOTDIR) {
         return pfd_fail_file(err, folder,
-                             "this is no folder; data_dir is the folder of the part files");
+                             "this is not a folder; data_dir is the folder of the part files");
     }
     if (reason != ENOENT) {
         return pfd_fail_file(err, folder, "the folder cannot be read: %s", strerror(reason));
@@ -136,9 +136,9 @@ pfd_status pfd_fail_folder(const char *folder, int reason, pfd_error *err)
     if (stat(above, &st) == 0) {
         view_folder(above, NULL, NULL, &view);
         write_names(&view, names, sizeof names);
-        return pfd_fail_file(err, folder, "there is no such folder; '%.200s' %s", above, names);
+        return pfd_fail_file(err, folder, "no such folder; '%.200s' %s", above, names);
     }
-    return pfd_fail_file(err, folder, "there is no such folder, and none above it either");
+    return pfd_fail_file(err, folder, "no such folder, and none above it either");
 }
 
 pfd_status pfd_fail_missing_part(const pfd_file_attrs *attrs, const pfd_path_stem *stem,
@@ -156,7 +156,7 @@ pfd_status pfd_fail_missing_part(const pfd_file_attrs *attrs, const pfd_path_ste
     write_names(&view, names, sizeof names);
     if (part > 0) (void)snprintf(found, sizeof found, " (there are %d)", (int)part);
     return pfd_fail_file(err, path,
-                         "there is no such part; data_part_num = %d%s%s; the folder %s",
+                         "no such part; data_part_num = %d%s%s; the folder %s",
                          (int)attrs->data_part_num, found, hint, names);
 }
 

@@ -1,4 +1,4 @@
-/* files/part_hints.h -- what to say when parts are not there.
+/* files/part_hints.h -- messages for missing parts.
  *
  * ERRORS   All return PFD_IO, with what the folder has instead and which attr would fit.
  * THREADS  Everything here may be called from any thread.

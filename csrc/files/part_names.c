@@ -1,4 +1,4 @@
-/* The paths of parts: what stands before the number, and the number. */
+/* The paths of parts: the text before the number, and the number. */
 #include "files/part_names.h"
 
 #include "core/error.h"

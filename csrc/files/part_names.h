@@ -1,4 +1,4 @@
-/* files/part_names.h -- the paths of parts: what stands before the number, and the number.
+/* files/part_names.h -- the paths of parts: the text before the number, and the number.
  *
  * OWNERSHIP  Digits are views into the name they were found in.
  * THREADS    Everything here may be called from any thread.
@@ -17,7 +17,7 @@ typedef struct pfd_path_stem {
 pfd_status pfd_path_stem_make(const pfd_file_attrs *attrs, pfd_path_stem *out, pfd_error *err);
 void pfd_path_stem_free(pfd_path_stem *stem);
 
-/* A number in a name; leading zeros are not among its significant digits, which 0 has none of. */
+/* A number in a name; leading zeros are not significant digits; 0 has none. */
 typedef struct pfd_digits {
     const char *all, *significant;
     size_t size, significant_size;

@@ -41,7 +41,7 @@ static pfd_guarded_region *free_regions;
 static _Atomic(other_handler *) others; /* the latest; the last of the list is the oldest */
 static _Atomic int64_t page_size;
 
-/* The thread that is in another handler called by ours, to notice when that comes back to us. */
+/* The thread that is in another handler called by ours, to detect when that handler calls ours. */
 static _Atomic long chaining_thread;
 
 /* ---- In the handler -------------------------------------------------------------------------- */
@@ -81,7 +81,7 @@ static void use_default(int number, const siginfo_t *info)
     memset(&action, 0, sizeof action);
     action.sa_handler = SIG_DFL;
     sigaction(number, &action, NULL);
-    if (info->si_code <= 0) raise(number); /* a sent one; a fault strikes again by itself */
+    if (info->si_code <= 0) raise(number); /* a sent signal; a fault repeats by itself */
 }
 
 static void call(const struct sigaction *action, int number, siginfo_t *info, void *context)
@@ -97,8 +97,9 @@ static void call(const struct sigaction *action, int number, siginfo_t *info, vo
     }
 }
 
-/* Calls the handler that was there before.  One that was set after our first and hands its own on
- * (Python's faulthandler does) comes back here: the oldest one then ends the circle. */
+/* Calls the handler that was there before. A handler that was set after our first one and forwards
+ * the signal (as Python's faulthandler does) calls us again: the oldest handler then ends the
+ * loop. */
 static void chain(int number, siginfo_t *info, void *context)
 {
     other_handler *other = atomic_load(&others);
@@ -112,7 +113,7 @@ static void chain(int number, siginfo_t *info, void *context)
         call(&other->action, number, info, context);
         return;
     }
-    sigset_t bus; /* what the other one raises must reach us before it returns */
+    sigset_t bus; /* a signal raised by the other handler must reach us before it returns */
     sigemptyset(&bus);
     sigaddset(&bus, SIGBUS);
     pthread_sigmask(SIG_UNBLOCK, &bus, NULL);

@@ -7,7 +7,7 @@
  *
  * OWNERSHIP  Memory and mark are borrowed until remove.
  * THREADS    Everything here may be called from any thread; the handler takes no lock.
- * ERRORS     A fault is no error here: whoever reads the memory looks at the mark.
+ * ERRORS     A fault is not an error here: the reader of the memory checks the mark.
  */
 #ifndef PFD_FILES_SIGBUS_GUARD_H
 #define PFD_FILES_SIGBUS_GUARD_H
@@ -25,6 +25,6 @@ pfd_status pfd_sigbus_guard_install(pfd_error *err);
 pfd_guarded_region *pfd_sigbus_guard_add(const void *data, int64_t size, _Atomic int64_t *mark,
                                          int64_t value);
 
-/* Before the region is unmapped, and when nobody reads it any more.  Accepts NULL. */
+/* Call it before the region is unmapped, when nobody reads it any more.  Accepts NULL. */
 void pfd_sigbus_guard_remove(pfd_guarded_region *region);
 #endif

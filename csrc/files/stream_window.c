@@ -17,14 +17,14 @@ void pfd_stream_window_close(pfd_stream_window *window)
     *window = (pfd_stream_window){0};
 }
 
-/* What a window may grow to: the record that it is for is copied, so that it is there twice. */
+/* What a window may grow to: half of the memory, since the record is copied out of it. */
 static int64_t most_room(const pfd_scratch *bounds)
 {
     int64_t most = pfd_scratch_most_bytes(bounds) / 2;
     return most > least_room ? most : least_room;
 }
 
-/* Room after the bytes: what lies before them is taken back first. */
+/* Makes room after the bytes: first reuses the memory before them. */
 static pfd_status make_room(pfd_stream_window *window, const pfd_scratch *bounds, pfd_error *err)
 {
     int64_t used = window->end - window->begin;
@@ -37,7 +37,7 @@ static pfd_status make_room(pfd_stream_window *window, const pfd_scratch *bounds
     int64_t larger = window->room > 0 ? 2 * window->room : least_room, most = most_room(bounds);
     if (window->room >= most)
         return pfd_fail_at(err, &window->file.file, window->begin, PFD_OUT_OF_MEMORY,
-                           "what begins here, decompressed, goes on for more than %" PRId64
+                           "the record that begins here, decompressed, has more than %" PRId64
                            " bytes, half of what memory_budget allows; is it one line or record? "
                            "Raise memory_budget if it is right",
                            used);
@@ -127,7 +127,7 @@ static pfd_status find_end(const pfd_input_file *file, int64_t wanted, const pfd
     return status;
 }
 
-/* The inflater asks the disk itself: offsets here are not those of the file. */
+/* The inflater reads ahead itself: offsets here are not those of the file. */
 static void will_need(const pfd_input_file *file, int64_t offset, int64_t size)
 {
     (void)file, (void)offset, (void)size;

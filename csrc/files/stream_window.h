@@ -3,7 +3,7 @@
  *
  * The window has its own pfd_file, for pfd_file_read(): offsets are of the decompressed bytes, and
  * reads give copies.  Its size is INT64_MAX until the end has been seen, and the true one from then
- * on.  The window grows by bytes that are there, never by what a file claims.
+ * on.  The window grows with the actual bytes, never by a size that a file claims.
  *
  * THREADS  A window belongs to one thread.
  * ERRORS   As of a pfd_inflater.
@@ -14,7 +14,7 @@
 #include "files/file_read.h"
 
 typedef struct pfd_stream_window {
-    pfd_input_file file; /* first: what frame() is given */
+    pfd_input_file file; /* first member: frame() gets a pointer to it */
     pfd_inflater *inflater;
     uint8_t *memory;
     int64_t room;
@@ -23,7 +23,7 @@ typedef struct pfd_stream_window {
     int32_t has_ended;  /* the stream ends at `end`, and its checksums are right */
 } pfd_stream_window;
 
-/* Stands at the beginning of a file; a window that was open keeps its memory.  Zeroed: closed. */
+/* Goes to the beginning of a file; an open window keeps its memory.  Zeroed: closed. */
 pfd_status pfd_stream_window_open(pfd_stream_window *window, const pfd_file *file, pfd_error *err);
 void pfd_stream_window_close(pfd_stream_window *window);
 
@@ -31,8 +31,8 @@ void pfd_stream_window_close(pfd_stream_window *window);
 pfd_status pfd_stream_window_fill(pfd_stream_window *window, int64_t end, const pfd_scratch *bounds,
                                   pfd_error *err);
 
-/* The bytes before `offset` are not needed any more: the window begins there, or at the end of the
- * stream where that comes first. */
+/* Drops the bytes before `offset`: the window begins there, or at the end of the stream if that
+ * comes first. */
 pfd_status pfd_stream_window_pass(pfd_stream_window *window, int64_t offset,
                                   const pfd_scratch *bounds, pfd_error *err);
 

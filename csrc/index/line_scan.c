@@ -26,7 +26,7 @@ typedef struct piece_ends {
     int32_t starts_blank; /* nothing but blanks before the first newline, or the end */
     int32_t has_newline;
     int32_t content;      /* of the line that is open at the end, where there is a newline */
-    int32_t is_line_open; /* the last byte is no newline */
+    int32_t is_line_open; /* the last byte is not a newline */
 } piece_ends;
 
 typedef struct worker {

@@ -92,7 +92,7 @@ static int64_t split_plain(const uint8_t *text, int64_t size, int64_t most, uint
 
 /* ---- The same on masks ----------------------------------------------------------------------- */
 
-/* What is left at the end of a text, made a whole block by blanks. */
+/* The end of a text, padded with blanks to a whole block. */
 PFD_INLINE const uint8_t *last_block(uint8_t buffer[block_size], const uint8_t *text, int64_t size)
 {
     memset(buffer, ' ', block_size);
@@ -288,8 +288,8 @@ LIST_VARIANT(bytes16, , masks_bytes16)
 #endif
 
 #if defined(__x86_64__)
-/* A byte that is no content is found by one look-up under its low four bits: the table has it
- * there, and at all other places what no byte with these low bits is. */
+/* One look-up by the low four bits of a byte tells whether it is content: the table has the byte
+ * that is not content there, and at all other places a value that never matches. */
 #define OTHER_BYTES ' ', 0, 0, 0, 0, 0, 0, 0, 0, '\t', '\n', 0, 0, '\r', 0, 0
 
 /* ---- AVX2 ------------------------------------------------------------------------------------ */

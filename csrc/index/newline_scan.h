@@ -1,6 +1,6 @@
 /* index/newline_scan.h -- finding and counting lines quickly.
  *
- * A record is a line with at least one byte that is no blank; blanks are space, tab and CR.  Text
+ * A record is a line with at least one byte that is not blank; blanks are space, tab and CR.  Text
  * is looked at in blocks of 64 bytes, of which a machine makes two bit masks: newlines, and bytes
  * that are neither blank nor newline ("content").  All variants give the same results.
  */

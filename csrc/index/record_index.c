@@ -62,7 +62,7 @@ static inline int64_t sum_bytes(const uint8_t *bytes, int64_t n)
 /* The sum of a group's first n strides, of 2^width bytes each. */
 typedef int64_t (*sum_fn)(const pfd_index_group *group, int width, int64_t n);
 
-/* Of bytes and pairs of bytes all are looked at, so that there is no branch to mispredict. */
+/* Strides of one or two bytes are all summed, to avoid a branch that mispredicts. */
 static int64_t sum_plain(const pfd_index_group *group, int width, int64_t n)
 {
     enum { most_pairs = PFD_GROUP_STRIDE_BYTES / 2 };

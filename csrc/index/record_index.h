@@ -41,7 +41,7 @@ typedef struct pfd_record_start {
     int64_t file, offset, skip;
 } pfd_record_start;
 
-/* 0: the header's numbers do not belong together, and the image is no good. */
+/* 0: the header's numbers contradict each other, and the image is unusable. */
 int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *image,
                               const uint8_t *const *texts);
 

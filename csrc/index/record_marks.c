@@ -236,29 +236,29 @@ void pfd_record_marks_place(pfd_record_marks *marks, pfd_index_file *files, int6
     for (; file <= num_files; file++) files[file].first_record = number - marks->first_number;
 }
 
-/* ---- Filling --------------------------------------------------------------------------------- */
-typedef struct filling {
+/* ---- Writing --------------------------------------------------------------------------------- */
+typedef struct marks_writer {
     const pfd_record_marks *marks;
     const pfd_index_file *files;
     pfd_index_group *groups;
     int64_t num_groups, num_records;
     int64_t per_group; /* strides */
-} filling;
+} marks_writer;
 
 /* Threads meet in the heads of groups that two pieces share. */
-static void add_to_head(const filling *self, int64_t group, uint64_t bits)
+static void add_to_head(const marks_writer *self, int64_t group, uint64_t bits)
 {
     if (group < self->num_groups)
         __atomic_fetch_or(&self->groups[group].head, bits, __ATOMIC_RELAXED);
 }
 
-static void set_head(const filling *self, int64_t group, int64_t file, int64_t byte)
+static void set_head(const marks_writer *self, int64_t group, int64_t file, int64_t byte)
 {
     uint64_t number = (uint64_t)(file < PFD_GROUP_MOST_FILE ? file : PFD_GROUP_MOST_FILE);
     add_to_head(self, group, (uint64_t)byte << 18 | number << 2);
 }
 
-static void put_stride(const filling *self, int64_t i, int64_t stride)
+static void put_stride(const marks_writer *self, int64_t i, int64_t stride)
 {
     int64_t group = i / self->per_group;
     int width = self->marks->width;
@@ -268,7 +268,7 @@ static void put_stride(const filling *self, int64_t i, int64_t stride)
 }
 
 /* Writes the piece's first `end` marks, one by one; returns the place of the last. */
-static int64_t fill_marks(const filling *self, const pfd_mark_piece *piece, int64_t end)
+static int64_t fill_marks(const marks_writer *self, const pfd_mark_piece *piece, int64_t end)
 {
     const int shift = self->marks->shift;
     stride_cursor cursor = strides_of(piece, self->marks->lists);
@@ -301,7 +301,7 @@ static inline int64_t add_up(const uint8_t *bytes, int64_t n)
 }
 
 /* The same where strides are stored as they are listed: as bytes, one for each record. */
-static void fill_bytes(const filling *self, const pfd_mark_piece *piece)
+static void fill_bytes(const marks_writer *self, const pfd_mark_piece *piece)
 {
     const uint8_t *strides = self->marks->lists[piece->list].strides + piece->stride;
     int64_t byte = fill_marks(self, piece, 1), last = piece->num_marks - 1;
@@ -318,7 +318,7 @@ static void fill_bytes(const filling *self, const pfd_mark_piece *piece)
 }
 
 /* The same where a stride of the index is the sum of several. */
-static void fill_sums(const filling *self, const pfd_mark_piece *piece)
+static void fill_sums(const marks_writer *self, const pfd_mark_piece *piece)
 {
     const uint8_t *listed = self->marks->lists[piece->list].strides + piece->stride;
     const int64_t step = INT64_C(1) << self->marks->shift, last = piece->num_marks - 1;
@@ -339,7 +339,7 @@ static void fill_sums(const filling *self, const pfd_mark_piece *piece)
     }
 }
 
-static void fill_flags(const filling *self, const pfd_mark_piece *piece)
+static void fill_flags(const marks_writer *self, const pfd_mark_piece *piece)
 {
     const pfd_mark_flags *ranges = self->marks->lists[piece->list].flags + piece->flags;
     const int shift = self->marks->shift;
@@ -358,7 +358,7 @@ static void fill_flags(const filling *self, const pfd_mark_piece *piece)
 static pfd_status fill_pieces(void *ctx, int64_t begin, int64_t end, int32_t worker, pfd_error *err)
 {
     (void)worker, (void)err;
-    const filling *self = ctx;
+    const marks_writer *self = ctx;
     for (int64_t i = begin; i < end; i++) {
         const pfd_mark_piece *piece = &self->marks->pieces[i];
         int in_bytes = self->marks->width == 0 && piece->num_large == 0 &&
@@ -384,7 +384,7 @@ int64_t pfd_record_marks_groups(const pfd_record_marks *marks, int64_t num_recor
 pfd_status pfd_record_marks_fill(const pfd_record_marks *marks, int64_t num_records,
                                  int32_t num_threads, pfd_index_image *image, pfd_error *err)
 {
-    filling self = {.marks = marks,
+    marks_writer self = {.marks = marks,
                     .files = image->files,
                     .groups = image->entries,
                     .num_groups = image->header->num_entries,

@@ -48,7 +48,7 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
     return status;
 }
 
-/* The methods as the author's header had them; zero behind. */
+/* The methods; those that the author's header lacks are zero. */
 static void copy_methods(const pfd_source *from, pfd_kit_source *to)
 {
     size_t size = from->methods->struct_size;

@@ -66,13 +66,13 @@ static const char *const remedies[] = {
         "rows of an input are row_bytes apart, there are num_rows of them, and they "
         "are const",
     [PFD_GUARD_ORDINALS] = "there are n ordinals",
-    [PFD_GUARD_FOUND] = "there is room for n records; do not write out[n] or behind",
+    [PFD_GUARD_FOUND] = "there is room for n records; do not write out[n] or after",
 };
 
 static void tell_region(const pfd_guarded *region, const uint8_t *address, int32_t write)
 {
     char id[48], what[300];
-    int64_t behind = address - (region->data + region->bytes), ahead = region->data - address;
+    int64_t past = address - (region->data + region->bytes), ahead = region->data - address;
     const char *kind = kinds[region->kind], *verb = write == 1 ? "writes" : "reads";
     const char *did = write == 1 ? "wrote" : write == 0 ? "read" : "touched";
     if (region->released) {
@@ -84,10 +84,10 @@ static void tell_region(const pfd_guarded *region, const uint8_t *address, int32
              "given to; copy what is kept into memory of the source, or read it again");
         return;
     }
-    if (behind >= 0)
+    if (past >= 0)
         snprintf(what, sizeof what,
                  "%s byte %" PRId64 " past the end of the %" PRId64 " bytes of %s %" PRId64, did,
-                 behind + 1, region->bytes, kind, region->index);
+                 past + 1, region->bytes, kind, region->index);
     else if (ahead > 0)
         snprintf(what, sizeof what,
                  "%s %" PRId64 " bytes before the beginning of the %" PRId64
@@ -96,10 +96,10 @@ static void tell_region(const pfd_guarded *region, const uint8_t *address, int32
     else
         snprintf(what, sizeof what, "wrote into the bytes of %s %" PRId64 ", which are const", kind,
                  region->index);
-    if (behind < 0 && ahead <= 0)
+    if (past < 0 && ahead <= 0)
         snprintf(id, sizeof id, "writes-into-%s", kind);
     else
-        snprintf(id, sizeof id, "%s-%s-%s", verb, behind >= 0 ? "past" : "before", kind);
+        snprintf(id, sizeof id, "%s-%s-%s", verb, past >= 0 ? "past" : "before", kind);
     tell(id, what, remedies[region->kind]);
 }
 
@@ -178,7 +178,8 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     }
 }
 
-/* Of processor time: a busy machine is no fault of the op.  One that waits is ended from outside.
+/* Counts processor time, since a busy machine is not a fault of the op.  An op that waits is ended
+ * from outside.
  */
 static void set_timer(int32_t limit_ms)
 {

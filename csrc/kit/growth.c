@@ -84,13 +84,13 @@ void pfd_kit_usage_compare(pfd_kit_run_state *run, const pfd_kit_usage *usages, 
     if (heap)
         pfd_kit_report(run, "leaks-memory",
                        "each round of opening, reading and closing%s left %" PRId64
-                       " bytes of malloc() memory behind: free all of it in close(), and where "
+                       " bytes of malloc() memory unfreed: free all of it in close(), and where "
                        "open() fails; use host->alloc() for what a call needs",
                        when, heap);
     else if (mapped >= 4096)
         pfd_kit_report(run, "leaks-memory",
                        "each round of opening, reading and closing%s left %" PRId64
-                       " bytes of mapped memory behind: unmap it in close(), and where open() "
+                       " bytes of memory mapped: unmap it in close(), and where open() "
                        "fails",
                        when, mapped);
 }

@@ -1,6 +1,6 @@
 /* kit/guard.h -- memory between pages that must not be touched.
  *
- * A region lies right before or right behind a forbidden page, so that the first byte too many is a
+ * A region lies right before or right after a forbidden page, so that the first byte too many is a
  * SIGSEGV, also without sanitizers.  All regions are in one table, from which crash.c tells what
  * was touched.
  *

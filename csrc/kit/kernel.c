@@ -167,7 +167,7 @@ static void check_around_outputs(pfd_kit_call *call, const attempt *a)
                            "compute() wrote %" PRId64 " bytes %s the %" PRId64
                            " rows of output '%s': these are the rows of another thread; write "
                            "row i at data + i * row_bytes, i from 0",
-                           outside < 0 ? -outside : outside, outside < 0 ? "before" : "behind",
+                           outside < 0 ? -outside : outside, outside < 0 ? "before" : "after",
                            a->n, a->node->op->op->outputs[i].name);
     }
 }
@@ -218,7 +218,7 @@ static const char *shape_fault(const pfd_row_type *type, const pfd_ragged_row *r
     if (!row->shape) {
         if (varying > 1) return "shape is NULL, though more than one dimension varies";
         return fixed > 0 && row->num_elements % fixed != 0
-                   ? "num_elements is no multiple of the fixed dimensions"
+                   ? "num_elements is not a multiple of the fixed dimensions"
                    : NULL;
     }
     for (int32_t i = 0; i < type->ndim; i++) {

@@ -114,7 +114,7 @@ static pfd_status open_bench(pfd_bench *b, const pfd_blob *blobs, int64_t num_bl
 {
     PFD_TRY(pfd_op_chain_open(&b->chain, blobs, num_blobs, err));
     if (b->chain.num_ops > PFD_BENCH_MOST_OPS)
-        return pfd_fail(err, PFD_UNSUPPORTED, "%d ops are behind the blobs; %d can be measured",
+        return pfd_fail(err, PFD_UNSUPPORTED, "the blobs depend on %d ops; %d can be measured",
                         b->chain.num_ops, PFD_BENCH_MOST_OPS);
     PFD_TRY(open_reader(b, &out->open_ns, err));
     b->chain.source = pfd_source_self(b->reader.source);
@@ -138,7 +138,7 @@ static pfd_status choose_window(pfd_bench *b, pfd_error *err)
         b->options->window > 0 || round_ns > INT64_MAX - now ? INT64_MAX : now + round_ns;
     PFD_TRY(pfd_bench_run_pass(b, PFD_BENCH_DO_COMPUTE, most, deadline, &b->window, err));
     if (b->window == 0) {
-        pfd_fail(err, PFD_CORRUPT_DATA, "there is not one record to measure");
+        pfd_fail(err, PFD_CORRUPT_DATA, "the files have no record to measure");
         return pfd_bench_failed(b, b->reader.node, 0, PFD_CORRUPT_DATA, err);
     }
     if (!b->options->shuffled) return PFD_OK;

@@ -1,4 +1,4 @@
-/* The ops behind some blobs in order, with memory for their outputs, and calling them. */
+/* The ops that some blobs depend on, in order, with memory for their outputs, and calling them. */
 #include "kit/op_chain.h"
 #include "registry/reader_attrs.h"
 #include "core/error.h"
@@ -19,7 +19,7 @@ static uint64_t random_key(const pfd_node *node)
     return pfd_random_key(0, 0, node->name[0] ? node->name : node->op->op->name);
 }
 
-/* Adds the node behind those of its inputs. */
+/* Adds the node after those of its inputs. */
 static pfd_status add(pfd_op_chain *chain, const pfd_node *node, pfd_error *err)
 {
     if (find(chain, node)) return PFD_OK;
@@ -27,7 +27,8 @@ static pfd_status add(pfd_op_chain *chain, const pfd_node *node, pfd_error *err)
     for (uint32_t i = 0; i < op->num_inputs; i++) PFD_TRY(add(chain, node->inputs[i].node, err));
     if (pfd_op_is_reader(op) && chain->num_ops)
         return pfd_fail(err, PFD_UNSUPPORTED,
-                        "readers %s and %s are behind the blobs; one reader is measured at a time",
+                        "the blobs depend on the readers %s and %s; one reader is measured at a "
+                        "time",
                         chain->ops[0].node->op->op->name, op->name);
     pfd_chain_op *grown = realloc(chain->ops, (size_t)(chain->num_ops + 1) * sizeof *grown);
     if (!grown) return pfd_fail_memory(err, (int64_t)sizeof *grown, "an op");

@@ -1,4 +1,5 @@
-/* kit/op_chain.h -- the ops behind some blobs, to be computed one by one over ranges of records.
+/* kit/op_chain.h -- the ops that some blobs depend on, to be computed one by one over ranges of
+ * records.
  *
  * OWNERSHIP  Nodes are borrowed; the tensors are the chain's.
  * THREADS    One at a time.
@@ -16,7 +17,7 @@ typedef struct pfd_chain_op {
 } pfd_chain_op;
 
 typedef struct pfd_op_chain {
-    pfd_chain_op *ops; /* the reader first, each behind its inputs */
+    pfd_chain_op *ops; /* the reader first, each after its inputs */
     int32_t num_ops;
     int32_t whole_batch; /* some op wants all rows of a batch at once */
     int64_t row_bytes;   /* of all outputs together; of a ragged one, of its description */
@@ -24,8 +25,8 @@ typedef struct pfd_op_chain {
     const void *source;  /* of the reader, to be set before compute(); borrowed */
 } pfd_op_chain;
 
-/* Collects the ops.  PFD_UNSUPPORTED: several readers are behind the blobs.
- * A failure leaves a chain that close() accepts. */
+/* Collects the ops.  PFD_UNSUPPORTED: the blobs depend on several readers. A failure leaves a chain
+ * that close() accepts. */
 pfd_status pfd_op_chain_open(pfd_op_chain *chain, const pfd_blob *blobs, int64_t num_blobs,
                              pfd_error *err);
 pfd_status pfd_op_chain_allocate(pfd_op_chain *chain, int64_t rows, pfd_error *err);
@@ -39,6 +40,6 @@ pfd_status pfd_op_chain_compute(pfd_op_chain *chain, int32_t i, const pfd_host *
                                 const pfd_record *records, int64_t n, pfd_scratch *scratch,
                                 pfd_error *err);
 
-/* What the host fills in behind a reader: mask and id. */
+/* The outputs of a reader that the host fills in: mask and id. */
 void pfd_op_chain_fill_reader_ports(pfd_op_chain *chain, const pfd_record *records, int64_t n);
 #endif

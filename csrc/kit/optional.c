@@ -90,7 +90,7 @@ static void check_places(pfd_kit_call *call, const pfd_kit_source *source, const
                        "places() says that record %" PRId64 " is in file %d at byte %" PRId64
                        ": %s; set offset and file of every place",
                        ordinals[i], place->file, place->offset,
-                       wrong_file ? "there is no such file" : "this is not within the file");
+                       wrong_file ? "the reader has fewer files" : "this is not within the file");
         return;
     }
 }

@@ -102,16 +102,16 @@ static pfd_kit_visit make_visit(kit_round *round, int32_t thread)
 static pfd_status visit_in_threads(kit_round *round, pfd_error *err)
 {
     pthread_t threads[64];
-    int32_t n = round->run->options->num_threads, begun = 0;
+    int32_t n = round->run->options->num_threads, started = 0;
     pfd_kit_visit *visits = calloc((size_t)n, sizeof *visits);
     if (!visits) return pfd_fail_memory(err, n, "threads");
-    for (; begun < n; begun++) {
-        visits[begun] = make_visit(round, begun);
-        if (pthread_create(&threads[begun], NULL, visit_in_thread, &visits[begun])) break;
+    for (; started < n; started++) {
+        visits[started] = make_visit(round, started);
+        if (pthread_create(&threads[started], NULL, visit_in_thread, &visits[started])) break;
     }
-    for (int32_t i = 0; i < begun; i++) (void)pthread_join(threads[i], NULL);
+    for (int32_t i = 0; i < started; i++) (void)pthread_join(threads[i], NULL);
     free(visits);
-    return begun == n ? PFD_OK : pfd_fail_memory(err, n, "threads");
+    return started == n ? PFD_OK : pfd_fail_memory(err, n, "threads");
 }
 
 static pfd_status visit_all(kit_round *round, pfd_error *err)
@@ -126,7 +126,7 @@ static pfd_status visit_all(kit_round *round, pfd_error *err)
         pfd_kit_visit_close(&visit);
         return pfd_fail_memory(err, 0, "the kit");
     }
-    /* How an op fails is in the result; only what is no fault of it is returned. */
+    /* How an op fails is in the result; only failures that are not its fault are returned. */
     if (is_stream)
         (void)pfd_kit_visit_stream(&visit, &round->n);
     else

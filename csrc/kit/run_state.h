@@ -37,7 +37,7 @@ typedef struct pfd_kit_run_state {
 /* What a thread is doing, also for the message of a crash. */
 typedef struct pfd_kit_call {
     pfd_kit_run_state *run;
-    pfd_kit_scratch *scratches[2]; /* that the function at hand may use; NULL: none */
+    pfd_kit_scratch *scratches[2]; /* that the current function may use; NULL: none */
     int32_t second;                /* the second of two equal calls: guards in front, other fill */
     const char *function;          /* "open()", ...; NULL: none of the op's */
     const char *reading;           /* what the kit looks at that the op returned; NULL: nothing */
@@ -46,7 +46,7 @@ typedef struct pfd_kit_call {
 
 extern _Thread_local pfd_kit_call *pfd_kit_active;
 
-/* watching_host.c: the host that looks closely. */
+/* watching_host.c: the checking host. */
 const pfd_host *pfd_kit_host(void);
 int32_t pfd_kit_scratch_open(pfd_kit_scratch *scratch); /* 0: out of memory */
 /* Takes all back that was handed out, and looks whether more was written than asked for. */

@@ -24,7 +24,7 @@ static const pfd_row_type shapes[] = {
 typedef struct trial {
     pfd_kit_run_state *run;
     pfd_kit_call call;
-    pfd_node node;        /* a copy whose outputs are those of the types at hand */
+    pfd_node node;        /* a copy with the outputs of the current types */
     pfd_row_type *inputs; /* one per input */
     pfd_scratch *scratch; /* of the made-up tensors */
 } trial;
@@ -125,7 +125,7 @@ static void compute(trial *t)
             can = t->node.outputs[i].shape[d] <= MOST_ROW_BYTES;
     for (int64_t i = 0; i < made_up_rows; i++)
         records[i] = (pfd_record){.data = (const uint8_t *)"", .ordinal = i};
-    /* How it fails is its own affair: the bytes are no data that anybody has written. */
+    /* It may fail in any way: the bytes are random. */
     if (can) (void)pfd_kit_compute_with(&t->call, inputs, records, made_up_rows, hashes, &err);
     free(inputs);
     pfd_scratch_reset(t->scratch);
@@ -153,7 +153,7 @@ pfd_status pfd_kit_try_types(pfd_kit_run_state *run, pfd_error *err)
 {
     const pfd_op *op = run->node->op->op;
     trial t = {.run = run, .node = *run->node, .scratch = pfd_scratch_create()};
-    pfd_kit_run_state computing = *run; /* of the node with the outputs at hand */
+    pfd_kit_run_state computing = *run; /* of the node with the current outputs */
     computing.node = &t.node;
     t.inputs = calloc(op->num_inputs + 1, sizeof *t.inputs);
     t.node.outputs = calloc(op->num_outputs, sizeof *t.node.outputs);

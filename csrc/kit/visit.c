@@ -187,7 +187,7 @@ static int32_t is_plain(const pfd_kit_run_state *run)
     return !o->fail_read && !o->fail_alloc && !o->cancelled;
 }
 
-/* Yields again at the end, behind it, and at the beginning. */
+/* Reads again at the end, past it, and at the beginning. */
 static pfd_status check_end(pfd_kit_visit *visit, int64_t end)
 {
     pfd_kit_run_state *run = visit->call.run;
@@ -220,10 +220,10 @@ static pfd_status seek_behind(pfd_kit_visit *visit, int64_t *position, int64_t *
     count_failed(visit);
     ++*position;
     pfd_status status = pfd_kit_source_seek(&visit->call, visit->source, *position, &visit->err);
-    return status == PFD_CORRUPT_DATA ? PFD_END : status; /* nothing can be reached behind it */
+    return status == PFD_CORRUPT_DATA ? PFD_END : status; /* nothing after it can be reached */
 }
 
-/* Leaves the source behind this record. */
+/* Leaves the source after this record. */
 static pfd_status read_at(pfd_kit_visit *visit, int64_t position)
 {
     int64_t n;

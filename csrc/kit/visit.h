@@ -23,7 +23,7 @@ typedef struct pfd_kit_visit {
     uint64_t seed;
     pfd_kit_hashes hashes;
     pfd_kit_scratch scratch;
-    pfd_record *records; /* of the range at hand */
+    pfd_record *records; /* of the current range */
     int64_t *indices;
     uint64_t *found; /* record hashes, then row hashes of the range */
     pfd_error err;

@@ -1,4 +1,4 @@
-/* The host that looks closely: what it hands out is guarded, and it fails where it is told to. */
+/* The checking host: it guards all memory that it hands out, and fails where the options say so. */
 #include "core/error.h"
 #include "core/scratch.h"
 #include "kit/guard.h"

@@ -373,7 +373,7 @@ void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *rec
     if (record->file >= 0 && record->file < num_files)
         pfd_error_set_file(err, files[record->file]->path);
     err->ordinal = record->ordinal;
-    if (reader->files || record->offset > 0 || err->byte >= 0) /* else there is no place to tell */
+    if (reader->files || record->offset > 0 || err->byte >= 0) /* else no place is known */
         err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
     pfd_dataset_describe(reader->source, record, err);
 }

@@ -200,7 +200,7 @@ static pfd_status check_position(const pfd_loader *l, int64_t epoch, int64_t ste
     if (epoch >= 0 && epoch <= MOST_EPOCHS && step >= 0 && (most < 0 || step <= most))
         return PFD_OK;
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "there is no step %" PRId64 " in epoch %" PRId64 "; an epoch has %" PRId64
+                    "no step %" PRId64 " in epoch %" PRId64 "; an epoch has %" PRId64
                     " steps, and both begin at 0",
                     step, epoch, most);
 }

@@ -95,7 +95,7 @@ static const pfd_port inputs[] = {
     {"in", "Class numbers from 0: integers of any shape, also ragged."},
 };
 static const pfd_port outputs[] = {
-    {"out", "Shape of the input, and behind it a dimension of depth."},
+    {"out", "Shape of the input, followed by a dimension of depth."},
 };
 
 const pfd_op pfd_op_one_hot = {

@@ -120,7 +120,7 @@ const pfd_op pfd_op_pad = {
     .flags = PFD_TAKES_RAGGED,
     .name = "Pad",
     .doc = "Makes rows of different sizes rows of one shape. "
-           "What is missing behind a row gets a value; what is too long is an error of its row, "
+           "What is missing after a row gets a value; what is too long is an error of its row, "
            "or is cut where that is asked for.",
     PFD_OP_ATTRS(pad_attrs, attr_table),
     PFD_OP_INPUTS(inputs),

@@ -96,7 +96,7 @@ static pfd_status slice_row(const pfd_compute_args *args, int64_t i, pfd_error *
     const pfd_tensor *in = args->inputs[0];
     int64_t bytes = pfd_dtype_size(in->type.dtype), shape[PFD_MAX_DIMS] = {0};
     int64_t from_strides[PFD_MAX_DIMS], to_strides[PFD_MAX_DIMS];
-    int32_t ndim = in->type.ndim, outer = 0; /* dimensions behind the last one cut are one run */
+    int32_t ndim = in->type.ndim, outer = 0; /* dimensions after the last one cut are one run */
     cut cuts[PFD_MAX_DIMS] = {{0}};
     pfd_row row;
     pfd_row_at(in, i, &row);
@@ -137,7 +137,7 @@ static const pfd_attr attr_table[] = {
                   "Where each cut begins, counted from the end if negative; left out, at the "
                   "beginning."),
     PFD_INTS_ATTR(slice_attrs, stop, "", 0, 0,
-                  "Where each cut ends, this index not included, and what lies behind the row is "
+                  "Where each cut ends, this index not included, and what lies past the row is "
                   "its end; left out, at the end."),
     PFD_INTS_ATTR(slice_attrs, step, "", -9007199254740992.0, 9007199254740992.0,
                   "How far each goes from element to element, backwards if negative; left out, 1."),

@@ -26,7 +26,7 @@ static pfd_status fail(const parser *p, const char *found, const char *at, size_
         found, pfd_quote_bytes((const uint8_t *)at, (int64_t)size, part, sizeof part));
 }
 
-/* A dimension at *at, up to the ',' or ']' behind it. */
+/* A dimension at *at, up to the ',' or ']' after it. */
 static pfd_status parse_dimension(const parser *p, const char **at, int64_t *out, pfd_error *err)
 {
     const char *begin = *at;
@@ -42,7 +42,7 @@ static pfd_status parse_dimension(const parser *p, const char **at, int64_t *out
         *out = 10 * *out + begin[i] - '0';
         if (i == size - 1) return PFD_OK;
     }
-    return fail(p, "a dimension is no number and no '?':", begin, size, err);
+    return fail(p, "a dimension is neither a number nor '?':", begin, size, err);
 }
 
 static pfd_status parse_shape(const parser *p, const char *at, const char *end, pfd_row_type *type,

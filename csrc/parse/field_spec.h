@@ -11,7 +11,7 @@
  *
  * KEY is the field's name in the file, which may have a ':' where a type follows; NAME is the name
  * of the output, without a ':': the KEY, unless it is given.  So an '=' with no ':' before it ends
- * a NAME; a type begins behind the last ':' before the next '=', which begins a default.
+ * a NAME; a type begins after the last ':' before the next '=', which begins a default.
  */
 #ifndef PFD_PARSE_FIELD_SPEC_H
 #define PFD_PARSE_FIELD_SPEC_H

@@ -52,7 +52,7 @@ int32_t pfd_json_enter(pfd_json *json, char bracket)
     return 1;
 }
 
-/* To the next value of the innermost array or object; 0 behind its last. */
+/* To the next value of the innermost array or object; 0 after its last. */
 static int32_t advance(pfd_json *json, char bracket, const char *expected)
 {
     int32_t c = peek(json);
@@ -81,7 +81,7 @@ int32_t pfd_json_member(pfd_json *json, pfd_json_text *key)
     if (!advance(json, '}', "expected a comma or }")) return 0;
     if (peek(json) != '"') return pfd_json_refuse(json, "expected a key in quotes");
     if (!pfd_json_string(json, key)) return 0;
-    if (peek(json) != ':') return pfd_json_refuse(json, "expected a colon behind the key");
+    if (peek(json) != ':') return pfd_json_refuse(json, "expected a colon after the key");
     json->at++;
     return 1;
 }
@@ -235,7 +235,7 @@ static int32_t skip_number(pfd_json *json)
     if (json->at < json->size && json->data[json->at] == '.') {
         json->at++;
         digits = count_digits(json, json->at);
-        if (!digits) return pfd_json_refuse(json, "expected a digit behind the decimal point");
+        if (!digits) return pfd_json_refuse(json, "expected a digit after the decimal point");
         json->at += digits;
     }
     if (json->at < json->size && (json->data[json->at] | 0x20) == 'e') {
@@ -253,8 +253,8 @@ int32_t pfd_json_int64(pfd_json *json, int64_t *value)
 {
     if (type_of_next(json) != 0) return pfd_json_refuse(json, "expected a whole number");
     int64_t length = integer_length(json), end = json->at + length;
-    uint8_t behind = length && end < json->size ? json->data[end] : 0;
-    if (!length || behind == '.' || (behind | 0x20) == 'e')
+    uint8_t follow = length && end < json->size ? json->data[end] : 0;
+    if (!length || follow == '.' || (follow | 0x20) == 'e')
         return pfd_json_refuse(json, "expected a whole number");
     int64_t negative = json->data[json->at] == '-', sum = 0;
     for (int64_t i = json->at + negative; i < end; i++) {
@@ -311,6 +311,6 @@ int32_t pfd_json_skip(pfd_json *json)
 
 int32_t pfd_json_end(pfd_json *json)
 {
-    if (peek(json) >= 0) return pfd_json_refuse(json, "expected nothing more behind the value");
+    if (peek(json) >= 0) return pfd_json_refuse(json, "expected nothing more after the value");
     return !json->problem;
 }

@@ -42,7 +42,7 @@ typedef struct pfd_json_text {
 pfd_json pfd_json_begin(const uint8_t *data, int64_t size);
 
 /* Goes into an array ('[') or object ('{').  Then one of the next two before each value: 1 when
- * there is one more, which the caller must read or skip; 0 behind the last, and the cursor has left
+ * there is one more, which the caller must read or skip; 0 after the last, and the cursor has left
  * the array or object. */
 int32_t pfd_json_enter(pfd_json *json, char bracket);
 int32_t pfd_json_element(pfd_json *json);
@@ -52,7 +52,7 @@ int32_t pfd_json_member(pfd_json *json, pfd_json_text *key);
 int32_t pfd_json_string(pfd_json *json, pfd_json_text *text);
 int32_t pfd_json_int64(pfd_json *json, int64_t *value); /* no fraction, no exponent */
 
-/* 1 and behind it when the next value is null; 0 and nothing done when it is another. */
+/* Returns 1 and passes the next value if it is null; else 0, and the cursor stays. */
 int32_t pfd_json_null(pfd_json *json);
 
 /* Any value, which is checked all the same. */

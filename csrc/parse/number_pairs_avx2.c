@@ -37,13 +37,13 @@ TARGET PFD_INLINE __m256i last_bytes(uint64_t n)
 }
 
 /* The digits of a number that ends at `end`, aligned to the end of the vector, zeros before them:
- * those behind the point as they stand, those before it moved by one. */
+ * those after the point as they stand, those before it moved by one. */
 TARGET PFD_INLINE __m256i align_digits(const uint8_t *end, uint64_t digits, uint64_t scale,
                                        uint64_t has_point)
 {
-    __m256i behind = _mm256_loadu_si256((const void *)(end - 32));
+    __m256i after = _mm256_loadu_si256((const void *)(end - 32));
     __m256i before = _mm256_loadu_si256((const void *)(end - 33));
-    __m256i text = _mm256_blendv_epi8(before, behind, last_bytes(has_point ? scale : 32));
+    __m256i text = _mm256_blendv_epi8(before, after, last_bytes(has_point ? scale : 32));
     return _mm256_and_si256(_mm256_sub_epi8(text, _mm256_set1_epi8('0')), last_bytes(digits));
 }
 
@@ -102,7 +102,7 @@ TARGET PFD_INLINE __m256d divide(__m256i upper, __m256i lower, const uint8_t sca
                                        _mm256_slli_epi64(_mm256_mul_epu32(upper, other_half), 32));
     __m256i mantissa = _mm256_add_epi64(product, lower);
 
-    /* Its halves as doubles: their bits behind those of 2^84 and of 2^52. */
+    /* Its halves as doubles: their bits appended to those of 2^84 and of 2^52. */
     const __m256d high_base = _mm256_set1_pd(0x1p84), low_base = _mm256_set1_pd(0x1p52);
     __m256d high_half =
         _mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(_mm256_srli_epi64(mantissa, 32),

@@ -3,7 +3,7 @@
 #include "parse/pair_notes.h"
 
 #if defined(__x86_64__)
-/* A mask in a general register, and only there: else GCC fetches it anew for every use. */
+/* A mask in a general register, and only there: else GCC loads it again for every use. */
 PFD_TARGET_AVX512 PFD_INLINE uint64_t bits_of(__mmask64 mask)
 {
     uint64_t bits = _cvtmask64_u64(mask);

@@ -32,7 +32,7 @@ TARGET PFD_INLINE void look_at(const pfd_record *record, pfd_pair_text *out, pfd
 }
 
 /* Sixteen of the digits of a number that ends at `end`, as two numbers of eight digits: the last
- * ones, or the ones before.  The digits behind the point are taken as they stand, those before it
+ * ones, or the ones before.  The digits after the point are taken as they stand, those before it
  * moved by one; what is not of the number is 0. */
 PFD_INLINE uint64x2_t eights_of(const uint8_t *end, uint64_t digits, uint64_t scale, int before)
 {

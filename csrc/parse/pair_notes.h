@@ -31,8 +31,8 @@ typedef struct pfd_pair_masks {
 
 /* What is known of some records besides their digits. */
 typedef struct pfd_pair_notes {
-    uint8_t scales[PFD_PAIRS_AT_ONCE][2]; /* of each number: the digits behind its point, and 128
-                                             for a minus sign */
+    uint8_t scales[PFD_PAIRS_AT_ONCE][2]; /* of each number: the digits after its point, and 128 for
+                                             a minus sign */
     uint64_t odd[PFD_PAIRS_AT_ONCE];      /* not 0: the record is to be left */
 } pfd_pair_notes;
 

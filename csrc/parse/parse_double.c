@@ -89,7 +89,7 @@ static inline const char *scan_digits(const char *at, const char *end, uint64_t 
     return at;
 }
 
-/* `at` is behind the mantissa; returns it unchanged where no whole exponent follows. */
+/* `at` is after the mantissa; returns it unchanged where no whole exponent follows. */
 static const char *scan_exponent(const char *at, const char *end, int64_t *exponent)
 {
     if (at == end || (*at != 'e' && *at != 'E')) return at;
@@ -104,7 +104,7 @@ static const char *scan_exponent(const char *at, const char *end, int64_t *expon
     return digit;
 }
 
-/* The number behind a sign; returns its end, NULL when there is no digit. */
+/* The number after a sign; returns its end, NULL without a digit. */
 static const char *scan_decimal(const char *text, const char *end, decimal *out)
 {
     out->mantissa = 0;
@@ -300,16 +300,16 @@ int64_t pfd_parse_double(const char *text, int64_t size, double *value)
     if (*at == '-' || *at == '+') at++;
 
     decimal number;
-    const char *behind = scan_decimal(at, end, &number);
+    const char *rest = scan_decimal(at, end, &number);
     double absolute;
-    if (!behind) {
-        behind = scan_word(at, end, &absolute);
-        if (!behind) return 0;
+    if (!rest) {
+        rest = scan_word(at, end, &absolute);
+        if (!rest) return 0;
     } else if (!is_mantissa_whole(&number)) {
         absolute = convert_long(&number);
     } else if (!convert_exact(number.mantissa, number.exponent, &absolute)) {
         absolute = convert_by_table(number.mantissa, number.exponent);
     }
     *value = negative ? -absolute : absolute;
-    return behind - text;
+    return rest - text;
 }

@@ -69,14 +69,14 @@ static inline int32_t pfd_wire_varint(pfd_wire_cursor *c, uint64_t *value)
 static inline uint32_t pfd_wire_tag(pfd_wire_cursor *c)
 {
     if (c->at < c->end && *c->at < 0x80 && *c->at >= 8) return *c->at++;
-    pfd_wire_cursor behind = *c;
+    pfd_wire_cursor after = *c;
     uint64_t tag = 0;
-    if (!pfd_wire_varint(&behind, &tag) || tag < 8 || tag > UINT32_MAX) return 0;
-    *c = behind;
+    if (!pfd_wire_varint(&after, &tag) || tag < 8 || tag > UINT32_MAX) return 0;
+    *c = after;
     return (uint32_t)tag;
 }
 
-/* The value of a field of type PFD_WIRE_BYTES: a cursor on its bytes; c stands behind them. */
+/* The value of a field of type PFD_WIRE_BYTES: a cursor on its bytes; c moves past them. */
 static inline int32_t pfd_wire_bytes(pfd_wire_cursor *c, pfd_wire_cursor *value)
 {
     const uint8_t *begin = c->at;

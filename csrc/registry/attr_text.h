@@ -34,7 +34,7 @@ void pfd_text_add_value(pfd_text *text, const pfd_attr_value *value);
 const char *pfd_value_kind_name(int32_t kind);
 
 /* default_value of a row as the value that a user would give; lists lie in `memory`, strings of it
- * too or in the row.  PFD_INVALID_ARGUMENT when the text is no value of the row's type. */
+ * too or in the row.  PFD_INVALID_ARGUMENT when the text is not a value of the row's type. */
 pfd_status pfd_attr_parse_default(const pfd_attr *row, pfd_scratch *memory, pfd_attr_value *out,
                                   pfd_error *err);
 #endif

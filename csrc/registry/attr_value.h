@@ -8,7 +8,7 @@
 #include "pyflowdata/pyflowdata.h"
 
 /* Bytes and alignment of a value in the struct, and its name for messages; 0, 0 and NULL when
- * `type` is no PFD_ATTR_*. */
+ * `type` is not a PFD_ATTR_*. */
 typedef struct pfd_attr_type {
     int64_t bytes, alignment;
     const char *name;

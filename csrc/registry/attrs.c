@@ -20,7 +20,7 @@ struct pfd_attrs {
 
 pfd_status pfd_attrs_fail_missing(const pfd_attr *row, const char *why, pfd_error *err)
 {
-    /* The doc goes on behind the colon: without its capital, unless that is an abbreviation. */
+    /* The doc follows the colon: without its capital, unless that is an abbreviation. */
     char first = row->doc[0];
     int32_t is_word = first >= 'A' && first <= 'Z' && row->doc[1] >= 'a' && row->doc[1] <= 'z';
     return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT, " is required (%s)%s: %c%s",

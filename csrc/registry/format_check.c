@@ -93,7 +93,8 @@ pfd_status pfd_format_check(const pfd_format *format, const pfd_op *(*find_op)(c
     if (format->suffixes && !are_suffixes(format->suffixes))
         return fault(name, "suffixes", "must be like '.tfrecord|.tfr', in lower case", err);
     if (!format->probe && (!format->suffixes || format->flags & PFD_FORMAT_SHARED_SUFFIXES))
-        return fault(name, "probe", "is NULL, and there is no suffix of its own to tell a file",
+        return fault(name, "probe", "is NULL, and the format has no suffix of its own to tell a "
+                                    "file",
                      err);
     if (format->folder_file && (!format->folder_file[0] || strchr(format->folder_file, '/')))
         return fault(name, "folder_file", "must be the name of a file", err);

@@ -34,7 +34,7 @@ typedef struct pfd_new_formats {
     const char *origin; /* stays */
     int32_t replace;    /* 1: formats of that name give way, but those of `keep` */
     const char *keep;   /* an origin, compared as a pointer: its formats stay */
-    const pfd_op *(*find_op)(const char *name); /* NULL: there is no such op */
+    const pfd_op *(*find_op)(const char *name); /* NULL: unknown op */
 } pfd_new_formats;
 
 /* Adds all of them after the others or in place of those that give way; or, where one is faulty,

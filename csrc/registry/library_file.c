@@ -46,14 +46,16 @@ static pfd_status fail_machine(int32_t found, pfd_error *err)
 static pfd_status fail_cut_off(int64_t size, pfd_error *err)
 {
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "the shared library is cut off after %" PRId64 " bytes: compile it anew", size);
+                    "the shared library is cut off after %" PRId64 " bytes: "
+                    "compile it again",
+                    size);
 }
 
 static pfd_status check_header(const ElfW(Ehdr) * header, int64_t size, pfd_error *err)
 {
     if (size < SELFMAG || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "the file is no shared library: a source is compiled first, as "
+                        "the file is not a shared library: a source is compiled first, as "
                         "pyflowdata.compile() does it");
     if (size < (int64_t)sizeof *header) return fail_cut_off(size, err);
     /* In another byte order e_machine cannot be read. */
@@ -94,7 +96,7 @@ static pfd_status check_file(int file, pfd_error *err)
 {
     struct stat about;
     if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode))
-        return pfd_fail(err, PFD_INVALID_ARGUMENT, "this is no file, but a folder or a device");
+        return pfd_fail(err, PFD_INVALID_ARGUMENT, "this is not a file, but a folder or a device");
     ElfW(Ehdr) header;
     memset(&header, 0, sizeof header);
     if (pread(file, &header, sizeof header, 0) < 0)

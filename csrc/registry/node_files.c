@@ -52,7 +52,7 @@ static pfd_status call_companions(const pfd_node *node, named_paths *named, pfd_
     return pfd_check_returned(node->op->op->companions(&args, err), "companions", err);
 }
 
-/* Files that belong to those in the list, behind them. */
+/* Appends the sidecar files of those in the list. */
 static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_error *err)
 {
     size_t bytes = (size_t)list->size * sizeof *list->paths;

@@ -1,4 +1,5 @@
-/* registry/node_files.h -- the files that a reader reads: those its user named, and their companions.
+/* registry/node_files.h -- the files that a reader reads: those its user named, and their sidecar
+ * files.
  *
  * OWNERSHIP  Lists and opened files are the caller's; of a failed call, too.
  * THREADS    Any thread.

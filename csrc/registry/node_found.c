@@ -1,4 +1,4 @@
-/* Fills in attrs that the user left out from the headers of the files. */
+/* Infers attrs that the user left out from the headers of the files. */
 #include "registry/node_found.h"
 
 #include "core/dtype.h"
@@ -95,7 +95,7 @@ static pfd_status find_row(const finder *self, const char *name, const pfd_attr 
         if (((*row)->flags & PFD_ATTR_FOUND) && !strcmp((*row)->name, name)) return PFD_OK;
     }
     return pfd_fail(err, PFD_INTERNAL,
-                    "propose() sets '%s', which is no attr of the op with PFD_ATTR_FOUND",
+                    "propose() sets '%s', which is not an attr of the op with PFD_ATTR_FOUND",
                     name ? name : "NULL");
 }
 
@@ -132,7 +132,7 @@ static pfd_status set_int(void *found, const char *attr, int64_t value, pfd_erro
         value < pfd_split_choices(row->choices, buffer, names))
         name = names[value];
     if (!name)
-        return pfd_fail(err, PFD_INTERNAL, "propose() sets '%s' to %" PRId64 ", which is no %s",
+        return pfd_fail(err, PFD_INTERNAL, "propose() sets '%s' to %" PRId64 ", which is not a %s",
                         attr, value, row->type == PFD_ATTR_DTYPE ? "dtype" : "choice of it");
     return set(found, row, (pfd_attr_value){.kind = PFD_VALUE_STRING, .s = name}, err);
 }
@@ -195,8 +195,8 @@ static pfd_status find(finder *self, pfd_error *err)
     return call_propose(self, err);
 }
 
-/* What was not found is as if its default had been: a node with all of these values given is not
- * looked into again. */
+/* An attr that was not inferred has its default: a node with all of these values given needs no
+ * inference. */
 static pfd_status settle(finder *self, const pfd_attr *row, pfd_scratch *memory, pfd_error *err)
 {
     pfd_attr_value value;

@@ -1,6 +1,6 @@
-/* registry/node_found.h -- attrs that a user left out and the files say.
+/* registry/node_found.h -- infers attrs from the files, where a user left them out.
  *
- * They become attrs of the node like those that were given: nothing behind knows of the difference.
+ * They become attrs of the node like those that were given: later code sees no difference.
  */
 #ifndef PFD_REGISTRY_NODE_FOUND_H
 #define PFD_REGISTRY_NODE_FOUND_H

@@ -12,7 +12,7 @@
 
 enum { most_ports = 4096, input_name_bytes = 96 };
 
-/* One allocation: the op twice, its ports, and their names behind. */
+/* One allocation: the op twice, its ports, followed by their names. */
 typedef struct own_op {
     pfd_registered_op registered;
     pfd_op op, public_op;

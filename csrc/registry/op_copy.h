@@ -8,6 +8,6 @@
 #include "pyflowdata/op.h"
 
 /* A copy with all sizes of this library.  Fields that an older header did not have are zero, a doc
- * that it did not have says so; what a newer one has behind ours is left out. */
+ * that it did not have says so; fields that only a newer header has are dropped. */
 pfd_status pfd_op_copy(const pfd_op *op, pfd_op **out, pfd_error *err);
 #endif

@@ -47,8 +47,8 @@ static pfd_status fail_entry(void *library, pfd_error *err)
     int32_t major = other_major(library);
     if (major >= 0) return fail_major(major, err);
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "the library is no plugin, it exports no function %s: end one of its C files "
-                    "with PFD_PLUGIN(\"name\", \"1.0\", &pfd_op_...)",
+                    "the library is not a plugin, it exports no function %s: end one of its C "
+                    "files with PFD_PLUGIN(\"name\", \"1.0\", &pfd_op_...)",
                     ENTRY_OF(PFD_ABI_MAJOR));
 }
 
@@ -131,7 +131,7 @@ pfd_status pfd_library_load(const char *path, int32_t replace, const pfd_plugin 
     /* Without a slash the system's folders would be searched. */
     char *file = realpath(path, NULL);
     if (!file)
-        return pfd_fail_file(err, path, "there is no such library to load: %s", strerror(errno));
+        return pfd_fail_file(err, path, "the library to load is missing: %s", strerror(errno));
     pfd_status status = load(file, replace, out, err);
     free(file);
     if (status != PFD_OK) pfd_error_set_file(err, path);

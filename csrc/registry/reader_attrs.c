@@ -60,7 +60,7 @@ const pfd_attr pfd_reader_attr_table[] = {
         "be left with 0 rows), pad delivers a row of zeros whose mask is False."),
     ROW(max_errors, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL, 0,
         "Damaged records that an epoch of this rank may have before on_error=skip and pad fail as "
-        "well; -1 is no limit."),
+        "well; -1 means no limit."),
     FLAG(with_mask, 0,
          "Whether the output mask is returned too: bool, False for rows that only fill a batch."),
     FLAG(with_id, 0,

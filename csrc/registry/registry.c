@@ -170,7 +170,7 @@ static pfd_status register_op(const pfd_op *author, pfd_registered_op *op,
     return pfd_descriptor_check_names(op->public_op, err);
 }
 
-/* Adds an op behind the others, or at `place` for the one that is there. */
+/* Adds an op after the others, or replaces the one at `place`. */
 static pfd_status add_op(const pfd_op *author, const char *origin, int64_t place, pfd_error *err)
 {
     PFD_TRY(reserve(1, err));
@@ -265,7 +265,7 @@ static struct added_plugin *find_plugin(const pfd_plugin *author)
     return added;
 }
 
-/* Where an op goes: to the place of another plugin's op of that name, or behind all. */
+/* Where an op goes: to the place of another plugin's op of that name, or the end of the list. */
 static int64_t place_of(const pfd_op *author, const char *origin, int32_t replace)
 {
     for (int64_t i = 0; replace && i < registry.size; i++) {

@@ -15,7 +15,8 @@ extern const pfd_op *const pfd_builtin_ops[];
 typedef struct pfd_registered_op {
     const pfd_op *author;    /* as it was given */
     const pfd_op *op;        /* the same, with all fields of this library */
-    const pfd_op *public_op; /* the user's; for an op that is no reader, the same pointer as op */
+    const pfd_op *public_op; /* the user's view; for an op other than a reader, the same pointer as
+                                op */
     const char *origin;      /* "built in", or the path of the plugin */
     const struct pfd_registered_op *former; /* whose place it took, which nodes may use; or NULL */
 } pfd_registered_op;

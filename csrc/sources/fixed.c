@@ -190,7 +190,7 @@ static pfd_status open_fixed(const pfd_file *const *files, const pfd_fixed_layou
 pfd_status pfd_fixed_open(const pfd_open_args *args, const pfd_fixed_layout *layout,
                           pfd_source *out, pfd_error *err)
 {
-    PFD_TRY(check_layout(layout, err)); /* also where there is no file */
+    PFD_TRY(check_layout(layout, err)); /* even without files */
     return open_fixed(args->files, layout, 0, args->num_files, out, err);
 }
 

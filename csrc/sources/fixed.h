@@ -1,6 +1,6 @@
 /* sources/fixed.h -- files of records of one size as a random-access source; host->open_fixed().
  *
- * Where a record lies is arithmetic: there is no index.
+ * The place of a record is computed; no index is needed.
  * OWNERSHIP  Files and their array are borrowed until close; layouts are copied.
  * THREADS    As of a pfd_source in op.h.
  */

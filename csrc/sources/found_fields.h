@@ -1,8 +1,8 @@
 /* sources/found_fields.h -- the fields that a file has, as an op's list of fields would name them.
  *
- * For propose(): each field of the file is an output, KEY:TYPE in the order of the file.  One that
- * is called as an output of every reader (mask, id) is NAME=KEY:TYPE, with as many '_' behind its
- * KEY as make a name of its own.
+ * To infer attrs: each field of the file is an output, KEY:TYPE in the order of the file.  One that
+ * is called as an output of every reader (mask, id) is NAME=KEY:TYPE, with as many '_' after its
+ * KEY as make the name unique.
  */
 #ifndef PFD_SOURCES_FOUND_FIELDS_H
 #define PFD_SOURCES_FOUND_FIELDS_H

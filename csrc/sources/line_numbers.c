@@ -171,7 +171,7 @@ int64_t pfd_line_numbers_of_byte(pfd_line_numbers *numbers, int64_t file, int64_
 
 /* ---- Records of files that are read in sequence ---------------------------------------------- */
 
-/* 0: there is no room for another change. */
+/* 0: no room for another change. */
 static int32_t make_room(pfd_line_numbers *numbers)
 {
     if (numbers->num_changes < numbers->room) return 1;

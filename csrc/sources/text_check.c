@@ -10,7 +10,7 @@
 
 enum {
     some_bytes = 64 * 1024,  /* that are looked at where there is neither CR nor LF */
-    most_bytes = 16 << 20    /* where there is no LF, but CR: the output of a progress bar, say */
+    most_bytes = 16 << 20    /* without LF, but with CR: the output of a progress bar, say */
 };
 
 typedef struct check {
@@ -60,7 +60,7 @@ static pfd_status check_file(const pfd_file *file, pfd_stream_window *window, ui
     check self = {file, quote};
     pfd_status status = pfd_text_look(&host, file, 0, scratch, look, &self, err);
     if (status != PFD_CORRUPT_DATA) return status;
-    pfd_error_clear(err); /* whoever reads on to the damage is told */
+    pfd_error_clear(err); /* reading on to the damage reports it */
     return PFD_OK;
 }
 

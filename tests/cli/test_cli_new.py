@@ -260,7 +260,7 @@ def test_ops_are_listed_and_described(tmp_path):
     assert f"From: {library}" in described and "From: built in" in described
     assert "batch_size=1," in described[described.index("MiniReader(data_dir='', *,") :]
     missing = pyflowdata("ops", "--plugin", tmp_path / "none.so")
-    assert missing.returncode == 1 and "none.so: there is no such library" in missing.stderr
+    assert missing.returncode == 1 and "none.so: the library to load is missing" in missing.stderr
 
 
 def test_ops_as_json(here):

@@ -94,7 +94,7 @@ FAULTS = {
     "leaks_descriptors": ("leaks", "leaks-descriptors", r"left 2 descriptors open: close them"),
     "leaks_memory": (
         "leaks", "leaks-memory",
-        r"closing left \d+ bytes of malloc\(\) memory behind",
+        r"closing left \d+ bytes of malloc\(\) memory unfreed",
     ),
     "leaks_when_failing": (
         "failures", "leaks-memory",
@@ -107,7 +107,7 @@ FAULTS = {
     ),
     "place_wrong": (
         "records", "place-field",
-        r"record 0 is in file 77 at byte \d+: there is no such file",
+        r"record 0 is in file 77 at byte \d+: the reader has fewer files",
     ),
     "places_past_end": (
         "records", "writes-past-found-records",

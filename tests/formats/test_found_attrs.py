@@ -490,9 +490,9 @@ def test_what_a_plugin_finds_is_checked(finder: flow.Plugin, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("kind", "error", "says"),
     [
-        (1, flow.InternalError, "sets 'bogus', which is no attr"),
+        (1, flow.InternalError, "sets 'bogus', which is not an attr"),
         (2, flow.InternalError, "open.. of path 1, and there are 1"),
-        (3, flow.InternalError, "'how' to 2, which is no choice"),
+        (3, flow.InternalError, "'how' to 2, which is not a choice"),
         (4, flow.InvalidArgumentError, "'width' is required .*the files do not say it"),
         (5, flow.InternalError, "propose.. returned status"),
         (6, flow.InvalidArgumentError, "attr 'width' = '7'"),

@@ -303,7 +303,7 @@ def test_the_usual_sources_give_no_warning():
 
 
 def test_source_without_an_entry():
-    with pytest.raises(flow.InvalidArgumentError, match=r"no plugin.*PFD_PLUGIN\("):
+    with pytest.raises(flow.InvalidArgumentError, match=r"not a plugin.*PFD_PLUGIN\("):
         flow.compile("int x;\nint y;\n")
 
 

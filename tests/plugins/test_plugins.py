@@ -255,9 +255,9 @@ def refused(path, error, *parts):
 
 
 def test_a_missing_file(tmp_path, monkeypatch):
-    refused(tmp_path / "none.so", flow.FileError, "there is no such library")
+    refused(tmp_path / "none.so", flow.FileError, "the library to load is missing")
     monkeypatch.chdir(tmp_path)
-    refused("libm.so.6", flow.FileError, "there is no such library")  # not searched for
+    refused("libm.so.6", flow.FileError, "the library to load is missing")  # not searched for
 
 
 @pytest.mark.parametrize("path", [None, 3, ["a.so"]])
@@ -276,7 +276,7 @@ def test_paths_that_cannot_be(tmp_path):
 
 
 def test_files_that_are_no_library(tmp_path):
-    refused(tmp_path, flow.InvalidArgumentError, "no file, but a folder")
+    refused(tmp_path, flow.InvalidArgumentError, "not a file, but a folder")
     for content in (b"", b"#include <x.h>\n", b"\x7fEL", bytes(5000)):
         (tmp_path / "x.so").write_bytes(content)
         refused(tmp_path / "x.so", flow.InvalidArgumentError, "pyflowdata.compile()")

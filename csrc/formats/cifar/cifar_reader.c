@@ -15,7 +15,7 @@ typedef struct cifar_reader_attrs {
     int32_t version, layout, with_coarse_label;
 } cifar_reader_attrs;
 
-/* Labels in front of an image. */
+/* Number of labels before an image. */
 static int64_t label_bytes(const cifar_reader_attrs *attrs)
 {
     return attrs->version == 100 ? 2 : 1;
@@ -38,7 +38,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* The size of a file tells, unless both fit; a file that fits neither is told of by open(). */
+/* The size of a file decides, unless both fit; open() reports a file that fits neither. */
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const pfd_file *file;
@@ -49,7 +49,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 
 /* ---- Open ------------------------------------------------------------------------------------ */
 
-/* What a file is whose size does not fit. */
+/* A hint for a file whose size does not fit. */
 static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pfd_error *err)
 {
     const cifar_reader_attrs *attrs = args->attrs;
@@ -58,7 +58,7 @@ static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pf
     const uint8_t *data;
     if (file->size % record == 0) return PFD_OK;
     PFD_TRY(args->host->read(file, 0, most, args->scratch, &data, err));
-    const char *hint = "was the file cut short, or is it no CIFAR file?";
+    const char *hint = "was the file cut short, or is it not a CIFAR file?";
     int32_t compression = pfd_compression_of_bytes(data, most);
     char packed[64];
     if (file->size % other == 0) {
@@ -74,7 +74,7 @@ static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pf
     }
     return args->host->fail_file(err, file, file->size - file->size % record, PFD_CORRUPT_DATA,
                                  "the file's %" PRId64
-                                 " bytes are no whole number of records of %" PRId64 ": %s",
+                                 " bytes are not a whole number of records of %" PRId64 ": %s",
                                  file->size, record, hint);
 }
 
@@ -101,7 +101,7 @@ static pfd_status check_label(const pfd_compute_args *args, int64_t row, int64_t
     if (label < classes) return PFD_OK;
     return args->host->fail_row(err, row, byte, PFD_CORRUPT_DATA,
                                 "the label is %" PRId32 ", and there are %" PRId32
-                                " classes: the file is damaged, or is no CIFAR file",
+                                " classes: the file is damaged, or is not a CIFAR file",
                                 label, classes);
 }
 
@@ -130,8 +130,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FOUND_ATTR_ROW(cifar_reader_attrs, version, PFD_ATTR_INT32, NULL, 10, 100, NULL,
-                       "Which files they are: 10 for CIFAR-10, 100 for CIFAR-100; by the size of "
-                       "the first one, if that fits either."),
+                       "Which data set: 10 for CIFAR-10, 100 for CIFAR-100. Left out, the size of "
+                       "the first file decides, if it fits one of them."),
     PFD_CHOICE_ATTR(cifar_reader_attrs, layout, "CHW", "CHW|HWC",
                     "Axes of an image: CHW is (3, 32, 32), as they are stored; HWC is (32, 32, "
                     "3)."),
@@ -150,7 +150,7 @@ const pfd_op pfd_op_cifar_reader = {
     .flags = PFD_READS_FILES,
     .name = "CIFARReader",
     .doc = "Reads the binary version of CIFAR-10 and CIFAR-100. "
-           "Files may have any number of records. Labels that are no class are damage; changed "
+           "Files may have any number of records. Labels outside the classes are damage; changed "
            "pixels are not found, as the format has no checksums.",
     PFD_OP_ATTRS(cifar_reader_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),

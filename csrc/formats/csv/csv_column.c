@@ -25,7 +25,7 @@ static pfd_status fail_key(const pfd_host *host, const pfd_csv_column *column, c
 /* ---- Keys ------------------------------------------------------------------------------------ */
 enum { most_number = 999999999 };
 
-/* Beyond the largest number, one more than it. */
+/* A number above the largest becomes the largest plus one. */
 static int is_number(const char *text, int64_t size, int64_t *value)
 {
     *value = 0;
@@ -41,27 +41,27 @@ static int is_number(const char *text, int64_t size, int64_t *value)
 static pfd_status next_place(const pfd_host *host, const pfd_csv_column *column, const char **at,
                              pfd_csv_place *out, pfd_error *err)
 {
-    const char *end = column->key + column->key_size, *from = *at, *behind;
+    const char *end = column->key + column->key_size, *from = *at, *next;
     *out = (pfd_csv_place){.number = -1};
     if (from < end && *from == '\'') {
-        behind = memchr(from + 1, '\'', (size_t)(end - from - 1));
-        if (!behind) return fail_key(host, column, from, end - from, "a name without its end", err);
+        next = memchr(from + 1, '\'', (size_t)(end - from - 1));
+        if (!next) return fail_key(host, column, from, end - from, "a name without its end", err);
         out->name = from + 1;
-        out->size = behind - out->name;
-        *at = behind + 1;
+        out->size = next - out->name;
+        *at = next + 1;
         return PFD_OK;
     }
-    for (behind = from; behind < end && *behind != '|'; behind++)
-        if (*behind == '.' && behind + 1 < end && behind[1] == '.') break;
-    *at = behind;
-    if (behind == from) return fail_key(host, column, from, end - from, "no column", err);
-    if (is_number(from, behind - from, &out->number))
+    for (next = from; next < end && *next != '|'; next++)
+        if (*next == '.' && next + 1 < end && next[1] == '.') break;
+    *at = next;
+    if (next == from) return fail_key(host, column, from, end - from, "not a column", err);
+    if (is_number(from, next - from, &out->number))
         return out->number <= most_number
                    ? PFD_OK
-                   : fail_key(host, column, from, behind - from,
+                   : fail_key(host, column, from, next - from,
                               "above 999999999, the largest number of a column", err);
     out->name = from;
-    out->size = behind - from;
+    out->size = next - from;
     return PFD_OK;
 }
 
@@ -86,7 +86,7 @@ pfd_status pfd_csv_next_key(const pfd_host *host, const pfd_csv_column *column, 
     return PFD_OK;
 }
 
-/* How many values the keys give; *unknown: a range of names is among them. */
+/* How many values the keys give; *unknown: one of them is a range of names. */
 static pfd_status count_values(const pfd_host *host, pfd_csv_column *column, int64_t *values,
                                int32_t *is_row, int32_t *unknown, pfd_error *err)
 {

@@ -39,12 +39,12 @@ typedef struct pfd_csv_key {
 pfd_status pfd_csv_column_parse(const pfd_host *host, const char *element, pfd_csv_column *out,
                                 pfd_error *err);
 
-/* The key at *at, which begins as column->key; PFD_END behind the last one. */
+/* The key at *at, which starts as column->key; PFD_END after the last one. */
 pfd_status pfd_csv_next_key(const pfd_host *host, const pfd_csv_column *column, const char **at,
                             pfd_csv_key *out, pfd_error *err);
 
-/* The values of the default, one text for all or one for each, to `out`; NULL: only checks them.
- * The column has one, and is not of bytes. */
+/* Writes the values of the default, one text for all or one for each, to `out`; NULL: only checks
+ * them. The column has one, and is not of bytes. */
 pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, uint8_t *out,
                             pfd_error *err);
 #endif

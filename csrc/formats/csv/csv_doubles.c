@@ -1,5 +1,5 @@
 /* Numbers of up to 32 bytes by vectors of 16: the point is taken out, the digits are joined, and an
- * exact division follows.  All others take the way of pfd_parse_double(). */
+ * exact division follows.  All others go to pfd_parse_double(). */
 #include "formats/csv/csv_doubles.h"
 
 #include "core/bytes16.h"
@@ -46,13 +46,13 @@ TARGET PFD_INLINE pfd_bytes16 move_on(pfd_bytes16 high, pfd_bytes16 low)
     return (pfd_bytes16)_mm_alignr_epi8((__m128i)low, (__m128i)high, 15);
 }
 
-/* One where the mask is set, the other elsewhere. */
+/* The first where the mask is set, else the second. */
 TARGET PFD_INLINE pfd_bytes16 choose(pfd_bytes16 mask, pfd_bytes16 one, pfd_bytes16 other)
 {
     return (pfd_bytes16)_mm_blendv_epi8((__m128i)other, (__m128i)one, (__m128i)mask);
 }
 
-/* Sixteen digits, each a byte, to their number. */
+/* The number of sixteen digits, one per byte. */
 TARGET PFD_INLINE uint64_t join_digits(pfd_bytes16 digits)
 {
     __m128i pairs = _mm_maddubs_epi16((__m128i)digits, _mm_set1_epi16(0x010a));
@@ -101,8 +101,8 @@ PFD_INLINE int first16(pfd_bytes16 found)
 #endif
 }
 
-/* The places of a vector from the one behind `before` on, which may be -1. */
-TARGET PFD_INLINE pfd_bytes16 behind(int before)
+/* The places of a vector after `before`, which may be -1. */
+TARGET PFD_INLINE pfd_bytes16 places_after(int before)
 {
     typedef int8_t places16 __attribute__((vector_size(16)));
     const places16 places = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -114,8 +114,8 @@ TARGET PFD_INLINE int are_digits(pfd_bytes16 values)
     return first16((pfd_bytes16)(values > 9)) == 16;
 }
 
-/* The bytes [begin, end), 1 to 16 of them, at the end of a vector; what lies before is undefined.
- * Nothing outside the text is touched. */
+/* The bytes [begin, end), 1 to 16 of them, at the end of a vector; the bytes before them are
+ * undefined. Nothing outside the text is read. */
 TARGET PFD_INLINE pfd_bytes16 load_to_end(const uint8_t *text, int64_t size, int64_t begin,
                                           int64_t end)
 {
@@ -134,14 +134,14 @@ TARGET PFD_INLINE pfd_bytes16 load_to_end(const uint8_t *text, int64_t size, int
 TARGET PFD_INLINE int parse_short(const uint8_t *text, int64_t size, int64_t begin, int64_t end,
                                   double *out)
 {
-    int before = (int)(15 - (end - begin)); /* last place that is not of the number */
+    int before = (int)(15 - (end - begin)); /* last place before the number */
     pfd_bytes16 bytes = load_to_end(text, size, begin, end);
-    int point = first16((pfd_bytes16)(bytes == '.') & behind(before));
+    int point = first16((pfd_bytes16)(bytes == '.') & places_after(before));
     int has_point = point < 16, scale = has_point ? 15 - point : 0;
     if (!has_point) point = -1;
 
-    pfd_bytes16 joined = choose(behind(point), bytes, move_on(bytes, bytes));
-    pfd_bytes16 digits = (joined - '0') & behind(before + has_point);
+    pfd_bytes16 joined = choose(places_after(point), bytes, move_on(bytes, bytes));
+    pfd_bytes16 digits = (joined - '0') & places_after(before + has_point);
     uint64_t mantissa = join_digits(digits);
     *out = (double)(int64_t)mantissa / pfd_powers[scale];
     return are_digits(digits) && end - begin > has_point && mantissa <= UINT64_C(1) << 53;
@@ -164,7 +164,7 @@ TARGET PFD_INLINE int divide(uint64_t mantissa, int scale, double *out)
 /* 17 to 32 bytes with at most one point, and up to 18 digits that count. */
 TARGET PFD_INLINE int parse_long(const uint8_t *text, int64_t begin, int64_t end, double *out)
 {
-    int before = (int)(31 - (end - begin)); /* last place that is not of the number, below 15 */
+    int before = (int)(31 - (end - begin)); /* last place before the number, below 15 */
     uint8_t copy[32] = {0};
     const uint8_t *from = text + end - 32;
     if (end < 32) {
@@ -172,15 +172,15 @@ TARGET PFD_INLINE int parse_long(const uint8_t *text, int64_t begin, int64_t end
         from = copy;
     }
     pfd_bytes16 high = pfd_load16(from), low = pfd_load16(from + 16);
-    int point = first16((pfd_bytes16)(high == '.') & behind(before));
+    int point = first16((pfd_bytes16)(high == '.') & places_after(before));
     if (point == 16) point += first16((pfd_bytes16)(low == '.'));
     int has_point = point < 32, scale = has_point ? 31 - point : 0;
     if (scale > PFD_MOST_SCALE) return 0;
     if (!has_point) point = -1;
 
-    low = choose(behind(point - 16), low, move_on(high, low)) - '0';
-    high = choose(behind(point), high, move_on(high, high)) - '0';
-    high &= behind(before + has_point);
+    low = choose(places_after(point - 16), low, move_on(high, low)) - '0';
+    high = choose(places_after(point), high, move_on(high, high)) - '0';
+    high &= places_after(before + has_point);
     if (!are_digits(high) || !are_digits(low)) return 0;
     uint64_t upper = join_digits(high);
     if (upper >= 900) return 0; /* mantissa of 9 * 10^18 or more */

@@ -20,7 +20,7 @@ typedef struct maker {
     const pfd_file *file;
     int64_t offset;
     const pfd_csv_format *format;
-    const pfd_csv_column *column; /* at hand */
+    const pfd_csv_column *column; /* the current one */
     pfd_csv_layout *layout;
     int64_t num_runs, room;
     header_name *names; /* sorted, one for each field; NULL: no column was asked for by name yet */
@@ -81,7 +81,7 @@ static pfd_status sort_names(maker *m, pfd_error *err)
     return PFD_OK;
 }
 
-/* The fields with this name: how many, and where it is one, which. */
+/* How many fields have this name, and, if one, which. */
 static pfd_status find_name(maker *m, const pfd_csv_place *place, int64_t *matches, int64_t *found,
                             pfd_error *err)
 {
@@ -209,10 +209,10 @@ static pfd_status count_fields(maker *m, pfd_error *err)
         if (found == PFD_CSV_LAST_FIELD) return PFD_OK;
         if (found == PFD_CSV_FIELD) continue;
         return m->host->fail_file(err, m->file, m->offset + at, PFD_CORRUPT_DATA,
-                                  "the quotes of the %s, which says how many fields a row has, do "
-                                  "not match; a quoted field ends with a quote before a delimiter "
-                                  "(with multiline=True also on a later line), and quote='' takes "
-                                  "quotes for text",
+                                  "the quotes of the %s, which sets the number of fields of a row, "
+                                  "do not match; a quoted field ends with a quote before a "
+                                  "delimiter (with multiline=True also on a later line), and "
+                                  "quote='' takes quotes for text",
                                   layout->has_header ? "header" : "first row");
     }
 }

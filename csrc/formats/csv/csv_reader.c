@@ -49,21 +49,21 @@ static pfd_status check_format(const pfd_host *host, const csv_attrs *attrs, pfd
     if (strlen(q) > 1 || (*q && strchr("\r\n", *q)) || *q == *d)
         return host->fail_attr(err, "quote", NULL, PFD_INVALID_ARGUMENT,
                                ": %s; it must be one byte that is neither the delimiter nor a line "
-                               "end, or empty where there are no quotes",
+                               "end, or empty for files without quotes",
                                shown(q, text, sizeof text));
     if (strpbrk(c, "\r\n"))
         return host->fail_attr(err, "comment", NULL, PFD_INVALID_ARGUMENT,
-                               ": %s holds a line end; it is what the lines begin with that are no "
+                               ": %s holds a line end; it is the beginning of lines that are not "
                                "rows", shown(c, text, sizeof text));
     if (*c && (*c == *d || *c == *q))
         return host->fail_attr(err, "comment", NULL, PFD_INVALID_ARGUMENT,
-                               ": %s begins with the %s, as rows do: they would be passed over; "
-                               "name what only the lines begin with that are no rows",
+                               ": %s begins with the %s, as rows do: they would be skipped; "
+                               "name a text that only those lines begin with",
                                shown(c, text, sizeof text), *c == *d ? "delimiter" : "quote");
     return PFD_OK;
 }
 
-/* Whether files have a header, where all columns were checked before. */
+/* Whether files have a header; all columns were checked before. */
 static int32_t has_header(const pfd_host *host, const csv_attrs *attrs)
 {
     pfd_error err = {.struct_size = sizeof err};
@@ -103,7 +103,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 /* ---- Records --------------------------------------------------------------------------------- */
 typedef struct extent {
     pfd_csv_format format;
-    int64_t at; /* passed so far, blank lines and comments */
+    int64_t at; /* skipped so far, blank lines and comments */
     int32_t pass_blank;
     pfd_csv_extent found;
     const uint8_t *text; /* of the record */
@@ -137,8 +137,8 @@ static pfd_status fail_open_quote(const pfd_host *host, const pfd_file *file, in
     return status;
 }
 
-/* Where the rows of a file begin: behind lines that are passed over, and the header.  *first is its
- * first record, header or not; size 0 and no text where there is none. */
+/* Where the rows of a file begin: after the skipped lines and the header. *first is its first
+ * record, header or not; of size 0 without text where there is none. */
 static pfd_status find_head(const pfd_host *host, const pfd_file *file, const csv_attrs *attrs,
                             int32_t header, pfd_scratch *scratch, int64_t *head, extent *first,
                             pfd_error *err)
@@ -214,7 +214,7 @@ static pfd_status parse_columns(const pfd_host *host, const csv_attrs *attrs, pf
     return status;
 }
 
-/* Once it is known that files have as many columns: until then their number is only claimed. */
+/* Only after the files were seen to have that many columns. */
 static pfd_status fill_defaults(const pfd_host *host, pfd_csv_table *table, pfd_error *err)
 {
     for (int64_t i = 0; i < table->num_columns && table->most_fields > 0; i++) {
@@ -281,7 +281,7 @@ static pfd_status make_table(const pfd_open_args *args, int64_t *heads, pfd_csv_
     return status == PFD_OK ? fill_defaults(args->host, table, err) : status;
 }
 
-/* Rows are lines unless the format says otherwise; of a stream the framing leaves heads out. */
+/* Rows are lines unless the format says otherwise; in a stream the framing skips headers. */
 static pfd_status open_rows(const pfd_open_args *args, const pfd_csv_format *format,
                             const int64_t *heads, pfd_source *out, int32_t *is_framed,
                             pfd_error *err)
@@ -330,7 +330,8 @@ static const pfd_attr attrs_table[] = {
     PFD_STRING_ATTR(csv_attrs, quote, "\"",
                     "The byte around fields that hold delimiters; empty: quotes are text."),
     PFD_STRING_ATTR(csv_attrs, comment, "",
-                    "What the lines begin with that are no rows; empty: there are none."),
+                    "The beginning of lines that are not rows, such as comments; empty: every line "
+                    "is a row."),
     PFD_CHOICE_ATTR(csv_attrs, header, "auto", "auto|yes|no",
                     "Whether each file begins with a row of names; auto: where a column is asked "
                     "for by name."),
@@ -341,7 +342,7 @@ static const pfd_attr attrs_table[] = {
                      "default takes their place."),
     PFD_CHOICE_ATTR(csv_attrs, uneven_rows, "raise", "raise|allow",
                     "Whether rows may have fewer fields than the header, which are then missing, "
-                    "or more, which are passed over."),
+                    "or more, which are ignored."),
     PFD_BOOL_ATTR(csv_attrs, multiline, "false", "Whether quoted fields may hold line ends."),
 };
 
@@ -353,13 +354,13 @@ const pfd_op pfd_op_csv_reader = {
     PFD_OP_SIZES,
     .flags = PFD_READS_FILES,
     .name = "CSVReader",
-    .doc = "Reads columns of CSV files and of other delimited text. "
-           "Each element of columns becomes an output: float64 unless its type says otherwise, "
-           "bool, an integer, float32, or bytes as they stand; several columns become one array. "
-           "A field that begins with the quote ends at the next, and two quotes inside stand for "
-           "one. Spaces and tabs around a number are allowed. A missing value without a default, "
-           "and a row with more or fewer fields than the header, are errors. Blank lines and empty "
-           "files are passed over, and so is a UTF-8 byte order mark.",
+    .doc = "Reads columns of CSV files and of other delimited text. Each element of columns "
+           "becomes an output: float64 unless its type says otherwise, bool, an integer, float32, "
+           "or unchanged bytes; several columns become one array. A field that begins with the "
+           "quote ends at the next, and two quotes inside stand for one. Spaces and tabs around a "
+           "number are allowed. A missing value without a default, and a row with more or fewer "
+           "fields than the header, are errors. Blank lines, empty files and a UTF-8 byte order "
+           "mark are skipped.",
     PFD_OP_ATTRS(csv_attrs, attrs_table),
     PFD_OP_OUTPUTS(outputs),
     .outputs_attr = "columns",

@@ -1,4 +1,4 @@
-/* Splits records into fields, and makes values of those that are wanted. */
+/* Splits records into fields, and parses the selected ones. */
 #include "formats/csv/csv_rows.h"
 
 #include "core/dtype.h"
@@ -17,7 +17,7 @@ typedef struct row {
     const pfd_csv_layout *layout;
     const uint8_t *text;
     int64_t size, number; /* of the range */
-    int64_t num_fields;   /* that are known: at most those of the layout */
+    int64_t num_fields;   /* that were found: at most those of the layout */
     uint32_t *ends;       /* of the fields of a record without quotes */
     pfd_csv_field *fields; /* of one with quotes; else NULL */
     pfd_csv_field *room;   /* for these; NULL: not needed so far */
@@ -80,12 +80,12 @@ static pfd_status fail_width(const row *r, int64_t found, int64_t byte, pfd_erro
     if (found > expected)
         return r->args->host->fail_row(
             err, r->number, byte, PFD_CORRUPT_DATA,
-            "found more than %" PRId64 " fields, as many as %s has; uneven_rows='allow' passes "
-            "over further ones",
+            "found more than %" PRId64 " fields, as many as %s has; uneven_rows='allow' ignores "
+                                       "the rest",
             expected, whose);
     return r->args->host->fail_row(err, r->number, byte, PFD_CORRUPT_DATA,
                                    "found %" PRId64 " fields, expected %" PRId64
-                                   ", as many as %s has: %s is the first that is not there; "
+                                   ", as many as %s has: %s is the first that is missing; "
                                    "uneven_rows='allow' takes it for a missing value",
                                    found, expected, whose, name_of(r, found, name, sizeof name));
 }
@@ -115,7 +115,7 @@ static pfd_status fail_quote(const row *r, int64_t field, int64_t begin, int64_t
                 ? ""
                 : "where a field began in a line before, multiline=True reads it, and ");
     return host->fail_row(err, r->number, at, PFD_CORRUPT_DATA,
-                          "%s: found %s behind the quote that ends the field, expected a "
+                          "%s: found %s after the quote that ends the field, expected a "
                           "delimiter; inside a quoted field two quotes stand for one",
                           name, pfd_quote_bytes(r->text + at, 1, text, sizeof text));
 }
@@ -191,7 +191,7 @@ static int32_t is_missing(const row *r, const pfd_csv_field *field)
     return 0;
 }
 
-/* Value i of a column, which is the field `number`: any text, and any failure. */
+/* Value i of a column, from the field `number`: handles any text and any failure. */
 static pfd_status set_value(const row *r, int64_t column, int64_t i, int64_t number, uint8_t *out,
                             pfd_error *err)
 {

@@ -1,6 +1,6 @@
 /* formats/csv/csv_rows.h -- records of CSV files to rows of the outputs.
  *
- * OWNERSHIP  A table owns columns and layouts; the attrs behind it are borrowed.
+ * OWNERSHIP  A table owns columns and layouts, and borrows the attrs.
  * THREADS    compute() only reads the table: any thread.
  */
 #ifndef PFD_FORMATS_CSV_CSV_ROWS_H

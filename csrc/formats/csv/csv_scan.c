@@ -1,4 +1,4 @@
-/* Records and fields with quotes, byte by byte where there is one. */
+/* Records and fields with quotes, byte by byte where a record has one. */
 #include "formats/csv/csv_scan.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static int64_t find_quoted_end(const pfd_csv_format *format, const uint8_t *text
         }
         while (at < size && text[at] != format->delimiter && text[at] != '\n') at++;
         if (at == size || text[at] == '\n') return at;
-        at++; /* behind the delimiter a field begins */
+        at++;
     }
     return size;
 }
@@ -83,7 +83,7 @@ static int32_t next_quoted(const pfd_csv_format *format, const uint8_t *text, in
     out->end = from - 1;
     *at = from;
     if (from == size) return PFD_CSV_LAST_FIELD;
-    if (text[from] != format->delimiter) return PFD_CSV_BEHIND_QUOTE;
+    if (text[from] != format->delimiter) return PFD_CSV_AFTER_QUOTE;
     *at = from + 1;
     return PFD_CSV_FIELD;
 }

@@ -10,14 +10,14 @@ typedef struct pfd_csv_format {
     uint8_t delimiter;
     uint8_t quote;      /* the delimiter: there are none */
     int32_t multiline;  /* whether quoted fields may hold line ends */
-    const char *comment; /* what a line that is none begins with; "": nothing does */
+    const char *comment; /* the beginning of comment lines; "": there are none */
 } pfd_csv_format;
 
-/* What stands at a place in a file where a line begins. */
+/* A record, or a line to skip, at the beginning of a line. */
 typedef struct pfd_csv_extent {
     int32_t is_record; /* 0: a blank line or a comment */
     int64_t size;      /* without the line end */
-    int64_t next;      /* behind it */
+    int64_t next;      /* after it */
     int64_t open_quote; /* of a quoted field that the file's end cuts off; else -1 */
 } pfd_csv_extent;
 
@@ -34,7 +34,7 @@ typedef struct pfd_csv_field {
 #define PFD_CSV_LAST_FIELD 1
 #define PFD_CSV_NOT_CLOSED 2   /* a quoted field that the record's end cuts off */
 #define PFD_CSV_STRAY_QUOTE 3  /* a quote in a field that does not begin with one */
-#define PFD_CSV_BEHIND_QUOTE 4 /* a byte behind a closing quote that does not delimit */
+#define PFD_CSV_AFTER_QUOTE 4 /* a byte after a closing quote that is not a delimiter */
 
 /* Reads the field that begins at *at, and goes to the next one.  Where it fails *at is the place.
  */

@@ -15,7 +15,7 @@ typedef struct masks {
     uint64_t delimiters, quotes;
 } masks;
 
-/* Writes the places of a mask's bits; without a branch that depends on them but how many. */
+/* Writes the places of a mask's bits; only their number decides a branch. */
 PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
 {
     int64_t n = 0;
@@ -26,8 +26,8 @@ PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
     return n;
 }
 
-/* The loop that all ways have in common.  Nothing outside the text is touched: its last block is
- * looked at again in part, or copied where it is the only one. */
+/* The loop of all variants. Nothing outside the text is read: the last block overlaps the one
+ * before, or is copied where it is the only one. */
 #define SPLIT(look)                                                                                \
     {                                                                                              \
         int64_t found = 0, at = 0;                                                                 \

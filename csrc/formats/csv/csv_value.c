@@ -77,7 +77,7 @@ static int32_t parse_integer(int32_t dtype, const uint8_t *text, int64_t size, v
     return PFD_CSV_VALUE;
 }
 
-/* Up to 18 digits, which no int64 is too small for; 0 where it is anything else. */
+/* Up to 18 digits, which always fit into int64; 0 for any other text. */
 static inline int scan_short(const uint8_t *at, const uint8_t *end, int64_t *out)
 {
     int64_t negative = at < end && *at == '-', value = 0;

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #define PFD_CSV_VALUE 0        /* it was written */
-#define PFD_CSV_NO_VALUE 1     /* the text is no value of the dtype */
+#define PFD_CSV_NO_VALUE 1     /* the text is not a value of the dtype */
 #define PFD_CSV_OUT_OF_RANGE 2 /* an integer that the dtype does not hold */
 
 /* All of text[0, size) to one value at `out`.  Floats as pfd_parse_double(), float32 rounded from
@@ -23,6 +23,6 @@ int32_t pfd_csv_value_is_known(int32_t dtype);
 /* Bytes of a value. */
 int64_t pfd_csv_value_bytes(int32_t dtype);
 
-/* What pfd_csv_value() takes for a dtype, for a message. */
+/* What pfd_csv_value() accepts for a dtype, for a message. */
 const char *pfd_csv_value_kind(int32_t dtype);
 #endif

@@ -27,8 +27,8 @@ static pfd_status fail_magic(const pfd_host *host, const uint8_t *data, int64_t 
     const char *hint = pfd_looks_like_hint(host->looks_like(data, size, "idx"), "", seems,
                                            sizeof seems);
     return host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                          "this is no IDX file: it begins with %s%s; an IDX file begins with two "
-                          "zeros, a code of its dtype (8, 9 or 11 to 14) and its number of "
+                          "this is not an IDX file: it begins with %s%s; an IDX file begins with "
+                          "two zeros, a code of its dtype (8, 9 or 11 to 14) and its number of "
                           "dimensions",
                           pfd_quote_bytes(data, size < 4 ? size : 4, found, sizeof found), hint);
 }

@@ -82,7 +82,7 @@ static pfd_status propose_array(const pfd_propose_args *args, int64_t path, cons
     return args->set_ints(args->found, shape, header.row.shape, header.row.ndim, err);
 }
 
-/* The labels stand behind as many images. */
+/* The label files follow the image files in the list. */
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const idx_reader_attrs *attrs = args->attrs;
@@ -105,13 +105,13 @@ static pfd_status check_header(const pfd_host *host, const array *a, const pfd_f
                                a->shape_attr,
                                pfd_format_row_type(&a->row, expected, sizeof expected));
     }
-    /* At most 2^32 rows of at most 2^46 bytes, which int64_t does not hold: divided instead. */
+    /* Compared by division: 2^32 rows of 2^46 bytes would overflow int64_t. */
     int64_t bytes = pfd_stored_row_bytes(row), there = file->size - header->header_bytes;
     if (there % bytes == 0 && there / bytes == header->num_rows) return PFD_OK;
     if (there / bytes < header->num_rows)
         return host->fail_file(err, file, file->size, PFD_CORRUPT_DATA,
                                "the file ends here, and by its header it has %" PRId64
-                               " rows of %" PRId64 " bytes, behind %" PRId64
+                               " rows of %" PRId64 " bytes, after %" PRId64
                                " bytes of header; was it cut short?",
                                header->num_rows, bytes, header->header_bytes);
     return host->fail_file(err, file, header->header_bytes + header->num_rows * bytes,

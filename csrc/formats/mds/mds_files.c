@@ -81,7 +81,7 @@ pfd_status pfd_mds_find_shard(const pfd_open_args *args, const char *index,
     return args->host->fail_file(
         err, *file, -1, PFD_UNSUPPORTED,
         "the shard is compressed by '%.*s', and zstd and gz are known here; "
-        "decompress it to '%.*s' beside it, or write the dataset anew",
+        "decompress it to '%.*s' beside it, or write the dataset again",
         (int)named->compression.size, (const char *)named->compression.data, (int)raw->size,
         (const char *)raw->data);
 }

@@ -1,4 +1,4 @@
-/* The columns of MDS datasets that the user left out. */
+/* Infers the columns of MDS datasets where the user left them out. */
 #include "core/error.h"
 #include "formats/mds/mds_files.h"
 #include "formats/mds/mds_json.h"
@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* A column as a field.  What has no type here is the bytes that are there; a Decimal has digits
- * that no float64 holds, so its text is. */
+/* A column as a field. An encoding without a type here is read as bytes; so is the text of a
+ * Decimal, whose digits a float64 may not hold. */
 static pfd_status propose_column(const pfd_host *host, const pfd_file *file,
                                  const pfd_mds_column *column, pfd_found_field *out, pfd_error *err)
 {

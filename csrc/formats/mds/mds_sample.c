@@ -133,7 +133,7 @@ pfd_status pfd_mds_choose(const pfd_host *host, const char *attr, const pfd_fiel
         chooser c = {host, attr, &specs[i], &types[i], find_column(columns, &specs[i])};
         if (!c.column)
             return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
-                                   ": there is no column '%.*s' in the shards; they have %s",
+                                   ": the shards have no column '%.*s'; they have %s",
                                    (int)specs[i].key_size, specs[i].key,
                                    list_columns(columns, names, sizeof names));
         PFD_TRY(check_column(&c, err));
@@ -252,7 +252,7 @@ static pfd_status read_int_text(const value *v, pfd_field_part *part, pfd_error 
     }
     char text[256];
     if (!fits)
-        return fail_value(v, 0, err, "is %s, which is no integer of 64 bits",
+        return fail_value(v, 0, err, "is %s, which is not an integer of 64 bits",
                           pfd_quote_bytes(v->data, v->size, text, sizeof text));
     part->shape[0] = sum;
     part->data = part->shape;
@@ -265,7 +265,7 @@ static pfd_status read_float_text(const value *v, pfd_field_part *part, pfd_erro
     double number;
     char text[256];
     if (v->size == 0 || v->host->parse_double((const char *)v->data, v->size, &number) != v->size)
-        return fail_value(v, 0, err, "is %s, which is no number",
+        return fail_value(v, 0, err, "is %s, which is not a number",
                           pfd_quote_bytes(v->data, v->size, text, sizeof text));
     memcpy(part->shape, &number, sizeof number);
     part->data = part->shape;

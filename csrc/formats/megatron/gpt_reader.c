@@ -122,12 +122,11 @@ const pfd_op pfd_op_gpt_reader = {
     PFD_OP_SIZES,
     .flags = PFD_READS_FILES,
     .name = "GPTReader",
-    .doc = "Reads windows of seq_length + 1 tokens over the documents of all files, one behind the "
-           "other. "
-           "Files are .bin and .idx of Megatron-LM, of which either is named and the other one "
-           "lies beside it, or flat ones as nanoGPT writes them. A window ends with the token that "
-           "the next one begins with; it goes on from document to document and from file to file, "
-           "and what is left behind the last whole window is not read.",
+    .doc = "Reads windows of seq_length + 1 tokens over the documents of all files, one after the "
+           "other. Files are .bin and .idx of Megatron-LM, of which either is named and the other "
+           "one lies beside it, or flat ones as nanoGPT writes them. A window ends with the token "
+           "that the next one begins with; it goes on from document to document and from file to "
+           "file, and the rest after the last whole window is not read.",
     PFD_OP_ATTRS(gpt_reader, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

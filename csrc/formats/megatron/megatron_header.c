@@ -24,7 +24,8 @@ static const char CURRENT[MAGIC_BYTES] = "MMIDIDX\0";
 static const char LEGACY[LEGACY_MAGIC] = "TNTIDX\0";
 
 #define WHAT_TO_DO                                                                                 \
-    "write the tokens anew with Megatron-LM's tools/preprocess_data.py or its IndexedDatasetBuilder"
+    "write the tokens again with Megatron-LM's tools/preprocess_data.py or its "                   \
+    "IndexedDatasetBuilder"
 
 /* ---- Dtypes ---------------------------------------------------------------------------------- */
 static pfd_status fail_dtype(const pfd_host *host, const pfd_file *idx, int64_t byte, uint64_t code,
@@ -165,7 +166,7 @@ static pfd_status read_legacy(const pfd_file *idx, pfd_scratch *scratch, pfd_meg
     out->is_legacy = 1;
     out->num_sequences = n;
     out->num_documents = (int64_t)fields[5] - 1;
-    out->pointers = LEGACY_HEADER + 8 * (n + 1); /* behind where the sizes of each begin */
+    out->pointers = LEGACY_HEADER + 8 * (n + 1); /* after the array of sizes */
     out->lengths = out->pointers + 8 * (n + 1);
     out->documents = out->lengths + 8 * n;
     return PFD_OK;

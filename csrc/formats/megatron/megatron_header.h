@@ -9,7 +9,7 @@
 /* What is known of a .idx once it is open; megatron_index.h. */
 typedef struct pfd_megatron_index {
     const pfd_host *host;
-    const pfd_file *file, *bin; /* NULL: there is no index */
+    const pfd_file *file, *bin; /* NULL: no index */
     const uint8_t *data;        /* all of the .idx, mapped; NULL: it is read */
     int32_t is_legacy;
     int32_t dtype;         /* PFD_*, of the tokens */

@@ -70,7 +70,7 @@ static pfd_status check_sequence(checker *c, int64_t i, int64_t length, int64_t 
         if (!c->gaps)
             return fail_sequence(
                 index, entry, i, "begins at byte", pointer,
-                "behind the sequences before it it would begin at the byte that follows (is this "
+                "after the sequences before it, it would begin at the byte that follows (is this "
                 "intended, set gaps=True):",
                 c->bytes, err);
         index->is_contiguous = 0;

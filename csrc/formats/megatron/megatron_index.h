@@ -8,7 +8,7 @@
  * OWNERSHIP  Files are borrowed until close.
  * THREADS    After open: any thread.
  * ERRORS     PFD_CORRUPT_DATA names the entry that contradicts the rest; PFD_UNSUPPORTED what is
- *            known and not read: files of fairseq's, numbers that are no integers.
+ *            known and not read: files of fairseq's, numbers that are not integers.
  */
 #ifndef PFD_FORMATS_MEGATRON_MEGATRON_INDEX_H
 #define PFD_FORMATS_MEGATRON_MEGATRON_INDEX_H

@@ -66,10 +66,10 @@ static pfd_status choose_part(plan *p, pfd_error *err)
     if (split->size == 0 && request->split_index == 0) return PFD_OK;
     if (split->size > 3) return fail_split(p->host, request, "these are too many parts", err);
     if (request->split_index >= split->size)
-        return fail_split(p->host, request, "there is no such part", err);
+        return fail_split(p->host, request, "no such part", err);
     for (int64_t i = 0; i < split->size; i++) {
         if (!(split->data[i] >= 0 && split->data[i] < HUGE_VAL))
-            return fail_split(p->host, request, "one of them is no weight", err);
+            return fail_split(p->host, request, "one of them is not a weight", err);
         sum += split->data[i];
     }
     if (!(sum > 0)) return fail_split(p->host, request, "they are all 0", err);
@@ -163,7 +163,7 @@ static pfd_status make_sequences(const plan *p, pfd_mt19937 *random, pfd_megatro
 }
 
 /* A sample's last token is the first one of the next: it is found by going seq_length + 1 tokens
- * on, and one back.  So a sample may begin with the last token of a sequence, never behind it. */
+ * on, and one back.  So a sample may begin with the last token of a sequence, never after it. */
 static pfd_status walk(const plan *p, pfd_megatron_order *out, pfd_error *err)
 {
     int64_t place = 0, offset = 0, length;

@@ -38,7 +38,7 @@ static int32_t is_index(const char *path)
     return size >= 4 && !strcmp(path + size - 4, ".idx");
 }
 
-/* Where there is no .idx, open() tells. */
+/* open() reports a missing .idx. */
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const pfd_file *file;

@@ -1,6 +1,6 @@
 /* formats/megatron/mt19937.h -- the Mersenne Twister as NumPy's RandomState uses it.
  *
- * For orders that others have drawn with it; everything of our own takes core/random.h.
+ * Only for orders that other programs drew with it; everything else uses core/random.h.
  * THREADS  One thread at a time per state.
  */
 #ifndef PFD_FORMATS_MEGATRON_MT19937_H
@@ -9,7 +9,7 @@
 
 typedef struct pfd_mt19937 {
     uint32_t key[624];
-    int32_t next; /* the number of `key` that comes next; 624: a new key is due */
+    int32_t next; /* the next number of `key`; 624: a new key is needed */
 } pfd_mt19937;
 
 /* As RandomState(seed). */

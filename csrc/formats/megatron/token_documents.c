@@ -45,7 +45,7 @@ static pfd_status find_span(const documents *self, int64_t ordinal, pfd_scratch 
     return PFD_OK;
 }
 
-/* Where sequence i begins; behind the last one, the end of the file. */
+/* Where sequence i begins; after the last one, the end of the file. */
 static pfd_status find_begin(const pfd_token_file *file, int64_t i, pfd_scratch *scratch,
                              int64_t *out, pfd_error *err)
 {

@@ -71,8 +71,8 @@ static pfd_status find_half(const pfd_host *host, const char *path, int32_t has_
     return PFD_OK;
 }
 
-/* The other half of a pair.  Of one that was named by what its names begin with, it is told when
- * the pair is opened that the half is missing. */
+/* The other half of a pair. For a pair that was named by its prefix, the open reports a missing
+ * half. */
 static pfd_status add_partner(const pfd_companion_args *args, const char *path, int32_t format,
                               int32_t is_named, pfd_error *err)
 {
@@ -106,7 +106,7 @@ static pfd_status fail_unpaired(const pfd_host *host, const pfd_file *file, int3
                                "the .bin of this .idx is not among the files");
     return host->fail_file(
         err, file, -1, PFD_INVALID_ARGUMENT,
-        "there is no .idx beside the file to tell its dtype and documents; if it is "
+        "there is no .idx beside the file to give its dtype and documents; if it is "
         "nothing but tokens (as nanoGPT writes them), set file_dtype, mostly "
         "'uint16'");
 }

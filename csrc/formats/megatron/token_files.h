@@ -1,7 +1,7 @@
 /* formats/megatron/token_files.h -- the tokens of several files as one sequence of numbers.
  *
  * A file of tokens is a .bin with an .idx of Megatron-LM's beside it, or a flat one: tokens and
- * nothing else, perhaps behind a header.  Tokens, sequences and documents are numbered through over
+ * nothing else, perhaps after a header.  Tokens, sequences and documents are numbered through over
  * all files, in the order of the files.  What a range of tokens is, is arithmetic where the file is
  * flat or its sequences lie back to back; else it is looked for.
  *
@@ -13,7 +13,7 @@
 #include "formats/megatron/megatron_index.h"
 
 /* The choices of an attr `format`. */
-#define PFD_TOKENS_AUTO 0 /* flat where there is no .idx and the dtype is given */
+#define PFD_TOKENS_AUTO 0 /* flat without an .idx where the dtype is given */
 #define PFD_TOKENS_MEGATRON 1
 #define PFD_TOKENS_FLAT 2
 
@@ -40,7 +40,7 @@ typedef struct pfd_token_files {
     const pfd_host *host;
     int64_t num_files;
     int64_t num_tokens, num_sequences, num_documents;
-    pfd_token_file *files; /* num_files, and one that begins behind the last; owned */
+    pfd_token_file *files; /* num_files, and one that begins after the last; owned */
 } pfd_token_files;
 
 /* Adds the other half of each pair that is named by one, or by what both names begin with; for
@@ -64,6 +64,6 @@ pfd_status pfd_token_place(const pfd_token_file *file, int64_t token, pfd_scratc
 #define PFD_TOKEN_GAPS_ATTR(owner)                                                                 \
     PFD_BOOL_ATTR(owner, gaps, "false",                                                            \
                   "Whether the .idx may leave bytes of the .bin out, or name them in another "     \
-                  "order or twice; otherwise its sequences must be all of the .bin, one behind "   \
+                  "order or twice; otherwise its sequences must be all of the .bin, one after "   \
                   "the other.")
 #endif

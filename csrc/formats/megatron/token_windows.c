@@ -83,7 +83,7 @@ static pfd_status read_piece(const windows *self, const pfd_token_file *file,
                             scratch, data, err);
 }
 
-/* A window that is put together, piece by piece, the first of which is at hand. */
+/* A window that is joined from pieces; the first piece is given. */
 static pfd_status join(const windows *self, cursor at, const pfd_token_file *file,
                        pfd_token_range piece, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {

@@ -2,9 +2,9 @@
  * source.
  *
  * In the order of our own, window i is the tokens [i * seq_length, i * seq_length + seq_length] of
- * all files, one behind the other; what is left at the end is too short for a window.  In
- * Megatron's, it is the i-th sample of its GPTDataset.  A record is the tokens of a window as
- * they are in the file, and a view of it where they lie together.
+ * all files, one after the other; the rest at the end is too short for a window.  In Megatron's, it
+ * is the i-th sample of its GPTDataset.  A record is the tokens of a window as they are in the
+ * file, and a view of it where they lie together.
  * OWNERSHIP  Files are borrowed until close.
  * THREADS    As of a pfd_source in op.h.
  */

@@ -1,6 +1,6 @@
 /* formats/megatron/widen.h -- integers of one dtype copied into a wider one.
  *
- * A conversion is there where every value of the one dtype is a value of the other.  Both sides may
+ * A conversion exists where every value of the one dtype is a value of the other.  Both sides may
  * be unaligned.  All variants give the same results.
  */
 #ifndef PFD_FORMATS_MEGATRON_WIDEN_H
@@ -9,7 +9,7 @@
 
 typedef void (*pfd_widen_fn)(const uint8_t *from, uint8_t *to, int64_t n);
 
-/* The fastest one of this processor; NULL: the dtypes (PFD_INT8 ...) are no integers, or some value
+/* The fastest one of this processor; NULL: a dtype (PFD_INT8 ...) is not an integer, or some value
  * of `from` does not fit into `to`. */
 pfd_widen_fn pfd_widen_best(int32_t from, int32_t to);
 

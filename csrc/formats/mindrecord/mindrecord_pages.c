@@ -64,7 +64,7 @@ static pfd_status walk_rows(walk *w, int64_t begin, int64_t end, int64_t n, uint
     }
     if (at == end) return PFD_OK;
     return w->host->fail_file(err, w->file, at, PFD_CORRUPT_DATA,
-                              "behind the last %s %" PRId64
+                              "after the last %s %" PRId64
                               " bytes are left in its page; its header and "
                               "its rows do not belong together",
                               what, end - at);

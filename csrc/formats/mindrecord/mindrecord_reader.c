@@ -175,7 +175,7 @@ static const pfd_source_methods methods = {
 
 /* ---- Opening shards -------------------------------------------------------------------------- */
 
-/* The header's length is none: why might that be? */
+/* Explains a header whose length is impossible. */
 static pfd_status fail_length(const pfd_host *host, const pfd_file *file, uint64_t length,
                               pfd_scratch *scratch, pfd_error *err)
 {
@@ -188,7 +188,7 @@ static pfd_status fail_length(const pfd_host *host, const pfd_file *file, uint64
             return host->fail_file(err, file, -1, PFD_UNSUPPORTED,
                                          "this MindRecord file is encrypted; decrypt it with "
                                          "MindSpore (set_dec_mode, set_enc_key), and write it "
-                                         "anew without encryption");
+                                         "again without encryption");
     }
     char seems[100];
     return host->fail_file(
@@ -237,7 +237,7 @@ static int by_number(const void *a, const void *b)
     return (x->header.shard > y->header.shard) - (x->header.shard < y->header.shard);
 }
 
-/* The companions of one shard stand behind it: brings them into the order of the set. */
+/* The sidecar files of a shard follow it in the list: brings them into the order of the set. */
 static void sort_set(mindrecord *self)
 {
     int64_t first = self->shards[0].header.shard, expected = 0;
@@ -301,7 +301,7 @@ static pfd_status add_set(const pfd_companion_args *args, const pfd_mindrecord_h
     return PFD_OK;
 }
 
-/* What is wrong with a header is told when the file is opened, and then with its place. */
+/* A damaged header is reported when the file is opened, with its place. */
 static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
 {
     const mindrecord_attrs *attrs = args->attrs;

@@ -61,7 +61,7 @@ static pfd_status choose_one(const pfd_host *host, const char *attr, const pfd_f
             *out = &header->fields[i];
     if (!*out)
         return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
-                               ": there is no field '%.*s' in the shards; they have %s",
+                               ": the shards have no field '%.*s'; they have %s",
                                (int)spec->key_size, spec->key,
                                list_fields(header, names, sizeof names));
     if (fits(spec, type, *out)) return PFD_OK;
@@ -142,7 +142,7 @@ static pfd_status set_integer(const pfd_mindrecord_bytes *from, int64_t at,
     int32_t is_wide = choice->field->type == PFD_INT64;
     if (value->kind != PFD_MSGPACK_INT ||
         (!is_wide && (value->integer < INT32_MIN || value->integer > INT32_MAX)))
-        return fail_field(from, at, choice->field, err, "is %s that is no %s",
+        return fail_field(from, at, choice->field, err, "is %s, which is not a %s",
                           pfd_msgpack_kind_name(value->kind), is_wide ? "int64" : "int32");
     int32_t narrow = (int32_t)value->integer;
     if (is_wide) set_number(part, &value->integer, (int64_t)sizeof value->integer);
@@ -223,7 +223,7 @@ pfd_status pfd_mindrecord_read_raw(const pfd_mindrecord_bytes *from,
     for (int64_t i = 0; i < map.size; i++) PFD_TRY(read_pair(from, &cursor, choices, n, err));
     if (cursor.at != from->size)
         return from->host->fail_row(err, 0, cursor.at, PFD_CORRUPT_DATA,
-                                    "behind the fields of the raw row %" PRId64 " bytes are left",
+                                    "after the fields of the raw row %" PRId64 " bytes are left",
                                     from->size - cursor.at);
     for (int64_t i = 0; i < n; i++)
         if (!from->parts[choices[i].output].data)
@@ -328,7 +328,7 @@ static pfd_status read_blob_field(const pfd_mindrecord_bytes *from,
     int64_t item = pfd_dtype_size(field->type);
     if (size % item)
         return fail_field(from, at, field, err,
-                          "has %" PRId64 " bytes, which is no number of elements", size);
+                          "has %" PRId64 " bytes, which is not a whole number of elements", size);
     part->data = from->data + at;
     part->size = size;
     return set_shape(from, at, choice, size / item, err);
@@ -346,7 +346,7 @@ pfd_status pfd_mindrecord_read_blob(const pfd_mindrecord_bytes *from,
         }
         if (size > from->size - at)
             return from->host->fail_row(err, 0, at < from->size ? at : from->size, PFD_CORRUPT_DATA,
-                                        "part %" PRId64 " of the blob ends behind the blob, which "
+                                        "part %" PRId64 " of the blob ends after the blob, which "
                                         "has %" PRId64 " bytes",
                                         i, from->size);
         for (; k < n && choices[k].field->blob == i; k++)
@@ -355,6 +355,6 @@ pfd_status pfd_mindrecord_read_blob(const pfd_mindrecord_bytes *from,
     }
     if (at == from->size) return PFD_OK;
     return from->host->fail_row(err, 0, at, PFD_CORRUPT_DATA,
-                                "behind the fields of the blob %" PRId64 " bytes are left",
+                                "after the fields of the blob %" PRId64 " bytes are left",
                                 from->size - at);
 }

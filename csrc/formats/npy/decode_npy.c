@@ -41,14 +41,14 @@ static pfd_status check_header(const pfd_compute_args *args, int64_t i, pfd_byte
                                     "the array is %s; dtype and shape say %s",
                                     pfd_format_row_type(&own, found, sizeof found),
                                     pfd_format_row_type(type, expected, sizeof expected));
-    int64_t behind = row.size - header->header_bytes;
-    if (header->num_bytes == behind) return PFD_OK;
+    int64_t follow = row.size - header->header_bytes;
+    if (header->num_bytes == follow) return PFD_OK;
     return args->host->fail_row(err, i,
                                 pfd_place_in_record(args, i, row.data + header->header_bytes),
                                 PFD_CORRUPT_DATA,
-                                "behind the header are %" PRId64 " bytes; an array of %s has "
+                                "after the header are %" PRId64 " bytes; an array of %s has "
                                 "%" PRId64,
-                                behind,
+                                follow,
                                 pfd_format_row_type(&own, found, sizeof found), header->num_bytes);
 }
 

@@ -28,7 +28,7 @@ static pfd_status fail_expected(cursor *c, const char *expected)
                                       : "its end");
 }
 
-/* NumPy itself reads 10,000 unless it is told otherwise. */
+/* NumPy itself reads 10,000 by default. */
 enum { most_header_bytes = 1024 * 1024 };
 
 /* ---- Magic, version, length ------------------------------------------------------------------ */
@@ -53,8 +53,8 @@ static pfd_status check_magic(const pfd_host *host, const uint8_t *data, int64_t
         const char *other = pfd_looks_like_hint(host->looks_like(data, size, "npy"), "", seems,
                                                 sizeof seems);
         return host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                              "this is no .npy file: it begins with %s%s; a .npy file begins with "
-                              "'\\x93NUMPY'%s",
+                              "this is not a .npy file: it begins with %s%s; a .npy file begins "
+                              "with '\\x93NUMPY'%s",
                               pfd_quote_bytes(data, n, found, sizeof found), hint,
                               hint[0] ? "" : other);
     }
@@ -261,7 +261,7 @@ pfd_status pfd_npy_header_read(const pfd_host *host, const uint8_t *data, int64_
     }
     if (seen != has_all) return fail_expected(&c, "the keys descr, fortran_order and shape");
     skip_blanks(&c);
-    if (c.at != c.size) return fail_expected(&c, "nothing behind the dict");
+    if (c.at != c.size) return fail_expected(&c, "nothing after the dict");
     if (out->ndim < 2) out->is_fortran = 0;
     return count_bytes(&c, out);
 }

@@ -1,7 +1,7 @@
 /* formats/npy/npy_header.h -- the header of NumPy's .npy format, versions 1 to 3.
  *
- * ERRORS   err->byte is the offset in `data`.  PFD_CORRUPT_DATA: it is no such header, or one of an
- *          array that cannot be rows of numbers, which damage can make of any.
+ * ERRORS   err->byte is the offset in `data`.  PFD_CORRUPT_DATA: it is not such a header, or one of
+ *          an array that cannot be rows of numbers, which damage can cause.
  * THREADS  Pure functions.
  */
 #ifndef PFD_FORMATS_NPY_NPY_HEADER_H
@@ -28,7 +28,7 @@ typedef struct pfd_npy_header {
 pfd_status pfd_npy_header_size(const pfd_host *host, const uint8_t *data, int64_t size,
                                int64_t *bytes, pfd_error *err);
 
-/* Reads the header at the beginning of `data`; what is behind it is not looked at. */
+/* Reads the header at the beginning of `data`; the bytes after it are ignored. */
 pfd_status pfd_npy_header_read(const pfd_host *host, const uint8_t *data, int64_t size,
                                pfd_npy_header *out, pfd_error *err);
 #endif

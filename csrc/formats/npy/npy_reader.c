@@ -166,7 +166,7 @@ const pfd_op pfd_op_npy_reader = {
            "The arrays are of numbers or bools, in C order, of one dtype and row shape, and may "
            "have different lengths. Attrs left out are taken from the header of the first "
            "file; each header is checked against them when the loader opens. Access is by "
-           "arithmetic: there is no index. Compressed files are decompressed into memory as a "
+           "arithmetic, without an index. Compressed files are decompressed into memory as a "
            "whole.",
     PFD_OP_ATTRS(npy_reader_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),

@@ -213,7 +213,7 @@ static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(generator_reader_attrs, source, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
                  "Either an object with __len__ and __getitem__, or a function that is called "
                  "for each epoch, without arguments, and returns an iterable, or an iterable "
-                 "that begins anew each time."),
+                 "that starts again each time."),
     PFD_STRINGS_ATTR(generator_reader_attrs, fields, NULL,
                      "What is taken of a sample, [NAME=]KEY:TYPE each, such as x:float32[3], "
                      "y:int64, tokens:int32[?] or name:bytes; a dict is asked for the keys, a "

@@ -164,7 +164,7 @@ const pfd_op pfd_op_ofrecord_raw_decoder = {
     .name = "OFRecordRawDecoder",
     .doc = "Takes a feature out of each OFRecord as numbers. "
            "The feature is a list of floats, doubles or integers, or a bytes_list of one value, "
-           "whose bytes are numbers from 0 to 255. Floats that become integers lose what is behind "
+           "whose bytes are numbers from 0 to 255. Floats that become integers lose what is after "
            "the point; doubles too large for float32 are infinite. Of a list each value is looked "
            "at, also those that are cut off.",
     PFD_OP_ATTRS(ofrecord_raw_decoder_attrs, attr_table),

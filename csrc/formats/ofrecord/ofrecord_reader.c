@@ -25,7 +25,7 @@ static const char *hint(const pfd_frame_args *args, char *out, size_t capacity)
 {
     const char *seems = pfd_file_looks_like(args->host, args->file, args->scratch, "ofrecord");
     return pfd_looks_like_hint(
-        seems, "; was the file cut short or overwritten, or is it no OFRecord file?", out,
+        seems, "; was the file cut short or overwritten, or is it not an OFRecord file?", out,
         capacity);
 }
 
@@ -83,7 +83,7 @@ const pfd_op pfd_op_ofrecord_reader = {
     PFD_OP_SIZES,
     .flags = PFD_READS_FILES,
     .name = "OFRecordReader",
-    .doc = "Reads OneFlow's OFRecord files: messages of named lists, each behind its length. "
+    .doc = "Reads OneFlow's OFRecord files: messages of named lists, each after its length. "
            "The format has no checksums: a wrong length is found when the file is indexed, a "
            "damaged message when a decoder reads it, and other values where numbers stand are not "
            "found at all.",

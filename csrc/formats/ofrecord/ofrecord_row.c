@@ -39,7 +39,7 @@ pfd_status pfd_of_row_fail_damaged(const pfd_of_row *self, const uint8_t *place,
 {
     return pfd_of_row_fail(self, place, err,
                            "the message is damaged at its byte %" PRId64
-                           ": it is no OFRecord, or its bytes were changed",
+                           ": it is not an OFRecord, or its bytes were changed",
                            (int64_t)(place - message(self).at));
 }
 

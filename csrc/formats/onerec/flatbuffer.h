@@ -19,7 +19,7 @@ typedef struct pfd_flatbuffer {
 
 typedef struct pfd_flat_table {
     int64_t at, bytes;            /* of the table */
-    int64_t vtable, vtable_bytes; /* 2 bytes for each field, behind two sizes */
+    int64_t vtable, vtable_bytes; /* 2 bytes for each field, after two sizes */
 } pfd_flat_table;
 
 typedef struct pfd_flat_vector {

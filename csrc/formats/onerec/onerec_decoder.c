@@ -45,7 +45,7 @@ static pfd_status read_default(const pfd_host *host, const char *element, wanted
         if (field->default_size == 0) return PFD_OK;
         return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT,
                                ": '%.200s': a feature of varying size can only be empty by "
-                               "default: write nothing behind the '='", element);
+                               "default: write nothing after the '='", element);
     }
     int64_t used = host->parse_double(field->default_text, field->default_size, &out->fill);
     if (used > 0 && used == field->default_size &&
@@ -64,7 +64,7 @@ static pfd_status read_wanted(const pfd_host *host, const char *element, wanted 
     PFD_TRY(pfd_field_spec_parse(host, "features", element, field, err));
     if (!field->has_type)
         return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT,
-                               ": '%.200s' has no type; write it behind a colon, '%.100s:int64' "
+                               ": '%.200s' has no type; write it after a colon, '%.100s:int64' "
                                "for example", element, element);
     if (field->type.dtype == PFD_FLOAT16 || field->type.dtype == PFD_BOOL ||
         field->type.dtype == PFD_UINT16 || field->type.dtype == PFD_UINT32 ||
@@ -120,7 +120,7 @@ static pfd_status fail_damaged(const message *self, pfd_error *err)
 {
     return fail_message(self, self->buffer.damage, err,
                         "the message is damaged at its byte %" PRId64
-                        ": it is no FlatBuffer '1REC', or its bytes were changed",
+                        ": it is not a FlatBuffer '1REC', or its bytes were changed",
                         self->buffer.damage);
 }
 

@@ -60,7 +60,7 @@ const pfd_op pfd_op_raw_reader = {
     .doc = "Reads flat binary files of rows of one dtype and shape, back to back. "
            "What numpy.ndarray.tofile() writes is such a file. The rows must fill each file but "
            "for its header and footer; where they do not, opening fails and names the place. "
-           "Access is by arithmetic: there is no index.",
+           "Access is by arithmetic: no index is needed.",
     PFD_OP_ATTRS(raw_reader_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

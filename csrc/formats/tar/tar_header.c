@@ -92,7 +92,7 @@ static const char *take_record(const uint8_t *key, int64_t key_size, const uint8
         int64_t size = 0;
         for (int64_t i = 0; i < value_size; i++) {
             if (value[i] < '0' || value[i] > '9' || size > INT64_MAX / 10 - 1)
-                return "the size in the extended header is no number";
+                return "the size in the extended header is not a number";
             size = size * 10 + (value[i] - '0');
         }
         out->size = value_size > 0 ? size : -1;
@@ -189,14 +189,15 @@ static pfd_status check_header(const pfd_host *host, const uint8_t *header, int6
 {
     if (!pfd_tar_has_checksum(header))
         return fail(host, offset, err, PFD_CORRUPT_DATA,
-                    "this is no header of a tar file, or a damaged one: its checksum does not fit");
+                    "this is not a header of a tar file, or a damaged one: its checksum does not "
+                    "fit");
     *size = parse_size(header + at_size);
     if (*size < 0 || *size > INT64_MAX / 4 || offset > INT64_MAX / 4)
-        return fail(host, offset, err, PFD_CORRUPT_DATA, "the size in the header is no number");
+        return fail(host, offset, err, PFD_CORRUPT_DATA, "the size in the header is not a number");
     return PFD_OK;
 }
 
-static int64_t behind(int64_t data, int64_t size)
+static int64_t end_of_blocks(int64_t data, int64_t size)
 {
     return data + (size + PFD_TAR_BLOCK - 1) / PFD_TAR_BLOCK * PFD_TAR_BLOCK;
 }
@@ -215,7 +216,7 @@ pfd_status pfd_tar_member_at(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar
         uint8_t type = header[at_type];
         if (!is_pax(type) && type != 'L' && type != 'K') break;
         PFD_TRY(read_extended(bytes, type, at + PFD_TAR_BLOCK, size, &before, err));
-        at = behind(at + PFD_TAR_BLOCK, size);
+        at = end_of_blocks(at + PFD_TAR_BLOCK, size);
     }
     if (header[at_type] == 'S' || header[at_type] == 'M')
         return fail(bytes->host, at, err, PFD_UNSUPPORTED,
@@ -228,7 +229,7 @@ pfd_status pfd_tar_member_at(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar
     out->size = before.size >= 0 ? before.size : size;
     take_type(header, out);
     out->data = at + PFD_TAR_BLOCK;
-    out->next = behind(out->data, out->size);
+    out->next = end_of_blocks(out->data, out->size);
     return PFD_OK;
 }
 

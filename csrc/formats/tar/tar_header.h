@@ -41,13 +41,13 @@ pfd_status pfd_tar_member_at(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar
 int32_t pfd_tar_has_checksum(const uint8_t *header);
 
 /* Of a WebDataset: the key is the path up to the first dot of its last part, the extension what
- * comes behind that dot. */
+ * follows that dot. */
 typedef struct pfd_tar_name {
     const char *key, *extension;
     int64_t key_size, extension_size;
 } pfd_tar_name;
 
-/* 0: the member belongs to no sample.  It is no file, its name begins with a dot or has none, or is
- * __like_this__, or is in a first folder that is. */
+/* 0: the member belongs to no sample.  It is not a file, its name begins with a dot or has none, or
+ * is __like_this__, or is in a first folder that is. */
 int32_t pfd_tar_name_split(const pfd_tar_member *member, pfd_tar_name *out);
 #endif

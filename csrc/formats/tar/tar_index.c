@@ -15,7 +15,7 @@ typedef struct index_check {
     pfd_scratch *scratch; /* of a sample */
     const pfd_file *tar, *index;
     const uint8_t *text, *end, *at; /* of the index */
-    int64_t ordinal;                /* of the sample at hand */
+    int64_t ordinal;                /* of the current sample */
     int32_t has_names;
 } index_check;
 
@@ -46,7 +46,7 @@ static int64_t take_word(index_check *self, const uint8_t **word)
     return self->at - *word;
 }
 
-/* -1: there is no number. */
+/* -1: not a number.  */
 static int64_t take_number(index_check *self)
 {
     const uint8_t *word;
@@ -98,7 +98,7 @@ static pfd_status check_sample(index_check *self, const pfd_record *record, pfd_
         char message[300];
         snprintf(message, sizeof message,
                  "the index has here another file than the tar, in which '%.*s' has %" PRId64
-                 " bytes at %" PRId64 "; make the index anew",
+                 " bytes at %" PRId64 "; make the index again",
                  (int)(member.name_size < 100 ? member.name_size : 100), member.name, member.size,
                  record->offset + member.data);
         return fail_here(self, begin, err, message);
@@ -107,12 +107,12 @@ static pfd_status check_sample(index_check *self, const pfd_record *record, pfd_
     if (self->at < self->end && *self->at != '\n')
         return fail_here(self, self->at, err,
                          "the index has more files here than the tar has in this sample; make the "
-                         "index anew");
+                         "index again");
     self->at += self->at < self->end;
     return PFD_OK;
 }
 
-/* The record, where the tar at hand has it; size -1: it has not. */
+/* The record, if the current tar has it; else size -1. */
 static pfd_status find_sample(const index_check *self, pfd_record *out, pfd_error *err)
 {
     const pfd_source *source = self->source;
@@ -140,13 +140,13 @@ static pfd_status check_index(index_check *self, pfd_error *err)
         PFD_TRY(find_sample(self, &record, err));
         if (record.size < 0)
             return fail_here(self, self->at, err,
-                             "the index has more samples than the tar; make the index anew");
+                             "the index has more samples than the tar; make the index again");
         PFD_TRY(check_sample(self, &record, err));
     }
     PFD_TRY(find_sample(self, &record, err));
     if (record.size < 0) return PFD_OK;
     return fail_here(self, self->text, err,
-                     "the tar has more samples than the index; make the index anew");
+                     "the tar has more samples than the index; make the index again");
 }
 
 static pfd_status check_all(index_check *self, int64_t num_tars, pfd_error *err)

@@ -1,4 +1,4 @@
-/* The fields of a tar file's samples, where the user left them out. */
+/* Infers the fields of a tar file's samples where the user left them out. */
 #include "formats/tar/tar_propose.h"
 
 #include "core/error.h"
@@ -99,7 +99,7 @@ static pfd_status step(walker *self, int64_t *at, int32_t *is_end, pfd_error *er
     return PFD_OK;
 }
 
-/* The members of the file, as far as they are whole: whoever reads it all is told of the rest. */
+/* The members of the file, as far as they are whole: reading the file reports the rest. */
 static pfd_status walk(walker *self, pfd_error *err)
 {
     int32_t is_end = 0;
@@ -161,7 +161,7 @@ pfd_status pfd_tar_propose(const pfd_propose_args *args, int64_t num_tars, pfd_e
     }
     if (is_found) return PFD_OK;
     (void)args->host->fail(err, PFD_CORRUPT_DATA,
-                           "there is not one sample, so that there are no fields");
+                           "the files have no sample, and so no fields");
     if (file) pfd_error_set_file(err, file->path);
     return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
 }

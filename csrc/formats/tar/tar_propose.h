@@ -1,4 +1,4 @@
-/* formats/tar/tar_propose.h -- the fields of a tar file's samples that the user left out. */
+/* formats/tar/tar_propose.h -- infers the fields of a tar file's samples. */
 #ifndef PFD_FORMATS_TAR_TAR_PROPOSE_H
 #define PFD_FORMATS_TAR_TAR_PROPOSE_H
 #include "pyflowdata/op.h"

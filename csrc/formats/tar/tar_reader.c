@@ -329,9 +329,9 @@ const pfd_op pfd_op_tar_reader = {
     .aliases = "WebDatasetReader",
     .doc = "Reads tar files of samples as WebDataset packs them. Files that follow each other and "
            "have the same key are a sample: the key is the path up to the first dot of the file's "
-           "name, the extension what comes behind it, in lower case. Other entries than files, "
-           "names that begin with a dot or have none, and names like __this__ are passed over. "
-           "ustar, GNU and pax headers are read.",
+           "name, the extension what follows it, in lower case. Entries other than files, names "
+           "that begin with a dot or have none, and names like __this__ are skipped. ustar, GNU "
+           "and pax headers are read.",
     PFD_OP_ATTRS(tar_reader, attrs),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

@@ -19,7 +19,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- Where blank lines are kept, and behind headers of compressed files: a line is a frame --- */
+/* ---- With blank lines kept, and after headers of compressed files: a line is a frame --------- */
 typedef struct line {
     int64_t size, next; /* from the line's beginning */
     int32_t is_blank;

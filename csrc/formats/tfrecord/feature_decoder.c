@@ -9,7 +9,7 @@
  */
 enum { features_part = 1, lists_part = 2, num_maps = 2 };
 
-/* The map in which a part's features are looked for; NULL: it is no such part. */
+/* The map in which a part's features are looked for; NULL: another part. */
 static pfd_feature_map *map_of(const pfd_feature_call *call, pfd_feature_map *const *maps,
                                uint32_t tag)
 {

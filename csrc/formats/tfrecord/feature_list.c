@@ -31,9 +31,10 @@ pfd_status pfd_feature_damaged(const pfd_feature_call *call, const uint8_t *at)
     pfd_bytes row = pfd_row_bytes(call->args->inputs[0], call->row);
     uintptr_t place = (uintptr_t)at - (uintptr_t)row.data;
     if (!at || place > (uintptr_t)row.size)
-        return pfd_feature_fail(call, at, "the record is no %s", call->message->name);
+        return pfd_feature_fail(call, at, "the record is not a %s", call->message->name);
     return pfd_feature_fail(call, at,
-                            "the record is no %s: what begins at byte %" PRId64 " of its %" PRId64
+                            "the record is not a %s: "
+                            "what begins at byte %" PRId64 " of its %" PRId64
                             " is damaged or cut",
                             call->message->name, (int64_t)place, row.size);
 }
@@ -119,13 +120,13 @@ pfd_status pfd_feature_list_merge(const pfd_feature_call *call, pfd_wire_cursor 
 /* A walk over a list that gives runs of packed values. */
 typedef struct list_walk {
     pfd_wire_cursor fields; /* what is left of the list */
-    uint32_t loose;         /* the tag of a value that is not packed */
+    uint32_t single;         /* the tag of a value that is not packed */
 } list_walk;
 
 static list_walk begin_walk(const pfd_feature_list *list, pfd_wire_cursor *run)
 {
-    static const uint32_t loose[] = {0, 0, PFD_WIRE_FIXED32, PFD_WIRE_VARINT};
-    list_walk walk = {list->values, PFD_WIRE_TAG(1, loose[list->kind])};
+    static const uint32_t single[] = {0, 0, PFD_WIRE_FIXED32, PFD_WIRE_VARINT};
+    list_walk walk = {list->values, PFD_WIRE_TAG(1, single[list->kind])};
     *run = list->values;
     if (list->is_plain)
         walk.fields.at = walk.fields.end;
@@ -147,7 +148,7 @@ static int32_t next_run(list_walk *walk, pfd_wire_cursor *run)
         run->at = walk->fields.at;
         if (!tag || !pfd_wire_skip(&walk->fields, tag)) return 0;
         run->end = walk->fields.at;
-        if (tag == walk->loose) return 1;
+        if (tag == walk->single) return 1;
     }
     run->at = run->end;
     return 1;
@@ -267,7 +268,7 @@ static pfd_status fail_range(const pfd_feature_call *call, int64_t number, int32
                              const uint8_t *at, const char *key, int64_t key_size)
 {
     char name[256];
-    return pfd_feature_fail(call, at, "feature %s: %" PRId64 " is no %s",
+    return pfd_feature_fail(call, at, "feature %s: %" PRId64 " is not a %s",
                             pfd_quote_bytes((const uint8_t *)key, key_size, name, sizeof name),
                             number, pfd_dtype_name(dtype));
 }

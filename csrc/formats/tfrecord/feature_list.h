@@ -48,8 +48,8 @@ pfd_status pfd_feature_fail(const pfd_feature_call *call, const uint8_t *at, con
 /* The same, for bytes that are not the message. */
 pfd_status pfd_feature_damaged(const pfd_feature_call *call, const uint8_t *at);
 
-/* The contents of all fields of a message that have this tag, one behind the other: so a message
- * that is in several pieces is merged. */
+/* The contents of all fields of a message that have this tag, one after the other: so a message in
+ * several pieces is merged. */
 pfd_status pfd_feature_gather(const pfd_feature_call *call, pfd_wire_cursor message, uint32_t tag,
                               pfd_wire_cursor *out);
 

@@ -170,16 +170,16 @@ pfd_status pfd_feature_map_walk(const pfd_feature_call *call, pfd_feature_map *m
 {
     const uint8_t *at = message.at, *end = message.end;
     while (at < end) {
-        const uint8_t *behind = walk_simple_entry(map, at, end);
-        if (!behind) {
+        const uint8_t *next = walk_simple_entry(map, at, end);
+        if (!next) {
             pfd_wire_cursor c = {at, end}, entry = c;
             uint32_t tag = pfd_wire_tag(&c);
             if (tag == entry_tag ? !pfd_wire_bytes(&c, &entry) : !tag || !pfd_wire_skip(&c, tag))
                 return pfd_feature_damaged(call, c.at);
             PFD_TRY(tag == entry_tag ? walk_entry(call, map, entry) : PFD_OK);
-            behind = c.at;
+            next = c.at;
         }
-        at = behind;
+        at = next;
     }
     return PFD_OK;
 }

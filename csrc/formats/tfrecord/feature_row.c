@@ -90,7 +90,8 @@ static pfd_status count_values(const pfd_feature_call *call, const pfd_feature_s
     *n = bytes / spec->element_bytes;
     if (bytes % spec->element_bytes == 0) return PFD_OK;
     return pfd_feature_fail(call, raw->at,
-                            "feature %s has %" PRId64 " bytes, which is no multiple of the %" PRId64
+                            "feature %s has %" PRId64 " bytes, "
+                            "which is not a multiple of the %" PRId64
                             " bytes of a value in the field '%.200s'",
                             quote_key(spec, key, sizeof key), bytes, spec->element_bytes,
                             spec->element);
@@ -104,7 +105,8 @@ static pfd_status copy_raw(const pfd_feature_call *call, const pfd_feature_spec 
     if (spec->field.type.dtype != PFD_BOOL) return PFD_OK;
     for (int64_t i = 0; i < n; i++) {
         if (from[i] > 1)
-            return pfd_feature_fail(call, from + i, "feature %s: byte %" PRId64 " is %d, no bool",
+            return pfd_feature_fail(call, from + i, "feature %s: byte %" PRId64 " is %d, not a "
+                                                                                "bool",
                                     quote_key(spec, key, sizeof key), i, from[i]);
     }
     return PFD_OK;
@@ -146,7 +148,7 @@ static pfd_status write_varying(const pfd_feature_call *call, const pfd_feature_
     PFD_TRY(count_values(call, spec, list, &n, &raw));
     if (n % spec->count != 0)
         return pfd_feature_fail(call, raw.at,
-                                "feature %s has %" PRId64 " values, which is no multiple of the "
+                                "feature %s has %" PRId64 " values, which is not a multiple of the "
                                 "%" PRId64 " that the field '%.200s' takes at once",
                                 quote_key(spec, key, sizeof key), n, spec->count, spec->element);
     int32_t dtype = spec->field.type.dtype;

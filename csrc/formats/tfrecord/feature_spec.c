@@ -73,11 +73,11 @@ static pfd_status parse_default(const pfd_host *host, const pfd_feature_spec *sp
     int64_t n = 0;
     for (; at <= end; n++) {
         const char *comma = memchr(at, ',', (size_t)(end - at));
-        const char *behind = comma ? comma : end;
-        if (n == spec->count || !parse_value(host, at, behind - at, spec->field.type.dtype, value))
+        const char *stop = comma ? comma : end;
+        if (n == spec->count || !parse_value(host, at, stop - at, spec->field.type.dtype, value))
             break;
         if (out) memcpy(out + n * spec->element_bytes, value, (size_t)spec->element_bytes);
-        at = behind + 1;
+        at = stop + 1;
     }
     if (at <= end || (n != spec->count && n != 1))
         return refuse(host, spec,
@@ -134,7 +134,7 @@ static pfd_status read_steps(const pfd_host *host, pfd_feature_spec *spec, pfd_e
     field->key += prefix;
     field->key_size -= prefix;
     if (field->key_size == 0)
-        return refuse(host, spec, "a key is missing behind '" PFD_FEATURE_LISTS "'", err);
+        return refuse(host, spec, "a key is missing after '" PFD_FEATURE_LISTS "'", err);
     if (spec->is_bytes)
         return refuse(host, spec,
                       "the steps are byte strings, of which a row holds one (name the field in "

@@ -28,7 +28,7 @@ const pfd_op pfd_op_sequence_example_decoder = {
     .name = "SequenceExampleDecoder",
     .doc = "Takes tf.train.SequenceExamples apart, a column for each feature asked for. "
            "Features of the context are read as ExampleDecoder does. A key that begins with "
-           "feature_lists/ is that of a list of steps, behind the prefix: the first dimension of "
+           "feature_lists/ is that of a list of steps, after the prefix: the first dimension of "
            "its shape counts the steps, all of which have the same number of values.",
     PFD_OP_ATTRS(pfd_feature_attrs, attr_table),
     PFD_OP_INPUTS(pfd_feature_inputs),

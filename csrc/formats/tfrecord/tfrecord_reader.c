@@ -11,7 +11,7 @@ typedef struct tfrecord_reader {
 
 /* ---- Where the records are ------------------------------------------------------------------- */
 
-/* Bytes that are no header are either of another format, or of a damaged file. */
+/* Bytes that are not a header are of another format, or of a damaged file. */
 static pfd_status fail_header(const pfd_frame_args *args, const uint8_t *header, pfd_error *err)
 {
     const pfd_host *host = args->host;
@@ -21,16 +21,17 @@ static pfd_status fail_header(const pfd_frame_args *args, const uint8_t *header,
     if (args->offset == 0) seems = pfd_file_looks_like(host, args->file, args->scratch, "tfrecord");
     if (seems)
         return host->fail_file(err, args->file, 0, PFD_CORRUPT_DATA,
-                               "this is no TFRecord file: it looks like %s", seems);
+                               "this is not a TFRecord file: it looks like %s", seems);
     if (args->offset == 0)
         return host->fail_file(err, args->file, 0, PFD_CORRUPT_DATA,
-                               "this is no TFRecord file, or its first record's length is damaged: "
-                               "its checksum is 0x%08" PRIx32 ", and the file has 0x%08" PRIx32,
+                               "this is not a TFRecord file, or its first record's length is "
+                               "damaged: its checksum is 0x%08" PRIx32
+                               ", and the file has 0x%08" PRIx32,
                                expected, found);
     return host->fail_file(err, args->file, args->offset, PFD_CORRUPT_DATA,
                            "the length of the record that begins here is damaged: its checksum is "
                            "0x%08" PRIx32 ", and the file has 0x%08" PRIx32
-                           "; where the records behind it begin cannot be known",
+                           "; the records after it cannot be found",
                            expected, found);
 }
 

@@ -28,9 +28,9 @@ uint32_t pfd_kit_abi_version(void);
 /* ---- Conformance kit ----------------------------------------------------------------------------
  *
  * Calls the functions of one op as a loader would, in one process and without a loader, through a
- * host that looks closely: what it hands out lies between forbidden pages, its read() and alloc()
- * can be made to fail, and what the op returns is examined.  A faulty op may crash the process:
- * the crash is described in report_fd first. */
+ * checking host: its memory lies between forbidden pages, its read() and alloc() can be made to
+ * fail, and it checks what the op returns.  A faulty op may crash the process: the crash is
+ * described in report_fd first. */
 #define PFD_KIT_FORWARD 0
 #define PFD_KIT_BACKWARD 1
 #define PFD_KIT_SHUFFLED 2 /* and each record twice */
@@ -83,19 +83,19 @@ typedef struct pfd_kit_result {
     pfd_kit_finding findings[8]; /* the first ones, each id once */
 } pfd_kit_result;
 
-/* Checks the op behind a blob.  PFD_OK whenever the op could be called at all: what it then did is
- * in *out.  One run at a time in a process.
+/* Checks the op that makes a blob.  PFD_OK whenever the op could be called at all: what it then did
+ * is in *out.  One run at a time in a process.
  * PFD_INVALID_ARGUMENT: an option is wrong.  PFD_UNSUPPORTED: several readers are upstream. */
 pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd_kit_result *out,
                        pfd_error *err);
 
-/* The i-th file that the reader behind a blob would read; PFD_END past the last one.  `path` has
- * room for `size` bytes. */
+/* The i-th file that the reader of a blob would read; PFD_END past the last one.  `path` has room
+ * for `size` bytes. */
 pfd_status pfd_kit_file(const pfd_blob *blob, int64_t i, char *path, int64_t size, pfd_error *err);
 
 /* ---- Benchmark of ops ---------------------------------------------------------------------------
  *
- * Calls the functions of a reader and of the ops behind it as a loader would, on one thread, over
+ * Calls the functions of a reader and of the ops after it as a loader would, on one thread, over
  * ranges of records, and times each part by itself.  What is measured is a window: the first
  * records of the dataset, as many as take a round's time, or all of them. */
 typedef struct pfd_bench_options {
@@ -136,7 +136,7 @@ typedef struct pfd_bench_result {
     pfd_bench_cost ops[PFD_BENCH_MOST_OPS];   /* compute() of each */
 } pfd_bench_result;
 
-/* Measures the ops behind some blobs.  Takes 3 times the rounds.
+/* Measures the ops that some blobs depend on.  Takes 3 times the rounds.
  * PFD_UNSUPPORTED: several readers, more than PFD_BENCH_MOST_OPS ops, or a stream in random order.
  * PFD_CORRUPT_DATA: a record is damaged, or there is none. */
 pfd_status pfd_bench_ops(const pfd_blob *blobs, int64_t num_blobs, const pfd_bench_options *options,

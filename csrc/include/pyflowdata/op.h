@@ -1,14 +1,14 @@
 /* pyflowdata/op.h -- all that the author of an op includes, in tree or out of it.
  *
  * An op is one C file that ends in one `const pfd_op`.  The op says what a record is and what its
- * bytes mean; the host decides which record stands where and moves it: files, index, threads,
- * shuffling, batching, sharding, resuming, error places and statistics are not the op's business.
+ * bytes mean; the host does the rest: files, index, threads, shuffling, batching, sharding,
+ * resuming, places of errors and statistics.
  *
  *   reader op   open()    -> a pfd_source: where the records are
  *               compute() -> the reader's parser: records to rows of the output tensors
  *   any other   compute() -> rows of the inputs to rows of the outputs
  *   every op    infer()   -> dtype and shape of one output row, checked before anything is opened
- *   optional    propose() -> attrs that the user left out and the files say, such as a dtype
+ *   optional    propose() -> attrs that the user left out, inferred from the files
  *
  * A file format is data as well: a pfd_format names its reader, and says what its files begin with.
  *
@@ -28,11 +28,11 @@
  *              file, line and byte.
  * DETERMINISM  Outputs depend on the record, the attrs and the random key given, on nothing else.
  * GROWTH       Within a major version nothing changes but that structs which begin with struct_size
- *              grow at their end; whoever fills one in sets its size, and what lies behind it is
- *              zero to the reader.  So do pfd_attr and pfd_port, whose sizes stand in their pfd_op.
- *              A NULL function means "cannot"; what a function shall be given more becomes a new
- *              function.  Structs without a size (pfd_row_type, pfd_record, pfd_place,
- *              pfd_ragged_row, the lists) never change.  Machines have 64-bit pointers and longs.
+ *              grow at their end; whoever fills one in sets its size, and fields past it read as
+ *              zero.  So do pfd_attr and pfd_port, whose sizes stand in their pfd_op.  A NULL
+ *              function means "cannot"; more arguments for a function mean a new function.  Structs
+ *              without a size (pfd_row_type, pfd_record, pfd_place, pfd_ragged_row, the lists)
+ *              never change.  Machines have 64-bit pointers and longs.
  *
  * Everything between the cdef marks is also what Python reads: no macros or inline functions there,
  * except integer constants.
@@ -57,7 +57,7 @@ extern "C" {
 typedef int32_t pfd_status;
 #define PFD_OK 0
 #define PFD_END 1               /* no more: the end of an epoch, not a failure */
-#define PFD_PENDING 2           /* of a loader: nothing yet, ask again; no op returns it */
+#define PFD_PENDING 2           /* from a loader: not ready, call again; no op returns it */
 #define PFD_INVALID_ARGUMENT -1 /* an attr, shape or call is wrong: change the program */
 #define PFD_CORRUPT_DATA -2     /* a record is damaged: on_error may skip it */
 #define PFD_IO -3               /* the file system failed, or a file changed while open */
@@ -73,8 +73,9 @@ typedef int32_t pfd_status;
 #define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: of a stream, all that follows the damage */
 #define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs do not fit the number of ranks */
 
-/* Owned by the caller, written once where the facts are, with host->fail() or host->fail_row(); the
- * host fills in the rest.  An op that makes one of its own sets its struct_size before any use. */
+/* Owned by the caller, written once where the error is found, with host->fail() or
+ * host->fail_row(); the host fills in the rest.  An op that makes one of its own sets its
+ * struct_size before any use. */
 typedef struct pfd_error {
     uint32_t struct_size;
     pfd_status status;
@@ -160,8 +161,8 @@ typedef struct pfd_tensor {
 #define PFD_ATTR_CHOICE 12      /* int32_t: which one of `choices` it is, from 0 */
                                 /* 13: for the language of the program alone, see pyflowdata.h */
 
-/* pfd_attr.flags: the op's propose() finds the value in the files where the user leaves it out.
- * default_value is then what it is where propose() says nothing; NULL: that is an error. */
+/* pfd_attr.flags: propose() infers the value from the files where the user leaves it out. If it
+ * sets none, default_value holds; NULL: that is an error. */
 #define PFD_ATTR_FOUND 1u
 
 typedef struct pfd_list_int64 {
@@ -243,8 +244,8 @@ typedef struct pfd_source_methods {
     /* Stream.  next() yields 1 to `max` following records and sets *n; PFD_END with *n == 0 at the
      * end of the epoch, and again on every call until a seek().  seek() goes to the record with
      * number `position` of an epoch, also backwards; a position past the end is the end.  After
-     * PFD_CORRUPT_DATA the host seeks behind the damaged record, after any other failure it seeks
-     * what it asked for again. */
+     * PFD_CORRUPT_DATA the host seeks to the record after the damaged one, after any other failure
+     * to the one that it asked for. */
     pfd_status (*next)(void *self, int64_t max, pfd_scratch *scratch, pfd_record *out, int64_t *n,
                        pfd_error *err);
     pfd_status (*seek)(void *self, int64_t epoch, int64_t position, pfd_scratch *scratch,
@@ -253,13 +254,13 @@ typedef struct pfd_source_methods {
     /* Optional: fills err->line from file, offset and err->byte of a record that failed. */
     void (*describe)(void *self, const pfd_record *record, pfd_error *err);
 
-    /* Optional, random access: about where the records with n ordinals begin, without reading the
-     * files.  With it the host asks the disk for what comes next. */
+    /* Optional, random access: offset hints, about where the records with n ordinals begin, without
+     * reading the files. The host uses them to read ahead. */
     void (*places)(void *self, const int64_t *ordinals, int64_t n, pfd_place *out);
 } pfd_source_methods;
 
-/* What open() hands over: self belongs to the host from there on, until close().  The host makes
- * the struct, and the op fills in the two fields. */
+/* The result of open(): the host owns self from then on, until close().  The host makes the struct,
+ * and the op fills in the two fields. */
 typedef struct pfd_source {
     uint32_t struct_size;
     int32_t reserved;                  /* 0 */
@@ -270,10 +271,10 @@ typedef struct pfd_source {
 /* Where a record lies that was found in a file of framed records. */
 typedef struct pfd_frame {
     uint32_t struct_size;
-    int32_t is_record; /* 0: no record, but a file header or padding; data and size are unused */
+    int32_t is_record; /* 0: a file header or padding; data and size are unused */
     int64_t data;      /* offset in the file of the record's first byte */
     int64_t size;      /* bytes of the record */
-    int64_t next;      /* offset behind the frame, where the next one begins; the file's size ends
+    int64_t next;      /* offset after the frame, where the next one begins; the file's size ends
                           the file, and beyond it the file is truncated: PFD_CORRUPT_DATA */
 } pfd_frame;
 
@@ -317,7 +318,7 @@ typedef struct pfd_infer_args {
     int64_t num_inputs, num_outputs; /* as declared, or as the node has them */
 } pfd_infer_args;
 
-/* Which files belong to those that the user named. */
+/* Adds the sidecar files of those that the user named. */
 typedef struct pfd_companion_args {
     uint32_t struct_size;
     int32_t reserved;
@@ -331,13 +332,13 @@ typedef struct pfd_companion_args {
     pfd_status (*replace)(void *list, int64_t i, const char *path, pfd_error *err);
 } pfd_companion_args;
 
-/* What the files say of attrs that the user left out. */
+/* Infers attrs that the user left out from the files. */
 typedef struct pfd_propose_args {
     uint32_t struct_size;
     int32_t reserved;
     const pfd_host *host;
     const void *attrs; /* one that was left out has its default, or is 0 or empty without one */
-    const char *const *paths; /* of all files, companions behind the others */
+    const char *const *paths; /* of all files, sidecar files last */
     int64_t num_paths;
     pfd_scratch *scratch; /* until propose() returns */
 
@@ -368,8 +369,8 @@ typedef struct pfd_open_args {
     int32_t access; /* PFD_ACCESS_*: a hint, both must work */
     const pfd_host *host;
     const void *attrs;            /* valid until the source is closed */
-    const pfd_file *const *files; /* of ops with PFD_READS_FILES, in order, companions behind the
-                                     others; valid until close */
+    const pfd_file *const *files; /* of ops with PFD_READS_FILES, in order, sidecar files last;
+                                     valid until close */
     int64_t num_files;
     pfd_scratch *scratch;     /* until open() returns */
     pfd_index_request *index; /* the host's: where host->open_lines() and the others keep indexes */
@@ -381,10 +382,10 @@ typedef struct pfd_compute_args {
     const pfd_host *host;
     const void *attrs;
     int64_t num_rows;          /* of this range, at least 1: every output row must be written */
-    const pfd_record *records; /* the record behind each row (of the first reader upstream) */
+    const pfd_record *records; /* the record of each row (of the first reader upstream) */
     const pfd_tensor *const *inputs; /* one per input; row 0 is the range's first */
     pfd_tensor *const *outputs;      /* one per output */
-    pfd_scratch *scratch;            /* valid until the ops behind this one have run as well */
+    pfd_scratch *scratch;            /* valid until the ops after this one have run as well */
     uint64_t random_key; /* of seed, epoch and name of the node: for random_bits() */
     int64_t num_inputs, num_outputs; /* as in pfd_infer_args */
     const void *source; /* of a reader: `self` of the source that its open() made, to be read only;
@@ -424,7 +425,7 @@ struct pfd_host {
      * of memory (fail with PFD_OUT_OF_MEMORY). */
     void *(*alloc)(pfd_scratch *scratch, int64_t bytes);
 
-    /* 1 once the loader is closing: what takes long looks now and then, and fails with
+    /* 1 once the loader is closing: a long call checks it now and then, and fails with
      * PFD_CANCELLED. */
     int32_t (*is_cancelled)(const pfd_scratch *scratch);
 
@@ -435,7 +436,7 @@ struct pfd_host {
                        const uint8_t **data, pfd_error *err);
 
     /* Random access to text files in which a record is a line: LF or CRLF, a last line with or
-     * without newline, blank lines (spaces and tabs only) are no records.  record.data is the line
+     * without newline, blank lines (spaces and tabs only) are skipped.  record.data is the line
      * without its newline. */
     pfd_status (*open_lines)(const pfd_open_args *args, pfd_source *out, pfd_error *err);
 
@@ -451,7 +452,7 @@ struct pfd_host {
 
     /* Parses the longest decimal literal at `text` exactly as Python's float() would: the nearest
      * double, "inf", "infinity" and "nan" in any case, one sign; no blanks or underscores.
-     * Returns the number of bytes used, 0 when there is no number. */
+     * Returns the number of bytes used, 0 if it is not a number. */
     int64_t (*parse_double)(const char *text, int64_t size, double *value);
 
     /* Random number `draw` (0, 1, ...) of a record: 64 bits, a pure function of the three, the same
@@ -459,10 +460,10 @@ struct pfd_host {
      * threads, batch size, rank or restart. */
     uint64_t (*random_bits)(uint64_t random_key, int64_t ordinal, int64_t draw);
 
-    /* Since 1.1.  What the first bytes of a file seem to be, for the message of a reader that
-     * cannot read them: "tar (TarReader reads it)", "Parquet".  NULL: not known, or of the format
-     * with the name `own` (NULL: no format is left out).  512 bytes are enough; the text lives as
-     * long as the process. */
+    /* Since 1.1.  The format that the first bytes of a file look like, for the message of a reader
+     * that cannot read them: "tar (TarReader reads it)", "Parquet".  NULL: not known, or of the
+     * format with the name `own` (NULL: no format is left out).  512 bytes are enough; the text
+     * lives as long as the process. */
     const char *(*looks_like)(const uint8_t *data, int64_t size, const char *own);
 
     /* Since 1.1.  As fail(), about an attr of the op: the message begins with "attr 'NAME'", and
@@ -478,9 +479,9 @@ typedef struct pfd_port {
 } pfd_port;
 
 #define PFD_READS_FILES 1u  /* a reader of files: gets the file attrs and open_args.files */
-#define PFD_WHOLE_BATCH 2u  /* no reader: compute() is called with all rows of a batch at once */
-#define PFD_TAKES_RAGGED 4u /* no reader: inputs may be ragged; else the host refuses such ones */
-#define PFD_MANY_INPUTS 8u  /* no reader: takes one or more blobs for its only declared input */
+#define PFD_WHOLE_BATCH 2u  /* other ops: compute() is called with all rows of a batch at once */
+#define PFD_TAKES_RAGGED 4u /* other ops: inputs may be ragged; else the host refuses them */
+#define PFD_MANY_INPUTS 8u  /* other ops: one or more blobs for its only input */
 
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */
@@ -517,14 +518,14 @@ typedef struct pfd_op {
      * where records are: nodes that differ in it share an index. */
     const char *outputs_attr;
 
-    /* With PFD_READS_FILES, optional: adds files that belong to those the user named, such as an
-     * index beside its data; all are then opened, and watched.  Of the paths that are not there it
-     * need not speak: those that it has not replaced the host reports. */
+    /* With PFD_READS_FILES, optional: adds sidecar files of those that the user named, such as an
+     * index; all are then opened, and watched. The host reports the missing paths that were not
+     * replaced. */
     pfd_status (*companions)(const pfd_companion_args *args, pfd_error *err);
 
-    /* With PFD_READS_FILES, needed where an attr has PFD_ATTR_FOUND: sets such attrs.  Called when
-     * a node is made and one of them was left out, behind companions() and before infer().  A
-     * header of one file is enough: that the others agree with it is for open() to see. */
+    /* With PFD_READS_FILES, needed where an attr has PFD_ATTR_FOUND: infers such attrs. Called when
+     * a node is made and one of them was left out, after companions() and before infer(). The
+     * header of one file is enough: open() checks that the others agree with it. */
     pfd_status (*propose)(const pfd_propose_args *args, pfd_error *err);
 } pfd_op;
 
@@ -534,7 +535,7 @@ typedef struct pfd_op {
  * suffix of the format adds PFD_PROBE_SUFFIX to a score above PFD_PROBE_NO and below
  * PFD_PROBE_CERTAIN, and decides where no probe gives a score. */
 #define PFD_PROBE_NO 0        /* the bytes are of something else */
-#define PFD_PROBE_POSSIBLE 20 /* nothing speaks against it, as of any text */
+#define PFD_PROBE_POSSIBLE 20 /* possible, as any text is */
 #define PFD_PROBE_LIKELY 50   /* lengths or offsets that fit */
 #define PFD_PROBE_CERTAIN 100 /* a magic number or a checksum */
 #define PFD_PROBE_SUFFIX 30
@@ -638,7 +639,7 @@ typedef struct pfd_plugin {
 #define PFD_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)                    \
     PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, 0)
 
-/* The same of an attr that propose() finds where it is left out. */
+/* The same for an attr that propose() infers where it is left out. */
 #define PFD_FOUND_ATTR_ROW(owner, field, type, default_value, min, max, choices, doc)              \
     PFD_ATTR_ROW_WITH(owner, field, type, default_value, min, max, choices, doc, PFD_ATTR_FOUND)
 

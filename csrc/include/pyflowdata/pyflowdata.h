@@ -3,10 +3,10 @@
  *   pfd_op_*      walk the registry of ops
  *   pfd_format_*  walk the registry of file formats, and find the format of a file
  *   pfd_node_*    one use of an op: attrs and inputs checked, outputs inferred, nothing opened
- *   pfd_loader_*  open the nodes behind the wanted blobs, and take batches
- *   pfd_crc32c    a checksum that formats use, for who writes them
+ *   pfd_loader_*  open the nodes that the wanted blobs need, and take batches
+ *   pfd_crc32c    a checksum that formats use, for writers
  *   pfd_xxh64     another one
- *   pfd_file_head what a file begins with, behind its compression
+ *   pfd_file_head the decompressed prefix of a file, for probing
  *
  * OWNERSHIP    create/open return new objects for the matching release, which accepts NULL.
  *              A node holds references to the nodes of its inputs, a loader to all its nodes.
@@ -147,13 +147,13 @@ void pfd_node_release(pfd_node *node);
 /* The op with the inputs and outputs that this node has of it; lives as long as the node. */
 const pfd_op *pfd_node_op(const pfd_node *node);
 
-/* The attrs that were left out and looked for in the files, *n of them, with what was found, or
- * else their defaults: a node with these values given is the same.  They live as long as the
+/* The attrs that were left out and inferred from the files, *n of them, with the inferred values,
+ * or else their defaults: a node with these values given is the same.  They live as long as the
  * node. */
 const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
 
 /* The type of one row of a blob (a dimension of -1 varies), and the logical (global) batch size of
- * the reader behind it. */
+ * its reader. */
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
                          pfd_error *err);
 
@@ -196,7 +196,7 @@ typedef struct pfd_reader_info {
     int32_t num_files;
     const char *name; /* node name, or the op's name and the reader's index in the loader */
     const char *op;
-    const char *order_key; /* what its order is keyed by besides seed and epoch */
+    const char *order_key; /* the key of its order besides seed and epoch */
     int64_t seed;          /* the seed in use, also where it was left open */
     int32_t seed_origin;   /* PFD_SEED_* */
     int64_t num_records;   /* -1: known only at the end of an epoch */
@@ -276,9 +276,9 @@ pfd_status pfd_loader_seek(pfd_loader *loader, int64_t epoch, int64_t step, pfd_
 pfd_status pfd_loader_set_seed(pfd_loader *loader, int32_t i, int64_t seed, pfd_error *err);
 
 /* The next batch, in order.  PFD_END at the end of an epoch (the next call begins the following
- * one); PFD_PENDING when timeout_ns passed first.  After PFD_CORRUPT_DATA without a
- * reason the failed batch is passed over, and the next call goes on after it; after other errors
- * the next call tries it again. */
+ * one); PFD_PENDING when timeout_ns passed first.  After PFD_CORRUPT_DATA without a reason the
+ * failed batch is skipped, and the next call goes on after it; after other errors the next call
+ * tries it again. */
 pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *out, pfd_error *err);
 
 /* Gives a batch back.  Any thread. */
@@ -317,7 +317,7 @@ typedef struct pfd_object_fields {
 typedef struct pfd_object_source {
     uint32_t struct_size;
     int32_t reserved;
-    pfd_status (*check)(int64_t object, pfd_error *err); /* whether it can be a source at all */
+    pfd_status (*check)(int64_t object, pfd_error *err); /* whether it can be a source */
     pfd_status (*open)(int64_t object, const pfd_object_fields *fields, int32_t is_concurrent,
                        const pfd_host *host, int64_t *session, int64_t *num_records,
                        pfd_error *err); /* *num_records -1: a stream */

@@ -85,7 +85,7 @@ def test_a_file_without_the_column_is_named(table) -> None:
 @pytest.mark.parametrize("columns, says", [
     (["a", "a"], "'a'"),
     (["x:float16"], "type that text is not read as"),
-    (["1|"], "the end is no column"),
+    (["1|"], "the end is not a column"),
     (["a..b"], "range of names, whose length the type must"),
     (["1..3:float32[2]"], "shape of 2 values for 3 columns"),
     (["1|2:bytes"], "bytes of more than one column"),
@@ -279,7 +279,7 @@ def test_quotes_that_do_not_match(table) -> None:
         ('1,"2', r"a\.csv:2 \(byte 6\): column 1 \('b'\): a quoted field is not closed at the end "
                  r"of the line; multiline=True"),
         ('1,2"', r"a quote inside a field that does not begin with one; .*multiline=True"),
-        ('1,"2"x', "found 'x' behind the quote that ends the field"),
+        ('1,"2"x', "found 'x' after the quote that ends the field"),
         ('"1""2",3",4', "a quote inside a field"),
     ]:
         with pytest.raises(flow.CorruptDataError, match=says):

@@ -307,8 +307,8 @@ def test_attrs_of_megatrons_order() -> None:
     attempt("too many parts", order="megatron", split=[1, 1, 1, 1])
     attempt("no such part", order="megatron", split=[1, 1], split_index=2)
     attempt("no such part", order="megatron", split_index=1)
-    attempt("no weight", order="megatron", split=[1, -1])
-    attempt("no weight", order="megatron", split=[1, float("nan")])
+    attempt("not a weight", order="megatron", split=[1, -1])
+    attempt("not a weight", order="megatron", split=[1, float("nan")])
     attempt("all 0", order="megatron", split=[0, 0])
     attempt("has the weight 0", order="megatron", split=[1, 0, 1], split_index=1)
     attempt("0 sequences of this part have 0 tokens", order="megatron", split=[1e9, 1],

@@ -279,10 +279,10 @@ def test_what_follows_the_end_is_not_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("field, value, says", [
     ("checksum", b"", "its checksum does not fit"),
-    ("size", b"\xff" * 12, "the size in the header is no number"),
-    ("size", b"\x80" + b"\x7f" * 11, "the size in the header is no number"),
+    ("size", b"\xff" * 12, "the size in the header is not a number"),
+    ("size", b"\x80" + b"\x7f" * 11, "the size in the header is not a number"),
     ("size", b"77777777777\0", "bytes are missing"),
-    ("size", b"12x45670000\0", "the size in the header is no number"),
+    ("size", b"12x45670000\0", "the size in the header is not a number"),
     ("type", b"S", "sparse"),
 ])  # fmt: skip
 def test_headers_that_lie(tmp_path: Path, field: str, value: bytes, says: str) -> None:
@@ -306,7 +306,7 @@ def test_a_file_that_is_no_tar(tmp_path: Path) -> None:
     path = tmp_path / "a.tar"
     path.write_bytes(b"no tar" * 1000)
     found = outcome(path, ["x"])
-    assert isinstance(found, str) and "no header of a tar file" in found and "byte 0" in found
+    assert isinstance(found, str) and "not a header of a tar file" in found and "byte 0" in found
 
 
 # ---- Index files of DALI -----------------------------------------------------------------------

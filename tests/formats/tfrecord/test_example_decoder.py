@@ -183,7 +183,7 @@ def test_integers_of_every_dtype(one, dtype):
             continue
         many = ints(*[0] * 100, wrong)
         for spec in (f"a:{dtype}[101]", f"a:{dtype}[?]"):
-            with pytest.raises(flow.CorruptDataError, match=f"'a': {wrong} is no {dtype}"):
+            with pytest.raises(flow.CorruptDataError, match=f"'a': {wrong} is not a {dtype}"):
                 one(spec, example(a=many))
 
 
@@ -268,10 +268,10 @@ def test_another_number_of_values(one, values, kind):
         ("a:bytes", ints(1), "holds an int64_list, and the field 'a:bytes' reads a bytes_list"),
         ("a:bytes", strings(b"x", b"y"), "'a' has 2 byte strings; the field 'a:bytes' takes one"),
         ("a:bytes", strings(), "'a' has 0 byte strings"),
-        ("a:float32[?,3]", floats(1, 2), "'a' has 2 values, which is no multiple of the 3"),
-        ("a:float32[2]", field(2, field(1, b"12345678x")), "is no tf.train.Example"),
-        ("a:int64", field(3, field(1, b"\x80")), "is no tf.train.Example"),
-        ("a:int64[?]", field(3, field(1, b"\xff" * 11)), "is no tf.train.Example"),
+        ("a:float32[?,3]", floats(1, 2), "'a' has 2 values, which is not a multiple of the 3"),
+        ("a:float32[2]", field(2, field(1, b"12345678x")), "is not a tf.train.Example"),
+        ("a:int64", field(3, field(1, b"\x80")), "is not a tf.train.Example"),
+        ("a:int64[?]", field(3, field(1, b"\xff" * 11)), "is not a tf.train.Example"),
     ],
 )
 def test_a_feature_that_does_not_fit(one, spec, feature, message):
@@ -282,8 +282,8 @@ def test_a_feature_that_does_not_fit(one, spec, feature, message):
 
 
 def test_raw_bytes_that_do_not_fit(one):
-    for spec, text in (("a:float32[2]", "9 bytes, which is no multiple of the 4"),
-                       ("a:uint8[8]", "'a' has 9 values"), ("a:bool[9]", "byte 3 is 51, no bool")):
+    for spec, text in (("a:float32[2]", "9 bytes, which is not a multiple of the 4"),
+                       ("a:uint8[8]", "'a' has 9 values"), ("a:bool[9]", "byte 3 is 51, not a bool")):
         with pytest.raises(flow.CorruptDataError, match=text):
             one(spec, example(a=strings(b"\0\1\0" + b"3" * 6)), decode_raw=["a"])
 
@@ -402,6 +402,6 @@ def test_flipped_bits_and_bytes(tmp_path):
 
 
 def test_an_entry_is_no_map(one):
-    with pytest.raises(flow.CorruptDataError, match="no tf.train.Example: what begins at byte 3"):
+    with pytest.raises(flow.CorruptDataError, match="not a tf.train.Example: what begins at byte 3"):
         one("a:int64", field(1, b"\x0a\x50abc"))
     assert entry("a", b"") == b"\x0a\x05\x0a\x01a\x12\x00"

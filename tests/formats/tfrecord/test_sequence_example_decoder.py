@@ -116,7 +116,7 @@ def test_lists_and_context_in_pieces(one):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("feature_lists/:int64[?]", "a key is missing behind"),
+        ("feature_lists/:int64[?]", "a key is missing after"),
         ("feature_lists/f:bytes", "the steps are byte strings"),
         ("feature_lists/f:int64", "must begin with their number"),
         ("feature_lists/f:int64[?,?]", "only the first dimension"),

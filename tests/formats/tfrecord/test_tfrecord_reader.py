@@ -206,17 +206,17 @@ def tar_bytes():
 def test_other_formats_are_named(tmp_path, content, seems):
     file = tmp_path / "other"
     file.write_bytes(content)
-    with pytest.raises(flow.CorruptDataError, match=f"no TFRecord file: it looks like {seems}"):
+    with pytest.raises(flow.CorruptDataError, match=f"not a TFRecord file: it looks like {seems}"):
         read(file)
 
 
 def test_bytes_of_no_known_format(tmp_path):
     file = tmp_path / "other"
     file.write_bytes(bytes(100))
-    with pytest.raises(flow.CorruptDataError, match="no TFRecord file, or its first record's"):
+    with pytest.raises(flow.CorruptDataError, match="not a TFRecord file, or its first record's"):
         read(file)
     file.write_bytes(framed(b"abc") + bytes(20))
-    with pytest.raises(flow.CorruptDataError, match="cannot be known") as caught:
+    with pytest.raises(flow.CorruptDataError, match="after it cannot be found") as caught:
         read(file)
     assert caught.value.byte == 19
 
