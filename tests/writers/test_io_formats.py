@@ -1,29 +1,21 @@
 """What the writers write, against bytes made by hand, the readers of Python and NumPy, and parsers
 of a few lines that know nothing of the writers."""
 
-import csv
 import gzip
-import io
-import json
 import struct
-import subprocess
 import sys
-import tarfile
 import zlib
 
 import numpy as np
 import pytest
+from support.written import ragged, row_of, written
 
 import pyflowdata as flow
 from pyflowdata.io import (
-    CSVWriter,
     IDXWriter,
-    MegatronWriter,
     NpyWriter,
     OFRecordWriter,
     RawWriter,
-    TarWriter,
-    TextLineWriter,
     TFRecordWriter,
     encode_example,
     encode_examples,
@@ -31,12 +23,6 @@ from pyflowdata.io import (
     encode_ofrecords,
     encode_sequence_example,
 )
-
-
-def ragged(*rows, dtype=np.uint8):
-    values = [np.frombuffer(row, np.uint8) if isinstance(row, bytes) else row for row in rows]
-    splits = np.cumsum([0, *map(len, values)])
-    return flow.Ragged(np.concatenate(values).astype(dtype), splits)
 
 
 # ---- A parser of protocol buffers ---------------------------------------------------------------
@@ -140,10 +126,6 @@ COLUMNS = {
 }
 
 
-def row_of(columns, row):
-    return {name: column[row] for name, column in columns.items()}
-
-
 def plain(value):
     """What a reader finds of it: a list of bytes or of numbers."""
     if isinstance(value, (bytes, str)):
@@ -239,14 +221,6 @@ def tfrecord(data):
     return b"".join(
         [head, struct.pack("<I", masked(head)), data, struct.pack("<I", masked(data))]
     )
-
-
-def written(writer, path, *calls, **options):
-    """The bytes of the file after these calls: (method, argument)."""
-    with writer(path, **options) as one:
-        for method, argument in calls:
-            getattr(one, method)(argument)
-    return path.read_bytes()
 
 
 def test_tfrecords_have_the_known_bytes(tmp_path):
@@ -373,191 +347,3 @@ def test_idx_has_no_int64(tmp_path):
         written(IDXWriter, tmp_path / "a", ("write", np.arange(3)))
     with pytest.raises(flow.InvalidArgumentError, match="this is bool"):
         IDXWriter(tmp_path / "a", dtype=bool)
-
-
-# ---- Megatron -----------------------------------------------------------------------------------
-
-
-def megatron(prefix, dtype):
-    """[document: [sequence: tokens]], checked as the format has it."""
-    index = prefix.with_suffix(".idx").read_bytes()
-    assert index[:9] == b"MMIDIDX\0\0"
-    version, code, count, documents = struct.unpack_from("<QBQQ", index, 9)
-    assert version == 1 and len(index) == 34 + 12 * count + 8 * documents
-    lengths = np.frombuffer(index, "<i4", count, 34)
-    offsets = np.frombuffer(index, "<i8", count, 34 + 4 * count)
-    bounds = np.frombuffer(index, "<i8", documents, 34 + 12 * count)
-    data = prefix.with_suffix(".bin").read_bytes()
-    assert len(data) == lengths.sum() * np.dtype(dtype).itemsize
-    assert bounds[0] == 0 and bounds[-1] == count
-    one = [
-        np.frombuffer(data, dtype, n, at).tolist()
-        for n, at in zip(lengths.tolist(), offsets.tolist(), strict=True)
-    ]
-    return code, [one[a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
-
-
-@pytest.mark.parametrize("dtype, code", [("uint16", 8), ("int32", 4), ("int64", 5)])
-def test_megatron_keeps_documents(dtype, code, tmp_path):
-    with MegatronWriter(tmp_path / "a.bin", dtype=dtype) as writer:
-        writer.write([1, 2, 3])
-        writer.write([np.array([4]), [5, 6]])
-        writer.write([])
-        writer.write_batch(ragged([7, 8], [], [9], dtype=np.int64))
-        writer.write_batch({"tokens": np.arange(4).reshape(2, 2)})
-    assert writer.paths == (tmp_path / "a.bin", tmp_path / "a.idx")
-    documents = [[[1, 2, 3]], [[4], [5, 6]], [[]], [[7, 8]], [[]], [[9]], [[0, 1]], [[2, 3]]]
-    assert megatron(tmp_path / "a", dtype) == (code, documents)
-
-
-def test_megatron_shards_and_empty_files(tmp_path):
-    with MegatronWriter(tmp_path / "a", shard_records=2) as writer:
-        writer.write_batch([[1], [2, 3], [4]])
-    assert megatron(tmp_path / "a-00000-of-00002", "<i4")[1] == [[[1]], [[2, 3]]]
-    assert megatron(tmp_path / "a-00001-of-00002", "<i4")[1] == [[[4]]]
-    with MegatronWriter(tmp_path / "b"):
-        pass
-    assert megatron(tmp_path / "b", "<i4")[1] == []
-
-
-def test_megatron_checks_tokens(tmp_path):
-    with MegatronWriter(tmp_path / "a", dtype="uint16") as writer:
-        with pytest.raises(flow.InvalidArgumentError, match=r"record 1\).*do not fit into uint16"):
-            writer.write_batch([[1], [70000]])
-        with pytest.raises(flow.InvalidArgumentError, match="not a sequence of tokens"):
-            writer.write("text")
-    with pytest.raises(flow.InvalidArgumentError, match="Megatron's files hold uint8"):
-        MegatronWriter(tmp_path / "b", dtype="uint32")
-
-
-# ---- Tar ----------------------------------------------------------------------------------------
-
-
-def members(path):
-    with tarfile.open(path) as archive:
-        return {one.name: archive.extractfile(one).read() for one in archive}
-
-
-def test_tar_holds_samples(tmp_path):
-    x = np.arange(4, dtype=np.float32)
-    with TarWriter(tmp_path / "a.tar") as writer:
-        writer.write({"__key__": "dir/one", "jpg": b"\xff", "cls": np.int64(3), "json": {"é": [1]}})
-        writer.write({"npy": x, "txt": "é", "seg.png": np.uint8([1, 2])})
-        writer.write_batch({"__key__": ["two", "three"], "npy": x.reshape(2, 2), "txt": [1, 2.5]})
-    found = members(tmp_path / "a.tar")
-    assert [*found][:3] == ["dir/one.jpg", "dir/one.cls", "dir/one.json"]
-    assert found["dir/one.cls"] == b"3" and json.loads(found["dir/one.json"]) == {"é": [1]}
-    assert np.array_equal(np.load(io.BytesIO(found["000000001.npy"])), x)
-    assert found["000000001.txt"] == "é".encode() and found["000000001.seg.png"] == b"\1\2"
-    assert np.load(io.BytesIO(found["three.npy"])).tolist() == [2, 3]
-    assert found["three.txt"] == b"2.5"
-    size = (tmp_path / "a.tar").stat().st_size
-    assert size % 10240 == 0 and (tmp_path / "a.tar").read_bytes().endswith(bytes(1024))
-
-
-def test_tar_names_are_short_ustar_or_pax(tmp_path):
-    keys = ["k", "d/" * 60 + "k", "n" * 120, "é", "d" * 120 + "/" + "f" * 120]
-    with TarWriter(tmp_path / "a.tar") as writer:
-        for key in keys:
-            writer.write({"__key__": key, "bin": key.encode()})
-    assert members(tmp_path / "a.tar") == {f"{key}.bin": key.encode() for key in keys}
-    with tarfile.open(tmp_path / "a.tar") as archive:
-        about = next(iter(archive))
-    assert (about.mtime, about.uid, about.gid, about.uname) == (0, 0, 0, "")
-    listed = subprocess.run(["tar", "-tf", tmp_path / "a.tar"], capture_output=True, text=True)
-    assert listed.returncode == 0 and len(listed.stdout.split("\n")) == len(keys) + 1
-
-
-@pytest.mark.parametrize(
-    "sample, says",
-    [
-        ({"__key__": "a.b", "x": b""}, "'a.b'; a key must not"),
-        ({"__key__": "dir/.b", "x": b""}, "a key must not"),
-        ({"__key__": "__a__", "x": b""}, "a key must not"),
-        ({"__key__": 3, "x": b""}, "__key__ = 3; it must be text"),
-        ({"__key__": "a"}, "'a' has no fields"),
-        ({"JPG": b""}, "'JPG' would be read as another"),
-        ({"x": 3}, "x = 3; contents are bytes"),
-        ({"json": {1, 2}}, "json = {1, 2}"),
-        (b"abc", "a sample is a dict"),
-    ],
-)
-def test_tar_refuses_what_is_read_as_another(sample, says, tmp_path):
-    with (
-        TarWriter(tmp_path / "a.tar") as writer,
-        pytest.raises(flow.InvalidArgumentError, match=rf"a.tar \(record 0\): .*{says}"),
-    ):
-        writer.write(sample)
-
-
-# ---- Text ---------------------------------------------------------------------------------------
-
-
-def test_csv_numbers_are_read_back_as_they_were(tmp_path):
-    doubles = np.array([0.1, 1 / 3, 1e30, -5e-324, np.nan, -np.inf])
-    batch = {
-        "d": doubles,
-        "f": doubles[:3].repeat(2).astype(np.float32),
-        "i": np.array([0, -1, 2**63 - 1, -(2**63), 5, 6]),
-        "m": np.arange(12, dtype=np.int16).reshape(6, 2),
-        "b": np.arange(6) % 2 == 0,
-    }
-    with CSVWriter(tmp_path / "a.csv") as writer:
-        writer.write_batch(batch)
-        writer.write(row_of(batch, 0))
-    with open(tmp_path / "a.csv", newline="") as file:
-        head, *rows = csv.reader(file)
-    assert head == ["d", "f", "i", "m[0]", "m[1]", "b"]
-    columns = [*zip(*rows, strict=True)]
-    assert np.array_equal(np.array(columns[0][:6], float), doubles, equal_nan=True)
-    assert np.array_equal(np.array(columns[1][:6], np.float32), batch["f"])
-    assert [*map(int, columns[2][:6])] == batch["i"].tolist()
-    assert columns[1][0] == "0.1" and columns[4][:3] == ("1", "3", "5")
-    assert rows[6] == rows[0]
-
-
-def test_csv_quotes_what_needs_it(tmp_path):
-    texts = ["plain", 'a"b', "a,b", "a\nb", "", " a", "a ", "#a", "é", "\r", "a;b"]
-    with CSVWriter(tmp_path / "a.csv") as writer:
-        writer.write_batch({"t,1": texts, "n": np.arange(11)})
-        writer.write({"n": 11, "t,1": b"\xff"})
-    data = (tmp_path / "a.csv").read_bytes()
-    assert data.startswith(b'"t,1",n\nplain,0\n"a""b",1\n') and data.endswith(b"\xff,11\n")
-    rows = [*csv.reader(io.StringIO(data.decode("latin-1"), newline=""))]
-    assert [row[0].encode("latin-1").decode() for row in rows[1:-1]] == texts
-
-
-def test_csv_without_header_with_another_delimiter(tmp_path):
-    options = {"header": False, "delimiter": ";", "columns": ["b", "a"]}
-    call = ("write", {"a": 1, "b": "x;y"})
-    assert written(CSVWriter, tmp_path / "a", call, **options) == b'"x;y";1\n'
-
-
-@pytest.mark.parametrize(
-    "given, says",
-    [
-        ({"a": np.arange(3), "c": np.arange(3)}, r"fields are a, c; those of this file are a, b"),
-        ({"a": np.arange(2), "b": np.zeros((2, 2))}, "those of this file are of"),
-        ({"a": np.arange(2), "b": ragged([1], [2], dtype=np.int64)}, "have no columns; pad"),
-        ({"a": np.arange(2), "b": [{}, {}]}, "b has rows that are neither"),
-    ],
-)
-def test_csv_rows_that_do_not_fit_are_errors(given, says, tmp_path):
-    with CSVWriter(tmp_path / "a.csv") as writer:
-        writer.write({"a": 1, "b": 2})
-        with pytest.raises(flow.InvalidArgumentError, match=rf"a.csv \(record 1\): .*{says}"):
-            writer.write_batch(given)
-    assert (tmp_path / "a.csv").read_bytes() == b"a,b\n1,2\n"
-
-
-def test_lines(tmp_path):
-    calls = [("write", "é"), ("write_batch", [b"", b"a\rb"]), ("write_batch", ragged(b"x", b"yz"))]
-    assert written(TextLineWriter, tmp_path / "a", *calls) == "é\n\na\rb\nx\nyz\n".encode()
-    with TextLineWriter(tmp_path / "b") as writer:
-        with pytest.raises(flow.InvalidArgumentError, match=r"record 1\).*break at its byte 2"):
-            writer.write_batch(["ok", "ab\nc"])
-        with pytest.raises(flow.InvalidArgumentError, match="line break at its byte 0"):
-            writer.write("\r")
-        with pytest.raises(flow.InvalidArgumentError, match="5 is not a line"):
-            writer.write(5)
-    assert (tmp_path / "b").read_bytes() == b""
