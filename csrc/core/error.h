@@ -38,7 +38,7 @@ pfd_status pfd_fail_memory(pfd_error *err, int64_t bytes, const char *what);
 void pfd_error_set_op(pfd_error *err, const char *op);
 void pfd_error_set_file(pfd_error *err, const char *path);
 
-/* Set the fields that an older struct may lack: PFD_REASON_*, whole records before the damage.  Each
+/* Set the fields that an older struct may lack: PFD_REASON_*, whole records before the damage. Each
  * setter returns err->status. */
 pfd_status pfd_error_set_reason(pfd_error *err, int32_t reason);
 pfd_status pfd_error_set_records(pfd_error *err, int64_t records);

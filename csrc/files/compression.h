@@ -25,8 +25,8 @@
 /* "gzip" and so on. */
 const char *pfd_compression_name(int32_t compression);
 
-/* PFD_COMPRESSION_GZIP or ZSTD where data[0, size), the first bytes of a file, has its magic number,
- * else NONE: 4 bytes are enough. */
+/* PFD_COMPRESSION_GZIP or ZSTD where data[0, size), the first bytes of a file, has its magic
+ * number, else NONE: 4 bytes are enough. */
 int32_t pfd_compression_of_bytes(const uint8_t *data, int64_t size);
 
 /* What a file is, never AUTO; an empty file is NONE.  Errors are those of reading it. */

@@ -1,5 +1,5 @@
-/* index/line_blocks.h -- how many lines end in each block of a text: the sparse index, for reading in
- * order.
+/* index/line_blocks.h -- how many lines end in each block of a text: the sparse index, for reading
+ * in order.
  *
  * It takes 1/1800 of the text.  A record is found by a search, and by walking through half a block.
  *

@@ -1,5 +1,5 @@
-/* index/shard_table.h -- which shard a record is in, of a dataset whose shards tell how many records
- * they have.
+/* index/shard_table.h -- which shard a record is in, of a dataset whose shards tell how many
+ * records they have.
  *
  * OWNERSHIP  A zeroed table is an empty one; its memory is the table's.
  * THREADS    Once all shards are added: any thread.

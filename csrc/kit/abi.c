@@ -1,4 +1,5 @@
-/* By what Python knows that the kit fits the header that it has read, and the library it runs on. */
+/* By what Python knows that the kit fits the header that it has read, and the library it runs on.
+ */
 #include "loader/private_version.h"
 #include "pyflowdata/kit.h"
 

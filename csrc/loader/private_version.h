@@ -1,5 +1,6 @@
 /* loader/private_version.h -- by what libpyflowdata_kit.so knows that it was built with the
- * libpyflowdata.so that it runs on: the two share the structs below, which no public version counts.
+ * libpyflowdata.so that it runs on: the two share the structs below, which no public version
+ * counts.
  */
 #ifndef PFD_LOADER_PRIVATE_VERSION_H
 #define PFD_LOADER_PRIVATE_VERSION_H

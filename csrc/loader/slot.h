@@ -75,8 +75,8 @@ void pfd_arenas_free(pfd_arenas *arenas);            /* accepts NULL */
 void pfd_arenas_reset(pfd_arenas *arenas);
 int64_t pfd_arenas_bytes(const pfd_arenas *arenas); /* held */
 
-/* Whether the batch of a loop that ended is passed over, and the one after it comes next: a record of
- * it is damaged. */
+/* Whether the batch of a loop that ended is passed over, and the one after it comes next: a record
+ * of it is damaged. */
 int32_t pfd_slot_loop_can_pass(const pfd_loop *loop);
 
 /* Adds a row and a copy of its error; takes skipped->ids. 0: out of memory. */

@@ -15,7 +15,8 @@ int32_t pfd_is_text(const uint8_t *data, int64_t size)
 
 static int32_t is_blank(const uint8_t *line, int64_t size)
 {
-    while (size > 0 && (line[size - 1] == ' ' || (line[size - 1] >= '\t' && line[size - 1] <= '\r')))
+    while (size > 0 &&
+           (line[size - 1] == ' ' || (line[size - 1] >= '\t' && line[size - 1] <= '\r')))
         size--;
     return size == 0;
 }

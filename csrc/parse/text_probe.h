@@ -16,8 +16,8 @@ typedef struct pfd_text_lines {
     int64_t left; /* lines to look at, the blank ones too */
 } pfd_text_lines;
 
-/* The first `most` lines.  The last one may be cut, where the file goes on or may do so: then it does
- * not count after two others. */
+/* The first `most` lines.  The last one may be cut, where the file goes on or may do so: then it
+ * does not count after two others. */
 pfd_text_lines pfd_text_lines_of(const pfd_probe_args *args, int64_t most);
 
 /* The next line, without its newline; 0: there is none. */

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- Files that no format here is of: for messages only --------------------------------------- */
+/* ---- Files that no format here is of: for messages only ---------------------------------------
+ */
 static const struct {
     const char *name;
     int32_t size;

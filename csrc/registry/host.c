@@ -13,7 +13,8 @@
 
 #define MIX(hash, type) ((hash)*31u + (uint32_t)sizeof(type))
 #define ABI_OF_OPS                                                                                 \
-    MIX(MIX(MIX(MIX(MIX(MIX(1u, pfd_error), pfd_row_type), pfd_attr), pfd_port), pfd_op), pfd_format)
+    MIX(MIX(MIX(MIX(MIX(MIX(1u, pfd_error), pfd_row_type), pfd_attr), pfd_port), pfd_op),          \
+        pfd_format)
 #define ABI_OF_NODES MIX(MIX(ABI_OF_OPS, pfd_attr_value), pfd_blob)
 #define ABI_VERSION                                                                                \
     MIX(MIX(MIX(MIX(MIX(MIX(ABI_OF_NODES, pfd_loader_options), pfd_loader_info), pfd_reader_info), \

@@ -10,7 +10,7 @@
 struct pfd_node {
     _Atomic int32_t references;
     const pfd_registered_op *op;   /* the registry's, or own_op */
-    pfd_registered_op *own_op;     /* with the node's own ports, see registry/node_ports.h; or NULL */
+    pfd_registered_op *own_op; /* with the node's own ports, see registry/node_ports.h; or NULL */
     char *name;               /* "" for none */
     pfd_attrs *attrs;         /* of the op's own table */
     pfd_attr_value *found;    /* what of them the files said, see registry/node_found.h */

@@ -1,4 +1,5 @@
-/* registry/node_ports.h -- the inputs and outputs of one node, where its op leaves them to the user.
+/* registry/node_ports.h -- the inputs and outputs of one node, where its op leaves them to the
+ * user.
  *
  * OWNERSHIP  One piece of memory, for free(); names of outputs in it are copies.
  * ERRORS     PFD_INVALID_ARGUMENT names the attr and the element.

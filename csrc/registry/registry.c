@@ -1,5 +1,5 @@
-/* All ops by name: the built-in ones and those of plugins; they stay as long as the process.  Formats
- * are added with them. */
+/* All ops by name: the built-in ones and those of plugins; they stay as long as the process.
+ * Formats are added with them. */
 #include "registry/registry.h"
 
 #include "core/error.h"

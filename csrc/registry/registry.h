@@ -27,8 +27,8 @@ const pfd_registered_op *pfd_registry_find(const char *name, pfd_error *err);
 
 /* Adds all ops and formats of a plugin, or none where one is faulty or has a name that is taken; a
  * plugin that was added before is there already.  With `replace` those of other plugins give way to
- * those of the same name; nodes that were made of them stay.  `origin` is copied.  *out, where it is given: the
- * plugin with all fields of this library. */
+ * those of the same name; nodes that were made of them stay.  `origin` is copied.  *out, where it
+ * is given: the plugin with all fields of this library. */
 pfd_status pfd_registry_add(const pfd_plugin *plugin, const char *origin, int32_t replace,
                             const pfd_plugin **out, pfd_error *err);
 

@@ -1,4 +1,5 @@
-/* sources/host_outputs.h -- the outputs that every reader has besides its own, which the host fills. */
+/* sources/host_outputs.h -- the outputs that every reader has besides its own, which the host
+ * fills. */
 #ifndef PFD_SOURCES_HOST_OUTPUTS_H
 #define PFD_SOURCES_HOST_OUTPUTS_H
 #include "pyflowdata/op.h"

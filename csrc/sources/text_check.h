@@ -9,7 +9,7 @@
 #include "pyflowdata/op.h"
 
 /* Refuses a file that begins with a byte order mark of UTF-16, and one that has two or more CR
- * within its text and not one LF.  A single line with one CR in it is right, and so is any number of
- * them between two bytes `quote`; 0: nothing is quoted. */
+ * within its text and not one LF.  A single line with one CR in it is right, and so is any number
+ * of them between two bytes `quote`; 0: nothing is quoted. */
 pfd_status pfd_text_check(const pfd_open_args *args, uint8_t quote, pfd_error *err);
 #endif

@@ -17,8 +17,8 @@ typedef struct pfd_source_wrap {
     void (*free_state)(void *state);
     int32_t hides_places;      /* records are in memory: there is nothing to read ahead */
     const pfd_open_args *text; /* of open(), where files are text; else NULL */
-    const int64_t *heads;      /* of each text file, of random-access sources only: where its records
-                                  begin; copied.  NULL: at 0 */
+    const int64_t *heads; /* of each text file, of random-access sources only: where its records
+                             begin; copied.  NULL: at 0 */
 } pfd_source_wrap;
 
 /* Wraps *source, which is another one then; also where it fails, it takes source and state over. */

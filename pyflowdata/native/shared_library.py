@@ -77,6 +77,7 @@ class Interface:
         if found != expected:
             raise ImportError(
                 f"{path} has ABI {found:#010x}, the package's declarations have {expected:#010x}: "
-                f"they are of different builds; {BUILD_HINT}; after a change of a header, `make abi`"
+                f"they are of different builds; {BUILD_HINT}; after a change of a header, "
+                "`make abi`"
             )
         return library

@@ -337,7 +337,8 @@ def test_flipped_bits_are_noticed(tmp_path: Path, packer: str) -> None:
 
 
 def test_what_follows_is_no_silence(tmp_path: Path) -> None:
-    for data in (gzip.compress(lines(0, 9)) + b"rest", gzip.compress(lines(0, 9)) + bytes(9) + b"rest",
+    for data in (gzip.compress(lines(0, 9)) + b"rest",
+                 gzip.compress(lines(0, 9)) + bytes(9) + b"rest",
                  zstd(b"0,0\n") + bytes(512), zlib.compress(lines(0, 9)) + bytes(512),
                  zlib.compress(lines(0, 9)) + zlib.compress(b""), zstd(b"0,0\n") + b"\n\n\n\n\n"):
         found = outcome(write(tmp_path, data))

@@ -1,4 +1,5 @@
-/* formats/csv/csv_column.h -- which columns of a CSV file an output is made of, as a user writes it.
+/* formats/csv/csv_column.h -- which columns of a CSV file an output is made of, as a user writes
+ * it.
  *
  *     [NAME=]KEY[:TYPE][=DEFAULT]     as in parse/field_spec.h, where KEY is one or more of
  *

@@ -1,4 +1,5 @@
-/* formats/csv/csv_scan.h -- where records of a CSV file end, and where the fields of one with quotes are.
+/* formats/csv/csv_scan.h -- where records of a CSV file end, and where the fields of one with
+ * quotes are.
  *
  * A field that begins with the quote ends at the next one; two of them inside stand for one.
  */

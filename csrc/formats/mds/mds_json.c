@@ -20,7 +20,8 @@ pfd_status pfd_mds_read_config(const pfd_host *host, const pfd_file *file, pfd_s
     int64_t end = 0;
     PFD_TRY(host->read(file, 0, PFD_MDS_WORD, scratch, &data, err));
     uint32_t samples = pfd_load_le32(data);
-    if (pfd_compression_of_bytes(data, PFD_MDS_WORD) != PFD_COMPRESSION_NONE || file->size == INT64_MAX)
+    if (pfd_compression_of_bytes(data, PFD_MDS_WORD) != PFD_COMPRESSION_NONE ||
+        file->size == INT64_MAX)
         return host->fail_file(err, file, 0, PFD_UNSUPPORTED,
                                "this shard is compressed, and how many samples it has is not "
                                "known; name the index.json that belongs to it");

@@ -189,9 +189,10 @@ pfd_status pfd_megatron_header_read(const pfd_host *host, const pfd_file *idx, p
     int64_t enough = idx->size < PFD_HINT_BYTES ? idx->size : PFD_HINT_BYTES;
     PFD_TRY(pfd_file_read(idx, 0, enough, scratch, &head, err));
     const char *other = host->looks_like(head, enough, "megatron");
-    return host->fail_file(err, idx, 0, PFD_CORRUPT_DATA,
-                           "the file begins with %s; an .idx of Megatron-LM begins with MMIDIDX, or "
-                           "with TNTIDX if it is an old one%s",
-                           size > 0 ? pfd_quote_bytes(begin, size, found, sizeof found) : "nothing",
-                           pfd_looks_like_hint(other, "", seems, sizeof seems));
+    return host->fail_file(
+        err, idx, 0, PFD_CORRUPT_DATA,
+        "the file begins with %s; an .idx of Megatron-LM begins with MMIDIDX, or "
+        "with TNTIDX if it is an old one%s",
+        size > 0 ? pfd_quote_bytes(begin, size, found, sizeof found) : "nothing",
+        pfd_looks_like_hint(other, "", seems, sizeof seems));
 }

@@ -1,4 +1,5 @@
-/* formats/megatron/megatron_index.h -- the .idx beside a .bin of tokens, as Megatron-LM writes the two.
+/* formats/megatron/megatron_index.h -- the .idx beside a .bin of tokens, as Megatron-LM writes the
+ * two.
  *
  * Two versions are read, by what the file begins with: the current one (MMIDIDX) and the one before
  * it (TNTIDX).  Sequences are numbered through, and a document is some sequences in a row.  Opening

@@ -1,4 +1,5 @@
-/* formats/megatron/megatron_order.h -- the order in which Megatron-LM's GPTDataset gives samples, bit for bit.
+/* formats/megatron/megatron_order.h -- the order in which Megatron-LM's GPTDataset gives samples,
+ * bit for bit.
  *
  * Sequences (Megatron's "documents" here) are repeated for as many epochs as the samples need and
  * shuffled; their tokens, one after the other, are cut into samples of seq_length tokens and the

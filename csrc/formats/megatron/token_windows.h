@@ -1,5 +1,5 @@
-/* formats/megatron/token_windows.h -- windows of seq_length + 1 tokens over files of tokens, as a random-access
- * source.
+/* formats/megatron/token_windows.h -- windows of seq_length + 1 tokens over files of tokens, as a
+ * random-access source.
  *
  * In the order of our own, window i is the tokens [i * seq_length, i * seq_length + seq_length] of
  * all files, one after the other; the rest at the end is too short for a window.  In Megatron's, it

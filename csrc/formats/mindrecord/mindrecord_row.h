@@ -1,4 +1,5 @@
-/* formats/mindrecord/mindrecord_row.h -- the fields that are wanted of the rows of MindRecord shards.
+/* formats/mindrecord/mindrecord_row.h -- the fields that are wanted of the rows of MindRecord
+ * shards.
  *
  * The raw row is a MessagePack map of the scalar fields.  The blob is the one blob field, or for
  * each a length (uint64, big-endian) and its bytes.  Arrays are elements in a row; those of

@@ -12,8 +12,8 @@ typedef struct pfd_mini_fault {
     int64_t field; /* byte where the number before it begins; `at` where a number is expected */
 } pfd_mini_fault;
 
-/* Parses a line of `size` bytes into numbers[0] and numbers[1].  0: it is not such a line, and *fault
- * says why. */
+/* Parses a line of `size` bytes into numbers[0] and numbers[1].  0: it is not such a line, and
+ * *fault says why. */
 int32_t pfd_mini_parse(const uint8_t *line, int64_t size, double *numbers, pfd_mini_fault *fault);
 
 /* PFD_CORRUPT_DATA about a row of the range: the column, what was expected and what was found. */

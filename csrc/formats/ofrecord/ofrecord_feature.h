@@ -1,4 +1,5 @@
-/* formats/ofrecord/ofrecord_feature.h -- one feature of an OFRecord, OneFlow's message of named lists.
+/* formats/ofrecord/ofrecord_feature.h -- one feature of an OFRecord, OneFlow's message of named
+ * lists.
  *
  * OFRecord is a map from names to features, and a feature is one list: of bytes, floats, doubles or
  * integers.  The rules are those of the protobuf library: of entries with one name the last counts,

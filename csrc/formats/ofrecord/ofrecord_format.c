@@ -31,7 +31,8 @@ static int32_t is_feature(pfd_wire_cursor c)
     while (c.at < c.end) {
         uint32_t tag = next_field(&c, &list);
         if (!tag) return 0;
-        int32_t is_known = PFD_WIRE_TYPE(tag) == PFD_WIRE_BYTES && PFD_WIRE_FIELD(tag) <= PFD_OF_INT64;
+        int32_t is_known =
+            PFD_WIRE_TYPE(tag) == PFD_WIRE_BYTES && PFD_WIRE_FIELD(tag) <= PFD_OF_INT64;
         if (is_known && !is_list(list)) return 0;
     }
     return 1;

@@ -1,5 +1,5 @@
-/* formats/ofrecord/ofrecord_row.h -- a decoder's row: the record in its input, the feature that it is after,
- * and failures that name both.
+/* formats/ofrecord/ofrecord_row.h -- a decoder's row: the record in its input, the feature that it
+ * is after, and failures that name both.
  *
  * ERRORS  PFD_CORRUPT_DATA with the row and, where it is known, the byte of its record.
  */

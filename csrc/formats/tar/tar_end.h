@@ -14,8 +14,8 @@
 pfd_status pfd_tar_get_from_file(const pfd_tar_bytes *self, int64_t offset, int64_t size,
                                  const uint8_t **data, pfd_error *err);
 
-/* The member at `offset` of the frame, whose bytes->ctx is the pfd_frame_args.  It is_end also where
- * the file ends, or has less than a block, of zeros. */
+/* The member at `offset` of the frame, whose bytes->ctx is the pfd_frame_args.  It is_end also
+ * where the file ends, or has less than a block, of zeros. */
 pfd_status pfd_tar_look(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar_member *out,
                         pfd_error *err);
 

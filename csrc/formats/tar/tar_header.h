@@ -1,4 +1,5 @@
-/* formats/tar/tar_header.h -- members of a tar file: ustar, and what GNU tar and pax put in front of it.
+/* formats/tar/tar_header.h -- members of a tar file: ustar, and what GNU tar and pax put in front
+ * of it.
  *
  * THREADS  Pure functions.
  * ERRORS   PFD_CORRUPT_DATA and PFD_UNSUPPORTED with err->byte counted as offsets are, and those of

@@ -1,8 +1,8 @@
 /* formats/tfrecord/feature_spec.h -- what an output of a decoder of tf.train.Features is made of.
  *
- * A field (parse/field_spec.h) with a type.  Its dtype says which list is read: floats a float_list,
- * bool and integers an int64_list, "bytes" a bytes_list of one value; and a raw field a bytes_list
- * of one value whose bytes are numbers of the dtype, little-endian.
+ * A field (parse/field_spec.h) with a type.  Its dtype says which list is read: floats a
+ * float_list, bool and integers an int64_list, "bytes" a bytes_list of one value; and a raw field a
+ * bytes_list of one value whose bytes are numbers of the dtype, little-endian.
  */
 #ifndef PFD_FORMATS_TFRECORD_FEATURE_SPEC_H
 #define PFD_FORMATS_TFRECORD_FEATURE_SPEC_H

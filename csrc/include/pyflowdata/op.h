@@ -70,8 +70,8 @@ typedef int32_t pfd_status;
  * host->fail(). */
 #define PFD_REASON_NONE 0
 #define PFD_REASON_NO_RECORDS 1      /* PFD_CORRUPT_DATA: the files are whole, and hold no record */
-#define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: of a stream, all that follows the damage */
-#define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs do not fit the number of ranks */
+#define PFD_REASON_REST_UNREADABLE 2 /* PFD_CORRUPT_DATA: all of a stream after the damage */
+#define PFD_REASON_WORLD_SIZE 3      /* PFD_INVALID_ARGUMENT: attrs and number of ranks disagree */
 
 /* Owned by the caller, written once where the error is found, with host->fail() or
  * host->fail_row(); the host fills in the rest.  An op that makes one of its own sets its
@@ -570,8 +570,8 @@ typedef struct pfd_format {
     /* The score of a file, 0 to 100.  A pure function of the bytes and of what lies beside the
      * file; called by any thread.  NULL: the name alone tells. */
     int32_t (*probe)(const pfd_probe_args *args);
-    /* Since 1.1: where reading can go on after damage, the first offset in [from, size) of `data` at
-     * which a record's header stands; `size` where there is none.  A pure function of the bytes;
+    /* Since 1.1: where reading can go on after damage, the first offset in [from, size) of `data`
+     * at which a record's header stands; `size` where there is none.  A pure function of the bytes;
      * called by any thread, 0 <= from <= size.  NULL: records cannot be told by their bytes. */
     int64_t (*resync)(const uint8_t *data, int64_t size, int64_t from);
 } pfd_format;

@@ -42,7 +42,8 @@ def with_left_overs(data: bytes) -> bytes:
 
 def sizes_read(path: Path) -> list[int] | str:
     try:
-        with flow.DataLoader(flow.TarReader(files=str(path), fields=["bin"], batch_size=8)) as loader:
+        reader = flow.TarReader(files=str(path), fields=["bin"], batch_size=8)
+        with flow.DataLoader(reader) as loader:
             return [len(row) for batch in loader for row in batch]
     except flow.InternalError:
         raise

@@ -283,7 +283,8 @@ def test_a_feature_that_does_not_fit(one, spec, feature, message):
 
 def test_raw_bytes_that_do_not_fit(one):
     for spec, text in (("a:float32[2]", "9 bytes, which is not a multiple of the 4"),
-                       ("a:uint8[8]", "'a' has 9 values"), ("a:bool[9]", "byte 3 is 51, not a bool")):
+                       ("a:uint8[8]", "'a' has 9 values"),
+                       ("a:bool[9]", "byte 3 is 51, not a bool")):
         with pytest.raises(flow.CorruptDataError, match=text):
             one(spec, example(a=strings(b"\0\1\0" + b"3" * 6)), decode_raw=["a"])
 
@@ -402,6 +403,7 @@ def test_flipped_bits_and_bytes(tmp_path):
 
 
 def test_an_entry_is_no_map(one):
-    with pytest.raises(flow.CorruptDataError, match="not a tf.train.Example: what begins at byte 3"):
+    said = "not a tf.train.Example: what begins at byte 3"
+    with pytest.raises(flow.CorruptDataError, match=said):
         one("a:int64", field(1, b"\x0a\x50abc"))
     assert entry("a", b"") == b"\x0a\x05\x0a\x01a\x12\x00"
