@@ -53,8 +53,8 @@ def _module(ffi: cffi.FFI, name: str, headers: tuple[str, ...]) -> str:
             value = ast.unparse(keyword.value)
         parts.append(f"{keyword.arg}={value},\n")
     return (
-        f'"""What cffi knows of {" and ".join(headers)}.  Written by `make abi`, not by hand."""\n\n'
-        + "\n".join(imports)
+        f'"""What cffi knows of {" and ".join(headers)}.  Written by `make abi`, not by hand."""'
+        + "\n\n" + "\n".join(imports)
         + f'\n\nffi = _cffi_backend.FFI(\n"{name}",\n{"".join(parts)})\n'
     )
 

@@ -199,7 +199,7 @@ pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size
     return status;
 }
 
-/* ---- The list as a user sees it --------------------------------------------------------------- */
+/* ---- The list as a user sees it -------------------------------------------------------------- */
 static const pfd_registered_format *format_at(int64_t i)
 {
     pfd_error ignored = {.struct_size = sizeof ignored};

@@ -37,8 +37,8 @@ typedef struct pfd_tar_member {
 pfd_status pfd_tar_member_at(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar_member *out,
                              pfd_error *err);
 
-/* Whether a header of PFD_TAR_BLOCK bytes has its checksum: the sum of all bytes, its own as blanks;
- * some old programs took bytes as signed. */
+/* Whether a header of PFD_TAR_BLOCK bytes has its checksum: the sum of all bytes, its own as
+ * blanks; some old programs took bytes as signed. */
 int32_t pfd_tar_has_checksum(const uint8_t *header);
 
 /* Of a WebDataset: the key is the path up to the first dot of its last part, the extension what
