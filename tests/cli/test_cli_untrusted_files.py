@@ -62,6 +62,27 @@ def test_an_archive_of_folders_alone_is_empty(command, run, tmp_path):
     assert status == 0 and "0 records" in said
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("name", ["folder{}/LICENSE", "notes{}"])
+def test_samples_after_many_other_members_are_found(name, pack, run, tmp_path):
+    """300 of them are more than is looked at to find the fields of samples."""
+    members = {name.format(i): b"text" for i in range(300)} | {"a.txt": b"1", "b.txt": b"2"}
+    path = archive(tmp_path / "a.tar", members)
+    path.write_bytes(pack(path.read_bytes()))
+    status, said = ask(run, "verify", path)
+    assert status == 0 and "2 records whole, no damage" in said
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_damage_after_the_first_sample_has_its_place(command, run, tmp_path):
+    path = archive(tmp_path / "a.tar", {"a.txt": b"1", "b.txt": b"2", "c.txt": b"3"})
+    data = bytearray(path.read_bytes())
+    data[2 * 1024 + 20] ^= 0x10  # a header and a block of content are before it, twice
+    path.write_bytes(data)
+    status, said = ask(run, command, path)
+    assert status == 1 and "a.tar (byte 2048): this is not a header" in said, said
+
+
 # ---- Sizes and contents -------------------------------------------------------------------------
 
 

@@ -440,13 +440,13 @@ def test_data_without_records(capsys, tmp_path):
     reader = ["--op", "MiniReader", "--attr", f"data_dir={tmp_path}"]
     status, _, error = cli(capsys, *reader)
     assert status == 1
-    assert "not one record" in error
+    assert "no record to measure" in error
 
 
 @needs_gcc
 def test_a_stream_without_records(library):
     plugin = flow.load_library(library(STREAM))
-    with pytest.raises(flow.CorruptDataError, match="not one record"):
+    with pytest.raises(flow.CorruptDataError, match="no record to measure"):
         measure([plugin.CountStream(size=0)], **SHORT)
 
 

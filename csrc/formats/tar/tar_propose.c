@@ -9,9 +9,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Looked at once a sample is found: until then all of a file is. */
 enum {
-    most_members = 256,    /* that are looked at */
-    most_bytes = 1 << 24,  /* of a compressed file that are */
+    most_members = 256,
+    most_bytes = 1 << 24, /* of a compressed file */
 };
 
 typedef struct extension {
@@ -80,7 +81,7 @@ static pfd_status take_member(walker *self, const pfd_tar_member *member, pfd_er
     return take_extension(self, &name, err);
 }
 
-/* One member; *at: where the next one begins, or -1 where no more are looked at. */
+/* One member; *at: where the next one begins. */
 static pfd_status step(walker *self, int64_t *at, int32_t *is_end, pfd_error *err)
 {
     pfd_tar_member member;
@@ -94,20 +95,30 @@ static pfd_status step(walker *self, int64_t *at, int32_t *is_end, pfd_error *er
                                            "the member of %" PRId64
                                            " bytes goes past the end of the file", member.size);
     PFD_TRY(take_member(self, &member, err));
-    int32_t is_compressed = self->file->size == INT64_MAX;
-    *at = is_compressed && member.next > most_bytes ? -1 : member.next;
+    *at = member.next;
     return PFD_OK;
 }
 
-/* The members of the file, as far as they are whole: reading the file reports the rest. */
+/* Whether more members are looked at: without a sample the end of the file decides. */
+static int32_t goes_on(const walker *self, int64_t members, int64_t at)
+{
+    if (self->num_found == 0) return 1;
+    return members < most_members && (self->file->size < INT64_MAX || at <= most_bytes);
+}
+
+/* The members of the file.  Damage after a sample is for the reader to report. */
 static pfd_status walk(walker *self, pfd_error *err)
 {
     int32_t is_end = 0;
     int64_t at = 0;
     pfd_status status = PFD_OK;
-    for (int64_t i = 0; i < most_members && at >= 0 && !is_end && status == PFD_OK; i++)
+    for (int64_t i = 0; goes_on(self, i, at) && !is_end && status == PFD_OK; i++)
         status = step(self, &at, &is_end, err);
-    if (status != PFD_OK && self->num_found == 0) {
+    if (status == PFD_CORRUPT_DATA && self->num_found > 0) {
+        pfd_error_clear(err);
+        status = PFD_OK;
+    }
+    if (status != PFD_OK) {
         if (err->file[0] == '\0') pfd_error_set_file(err, self->file->path);
         return status;
     }

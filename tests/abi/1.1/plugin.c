@@ -1,7 +1,6 @@
 /* A plugin of interface 1.1 that uses what 1.0 had not: a format, looks_like(), fail_attr(), and
  * the fields of an error.  It must load and work for ever: this file only grows until 1.1 is
- * released,
- * and then does not change. */
+ * released, and then does not change. */
 #include "pyflowdata/op.h"
 
 #include <string.h>
