@@ -440,7 +440,7 @@ def test_data_without_records(capsys, tmp_path):
     reader = ["--op", "MiniReader", "--attr", f"data_dir={tmp_path}"]
     status, _, error = cli(capsys, *reader)
     assert status == 1
-    assert "no record to measure" in error
+    assert "not one record" in error
 
 
 @needs_gcc
