@@ -45,3 +45,27 @@ int32_t pfd_text_lines_next(pfd_text_lines *lines, const uint8_t **line, int64_t
     }
     return 0;
 }
+
+const char *pfd_marked_encoding(const uint8_t *data, int64_t size)
+{
+    /* That of UTF-32 in little endian begins with that of UTF-16. */
+    if (size >= 4 && (!memcmp(data, "\xff\xfe\0\0", 4) || !memcmp(data, "\0\0\xfe\xff", 4)))
+        return "UTF-32";
+    if (size >= 2 && (!memcmp(data, "\xff\xfe", 2) || !memcmp(data, "\xfe\xff", 2)))
+        return "UTF-16";
+    return NULL;
+}
+
+const char *pfd_unmarked_encoding(const uint8_t *data, int64_t size)
+{
+    enum { least = 8, most = 64 };
+    if (size < least) return NULL;
+    int64_t end = (size < most ? size : most) & ~INT64_C(1);
+    int64_t nul = data[0] == 0 ? 0 : 1; /* the place of it in each pair */
+    for (int64_t i = 0; i < end; i += 2) {
+        uint8_t letter = data[i + 1 - nul];
+        int32_t is_letter = letter >= ' ' || (letter >= '\t' && letter <= '\r');
+        if (data[i + nul] != 0 || !is_letter) return NULL;
+    }
+    return nul == 0 ? "UTF-16BE" : "UTF-16LE";
+}

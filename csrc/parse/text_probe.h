@@ -10,6 +10,13 @@
  * near the beginning no control byte below the tab. */
 int32_t pfd_is_text(const uint8_t *data, int64_t size);
 
+/* "UTF-16" or "UTF-32" where the bytes begin with its byte order mark, else NULL. */
+const char *pfd_marked_encoding(const uint8_t *data, int64_t size);
+
+/* "UTF-16LE" or "UTF-16BE" where of the first bytes every other one is NUL and the others are
+ * characters of text; NULL: something else, or fewer than four characters. */
+const char *pfd_unmarked_encoding(const uint8_t *data, int64_t size);
+
 /* The lines of a file's first bytes, without those that are blank. */
 typedef struct pfd_text_lines {
     const uint8_t *at, *end;

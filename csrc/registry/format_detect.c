@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "files/compression.h"
+#include "parse/text_probe.h"
 #include "registry/attr_text.h"
 #include "registry/attr_value.h"
 #include "registry/formats.h"
@@ -112,8 +113,8 @@ typedef struct candidates {
 static int32_t score_of(const pfd_format *format, const pfd_probe_args *args, int32_t is_named)
 {
     int32_t score = format->probe ? format->probe(args) : PFD_PROBE_NO;
-    if (score <= PFD_PROBE_NO) return PFD_PROBE_NO;
-    if (score >= PFD_PROBE_CERTAIN) return PFD_PROBE_CERTAIN;
+    if (score < PFD_PROBE_NO || score > PFD_PROBE_CERTAIN) return PFD_PROBE_NO;
+    if (score == PFD_PROBE_NO || score == PFD_PROBE_CERTAIN) return score;
     if (is_named) score += PFD_PROBE_SUFFIX;
     return score < PFD_PROBE_CERTAIN ? score : PFD_PROBE_CERTAIN - 1;
 }
@@ -121,6 +122,7 @@ static int32_t score_of(const pfd_format *format, const pfd_probe_args *args, in
 static candidates look(const pfd_probe_args *args)
 {
     candidates found = {0};
+    int32_t is_best_named = 0;
     const pfd_format_list *list = pfd_formats_list();
     const char *name = args->path ? last_part(args->path) : "";
     size_t length = plain_length(name);
@@ -129,7 +131,9 @@ static candidates look(const pfd_probe_args *args)
         int32_t is_named = has_suffix(&one->format, name, length);
         int32_t score = score_of(&one->format, args, is_named);
         if (is_named && !found.named) found.named = one;
-        if (score > found.score) {
+        int32_t is_equal = score > PFD_PROBE_NO && score == found.score;
+        if (score > found.score || (is_equal && is_named && !is_best_named)) {
+            is_best_named = is_named;
             found.best = one;
             found.score = score;
         }
@@ -163,11 +167,6 @@ static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err
                     foreign ? ": it looks like " : "", foreign ? foreign : "", names);
 }
 
-static int32_t is_utf16(const uint8_t *data, int64_t size)
-{
-    return size >= 2 && (!memcmp(data, "\xff\xfe", 2) || !memcmp(data, "\xfe\xff", 2));
-}
-
 static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format **out,
                          pfd_error *err)
 {
@@ -176,8 +175,10 @@ static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format
     int32_t may_be_text = !named || named->format.flags & PFD_FORMAT_TEXT;
     *out = found.best;
     if (found.score == PFD_PROBE_CERTAIN) return PFD_OK;
-    if (may_be_text && is_utf16(args->data, args->size))
-        return pfd_fail(err, PFD_INVALID_ARGUMENT, "it looks like UTF-16; convert it to UTF-8");
+    const char *encoding = pfd_marked_encoding(args->data, args->size);
+    if (may_be_text && encoding)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT, "it looks like %s; convert it to UTF-8",
+                        encoding);
     if (is_broken_compression(args, last_part(args->path)))
         return pfd_fail(err, PFD_CORRUPT_DATA,
                         "it begins as compressed data does, and the rest of that header is "

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/scratch.h"
 #include "files/file_read.h"
+#include "parse/text_probe.h"
 #include "sources/text_head.h"
 
 #include <string.h>
@@ -16,61 +17,92 @@ enum {
 typedef struct check {
     const pfd_file *file;
     uint8_t quote; /* 0: none */
+    int32_t is_header;
 } check;
 
-/* Whether two CR or more, outside of quotes, are followed by other text. */
-static int32_t has_lone_returns(const uint8_t *text, int64_t size, uint8_t quote)
+static pfd_status fail_encoding(const pfd_file *file, const char *mark, const char *name,
+                                pfd_error *err)
+{
+    return pfd_fail_at(err, file, 0, PFD_UNSUPPORTED,
+                       "the file %s %s, and only UTF-8 and other encodings that keep ASCII as it "
+                       "is can be read; convert it, for example by: iconv -f %s -t UTF-8",
+                       mark, name, name);
+}
+
+/* Whether two CR or more stand alone outside of quotes; several in a row count once, and the last
+ * byte only where the text ends there. */
+static int32_t has_lone_returns(const uint8_t *text, int64_t size, int32_t is_end, uint8_t quote)
 {
     int32_t found = 0, is_quoted = 0;
-    for (int64_t i = 0; i < size - 1 && found < 2; i++) {
+    for (int64_t i = 0; i < size && found < 2; i++) {
         is_quoted ^= quote && text[i] == quote;
-        found += text[i] == '\r' && text[i + 1] != '\r' && !is_quoted;
+        int32_t is_last = i + 1 < size ? text[i + 1] != '\r' : is_end;
+        found += text[i] == '\r' && is_last && !is_quoted;
     }
     return found == 2;
+}
+
+/* A first line with CR in it is right, as of a progress bar, unless it is a header, or all there
+ * is and it ends with a CR. */
+static pfd_status look_at_line(const check *self, const uint8_t *text, int64_t line, int64_t size,
+                               int32_t is_end, int32_t *is_found)
+{
+    int32_t has_crlf = line > 0 && text[line - 1] == '\r';
+    *is_found = 0;
+    if (!self->is_header && (!has_crlf || line + 1 < size)) return PFD_OK;
+    *is_found = has_lone_returns(text, line - has_crlf, !has_crlf, self->quote);
+    return *is_found && !self->is_header && !is_end ? PFD_END : PFD_OK;
 }
 
 static pfd_status look(void *ctx, const uint8_t *text, int64_t size, int32_t is_end,
                        pfd_error *err)
 {
     const check *self = ctx;
-    if (size >= 2 && (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2)))
-        return pfd_fail_at(err, self->file, 0, PFD_UNSUPPORTED,
-                           "the file begins with the byte order mark of UTF-16, and only UTF-8 and "
-                           "other encodings that keep ASCII as it is can be read; convert it, for "
-                           "example by: iconv -f UTF-16 -t UTF-8");
-    if (size > most_bytes) size = most_bytes;
-    if (size == 0 || memchr(text, '\n', (size_t)size)) return PFD_OK;
-    int32_t is_enough = is_end || size == most_bytes;
-    if (!is_enough && size < some_bytes) return PFD_END;
-    if (!has_lone_returns(text, size, self->quote)) return PFD_OK;
-    if (!is_enough) return PFD_END;
+    const char *marked = pfd_marked_encoding(text, size);
+    const char *unmarked = pfd_unmarked_encoding(text, size);
+    if (marked) return fail_encoding(self->file, "begins with the byte order mark of", marked, err);
+    if (unmarked) return fail_encoding(self->file, "looks like", unmarked, err);
+    if (size == 0) return PFD_OK;
+    int32_t is_found, is_all = is_end && size <= most_bytes;
+    int64_t looked_at = size < most_bytes ? size : most_bytes;
+    const uint8_t *newline = memchr(text, '\n', (size_t)looked_at);
+    if (newline) {
+        PFD_TRY(look_at_line(self, text, newline - text, size, is_end, &is_found));
+    } else {
+        int32_t is_enough = is_all || looked_at == most_bytes;
+        if (!is_enough && size < some_bytes) return PFD_END;
+        is_found = has_lone_returns(text, looked_at, is_all, self->quote);
+        if (is_found && !is_enough) return PFD_END;
+    }
+    if (!is_found) return PFD_OK;
     return pfd_fail_at(err, self->file, -1, PFD_UNSUPPORTED,
-                       "lines seem to end with CR alone, as of old Macs: there are several CR and "
-                       "no LF, so that all would be one record; convert the file, for example by: "
-                       "tr '\\r' '\\n'");
+                       "lines seem to end with CR alone, as of old Macs: there are several CR "
+                       "before the first LF, so that all would be one record; convert the file, "
+                       "for example by: tr '\\r' '\\n'");
 }
 
 static pfd_status check_file(const pfd_file *file, pfd_stream_window *window, uint8_t quote,
-                             pfd_scratch *scratch, pfd_error *err)
+                             int32_t is_header, pfd_scratch *scratch, pfd_error *err)
 {
     /* The scratch is not one that the op was given: a host that looks closely would refuse it. */
     static const pfd_host host = {.struct_size = sizeof host, .read = pfd_file_read};
     if (file->size == 0) return PFD_OK;
     PFD_TRY(pfd_text_file(file, window, &file, err));
-    check self = {file, quote};
+    check self = {file, quote, is_header};
     pfd_status status = pfd_text_look(&host, file, 0, scratch, look, &self, err);
     if (status != PFD_CORRUPT_DATA) return status;
     pfd_error_clear(err); /* reading on to the damage reports it */
     return PFD_OK;
 }
 
-pfd_status pfd_text_check(const pfd_open_args *args, uint8_t quote, pfd_error *err)
+pfd_status pfd_text_check(const pfd_open_args *args, uint8_t quote, int32_t is_header,
+                          pfd_error *err)
 {
     pfd_stream_window window = {0};
     pfd_scratch *scratch = pfd_scratch_create(); /* open()'s is kept until it returns */
     pfd_status status = scratch ? PFD_OK : pfd_fail_memory(err, 0, "a scratch");
     for (int64_t i = 0; i < args->num_files && status == PFD_OK; i++) {
-        status = check_file(args->files[i], &window, quote, scratch, err);
+        status = check_file(args->files[i], &window, quote, is_header, scratch, err);
         pfd_scratch_reset(scratch);
     }
     pfd_stream_window_close(&window);

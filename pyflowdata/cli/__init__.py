@@ -16,6 +16,7 @@ import importlib
 import io
 import os
 import sys
+import traceback
 from collections.abc import Collection, Sequence
 
 from .. import __version__
@@ -80,6 +81,15 @@ def _said(failure: BaseException, list_attrs: Collection[str]) -> str:
 def _print_error(said: str) -> None:
     first, *others = f"pyflowdata: error: {said}".split("\n")  # those of a compiler
     for line in (first, *others):
+        say(line, sys.stderr)
+
+
+def _print_traceback(
+    kind: type[BaseException], failure: BaseException, trace: TracebackType | None
+) -> None:
+    """Prints what ends the process, escaped like other output, as it may quote a file."""
+    lines = "".join(traceback.format_exception(kind, failure, trace)).rstrip("\n")
+    for line in lines.split("\n"):
         say(line, sys.stderr)
 
 
@@ -148,5 +158,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments; None for those of the process.
     """
     is_there = _open_output()
+    if argv is None:
+        sys.excepthook = _print_traceback
     code = _run(list(sys.argv[1:] if argv is None else argv))
     return code if is_there else code or 1

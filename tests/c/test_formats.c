@@ -261,6 +261,8 @@ static void test_content_and_suffix(void)
     CHECK(strstr(detected("a", "\1\2", 2), "of no format that is known here; known are "));
     CHECK(strstr(detected("a", "PAR1\0", 5), "it looks like Parquet"));
     CHECK(strstr(detected("a.csv", "\xff\xfe" "a\0", 4), "UTF-16"));
+    CHECK(strstr(detected("a.csv", "\xff\xfe\0\0" "a\0\0\0", 8), "UTF-32"));
+    CHECK(strstr(detected("a.txt", "\0\0\xfe\xff\0\0\0a", 8), "UTF-32"));
     CHECK(!strstr(detected("a.npy", "\xff\xfe" "a\0", 4), "UTF-16"));
     CHECK(strstr(detected("a.gz", "\x1f\x8b\1\1", 4), "header is damaged"));
 }
@@ -282,6 +284,63 @@ static void test_tar(void)
     for (size_t i = 0; i < 512; i++) text[i] = "words \n"[i % 7];
     memcpy(text + 257, "ustar", 5);
     CHECK(same(detected("a", text, 512), "text"));
+}
+
+static int32_t score_of_odd;
+
+static int32_t probe_odd(const pfd_probe_args *args)
+{
+    return args->size >= 3 && !memcmp(args->data, "ODD", 3) ? score_of_odd : PFD_PROBE_NO;
+}
+
+static void test_scores(void)
+{
+    pfd_error err = {.struct_size = sizeof err};
+    static pfd_op op;
+    static pfd_format format;
+    static const pfd_op *const ops[] = {&op};
+    static const pfd_format *const formats[] = {&format};
+    static pfd_plugin plugin;
+    op = make_reader("FormatOddReader");
+    format = make_format("odd");
+    format.suffixes = ".odd";
+    format.reader = "FormatOddReader";
+    format.probe = probe_odd;
+    plugin = make_plugin(ops, 1, formats, 1);
+    CHECK(pfd_plugin_add(&plugin, "odd", 0, &err) == PFD_OK);
+    const int32_t outside[] = {-1, INT32_MIN, PFD_PROBE_CERTAIN + 1, INT32_MAX};
+    for (size_t i = 0; i < PFD_COUNT(outside); i++) {
+        score_of_odd = outside[i];
+        CHECK(same(detected("a", "ODD\n", 4), "text"));
+        CHECK(same(detected("a.txt", "ODD\n", 4), "text"));
+    }
+    score_of_odd = PFD_PROBE_CERTAIN;
+    CHECK(same(detected("a.txt", "ODD\n", 4), "odd"));
+    score_of_odd = PFD_PROBE_POSSIBLE + PFD_PROBE_SUFFIX; /* that of text by its name */
+    CHECK(same(detected("a.txt", "ODD\n", 4), "text"));
+    CHECK(same(detected("a.dat", "ODD\n", 4), "odd"));
+    uint8_t archive[512] = "ODD"; /* a damaged one, which is likely, and earlier in the list */
+    memcpy(archive + 257, "ustar\0" "00", 8);
+    score_of_odd = PFD_PROBE_LIKELY - PFD_PROBE_SUFFIX;
+    CHECK(same(detected("a.odd", archive, 512), "odd"));
+    score_of_odd = PFD_PROBE_LIKELY;
+    CHECK(same(detected("a.dat", archive, 512), "tar"));
+}
+
+/* Words of a text are no offsets, even where a compressed file does not say how long it is. */
+static void test_mds_of_unknown_size(void)
+{
+    static char text[PFD_PROBE_BYTES];
+    const pfd_format *found = NULL;
+    pfd_error err = {.struct_size = sizeof err};
+    memset(text, 'a', sizeof text);
+    memcpy(text, "abc\n", 4);
+    for (int i = 0; i < 2; i++) {
+        const char *path = i == 0 ? "a.txt.gz" : "a.gz";
+        CHECK(pfd_format_detect(path, (const uint8_t *)text, sizeof text, -1, &found, &err) ==
+              PFD_OK);
+        CHECK(!same(found->name, "mds"));
+    }
 }
 
 static void test_looks_like(void)
@@ -389,6 +448,8 @@ int main(void)
     test_added_and_replaced();
     test_content_and_suffix();
     test_tar();
+    test_scores();
+    test_mds_of_unknown_size();
     test_looks_like();
     test_probes_with_any_bytes();
     return report();

@@ -284,7 +284,7 @@ def detected(path: Path) -> str:
     except flow.CorruptDataError:
         return "!damaged"
     except flow.InvalidArgumentError as error:
-        return "!utf-16" if "UTF-16" in str(error) else "!unknown"
+        return next((f"!utf-{n}" for n in (16, 32) if f"UTF-{n}" in str(error)), "!unknown")
     parts = [found.format, *([found.compression] if found.compression else ())]
     return "+".join(parts) + ("+empty" if found.is_empty else "")
 

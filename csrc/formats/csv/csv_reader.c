@@ -300,7 +300,9 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     int32_t is_framed = 0;
     const csv_attrs *attrs = args->attrs;
     pfd_status status = heads ? PFD_OK : fail_memory(args->host, err);
-    if (status == PFD_OK) status = pfd_text_check(args, (uint8_t)attrs->quote[0], err);
+    int32_t is_header = !attrs->skip_header_lines && !*attrs->comment &&
+                        has_header(args->host, attrs);
+    if (status == PFD_OK) status = pfd_text_check(args, (uint8_t)attrs->quote[0], is_header, err);
     if (status == PFD_OK) status = make_table(args, heads, &table, err);
     if (status == PFD_OK) status = open_rows(args, &table->format, heads, out, &is_framed, err);
     if (status != PFD_OK) {

@@ -17,13 +17,14 @@ static int32_t is_index(const pfd_probe_args *args)
            has(args, "\"format\"") && has(args, "mds");
 }
 
-/* Whether the offsets that are in the data, `n` of them, never fall; *last is the last one. */
+/* Whether the offsets that are in the data, `n` of them, rise; *last is the last one.  They do,
+ * as no sample is empty. */
 static int32_t grow(const uint8_t *offsets, int64_t n, uint32_t *last)
 {
     *last = pfd_load_le32(offsets);
     for (int64_t i = 1; i < n; i++) {
         uint32_t next = pfd_load_le32(offsets + word * i);
-        if (next < *last) return 0;
+        if (next <= *last) return 0;
         *last = next;
     }
     return 1;

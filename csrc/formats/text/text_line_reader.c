@@ -88,7 +88,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     pfd_source_wrap wrap = {.text = args};
     int32_t is_stream = pfd_files_are_stream(args);
     int32_t is_framed = attrs->keep_blank_lines || (is_stream && attrs->skip_header_lines > 0);
-    PFD_TRY(pfd_text_check(args, 0, err));
+    PFD_TRY(pfd_text_check(args, 0, 0, err));
     PFD_TRY(is_framed ? args->host->open_frames(args, &framing, out, err)
                       : args->host->open_lines(args, out, err));
     pfd_status status =

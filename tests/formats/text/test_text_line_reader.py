@@ -142,7 +142,14 @@ def readers(path: Path, **attrs: object) -> list[flow.Blob]:
 @pytest.mark.parametrize("data, says", [
     ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
     (b"\xfe\xff" + "a,b\n1,2\n".encode("utf-16-be"), "UTF-16"),
+    ("a,b\n1,2\n".encode("utf-32"), "-f UTF-32 "),
+    (b"\0\0\xfe\xff" + "a,b\n".encode("utf-32-be"), "-f UTF-32 "),
+    ("a,b\n1,\xfc\n".encode("utf-16-le"), "-f UTF-16LE "),
+    ("a,b\n1,2\n".encode("utf-16-be") * 9000, "-f UTF-16BE "),
     (b"a,b\r1,2\r3,4\r", "CR alone"),
+    (b"a,b\r1,2\r", "CR alone"),
+    (b"a,b\r" + b"1,2\r" * 100_000 + b"\n", "CR alone"),
+    (b"a,b\r1,2\r3,4\r\n", "CR alone"),
     (b"a,b\r1,2\r\r3,4", "CR alone"),
     (b"1234567\r" * 300_000, "CR alone"),
 ])
@@ -163,6 +170,10 @@ def test_other_text_is_named_at_open(
     (b"one line", [b"one line"]),
     (b"one line\r", [b"one line"]),
     (b"a\rb\rc\rd\n", [b"a\rb\rc\rd"]),
+    (b"a\rb\r\n", [b"a\rb"]),
+    (b"1%\r2%\r3%\r\ndone\r\n", [b"1%\r2%\r3%", b"done"]),
+    (b"one\r\ntwo\r\n", [b"one", b"two"]),
+    (b"a\0b\0c\0d\1\n", [b"a\0b\0c\0d\1"]),
     (b"\xff\n\xfe\n", [b"\xff", b"\xfe"]),
     (b"99%\r" * 100_000 + b"done\n", [b"99%\r" * 100_000 + b"done"]),
     (b"x" * 100_000 + b"\r\r\rx", [b"x" * 100_000 + b"\r\r\rx"]),
@@ -182,3 +193,14 @@ def test_returns_between_quotes_are_no_line_ends(tmp_path: Path) -> None:
     path.write_bytes(b'1,"a\rb""\r\rc\rd"')
     with flow.DataLoader(flow.CSVReader(files=path, columns=["v=1:bytes"], header="no")) as loader:
         assert [bytes(row) for batch in loader for row in batch] == [b'a\rb"\r\rc\rd']
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("data", [b"a,b\r1,2\r3,4\n", b"a,b\r" + b"1,2\r" * 100_000 + b"1,2\n1,2\n"])
+def test_a_header_with_several_returns_is_no_header(
+    tmp_path: Path, data: bytes, pack: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(pack(data))
+    with pytest.raises(flow.UnsupportedError, match="CR alone"):
+        flow.DataLoader(flow.CSVReader(files=path, columns=["v=1:bytes"], header="yes"))
