@@ -179,6 +179,9 @@ static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format
     *out = found.best;
     if (found.score == PFD_PROBE_CERTAIN) return PFD_OK;
     const char *encoding = pfd_marked_encoding(args->data, args->size);
+    if (!encoding && !found.best && named && may_be_text &&
+        pfd_unmarked_encoding(args->data, args->size))
+        encoding = "UTF-16";
     if (may_be_text && encoding)
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "it looks like %s; convert it to UTF-8",
                         encoding);

@@ -169,10 +169,9 @@ def test_what_is_damaged_has_no_effect_on_a_terminal(run, tmp_path):
 
 
 def test_tracebacks_have_no_effect_on_a_terminal(tmp_path):
-    (tmp_path / "a.csv").write_text(f"a,{ESCAPE}\n1,2\n")
-    (tmp_path / "b.csv").write_text("a,b\n1,2\n")
+    (tmp_path / ESCAPE).write_bytes(b"\0\1\2\3" * 9)
     done = subprocess.run(
-        [sys.executable, "-m", "pyflowdata", "head", "b.csv", "a.csv", "--debug"],
+        [sys.executable, "-m", "pyflowdata", "head", ESCAPE, "--debug"],
         cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert done.returncode == 1 and "Traceback" in done.stderr
