@@ -162,9 +162,12 @@ static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err
     for (int64_t i = 0; i < list->size; i++)
         pfd_text_add(&text, i > 0 ? ", %s" : "%s", list->formats[i]->format.name);
     const char *foreign = foreign_name(data, size);
-    return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "its content is of no format that is known here%s%s; known are %s",
-                    foreign ? ": it looks like " : "", foreign ? foreign : "", names);
+    (void)pfd_fail(err, PFD_INVALID_ARGUMENT,
+                   "its content is of no format that is known here%s%s; known are %s",
+                   foreign ? ": it looks like " : "", foreign ? foreign : "", names);
+    static const char argument[] = "format"; /* of the call: who gives it says what the file is */
+    if (err->struct_size >= sizeof *err) memcpy(err->attr, argument, sizeof argument);
+    return PFD_INVALID_ARGUMENT;
 }
 
 static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format **out,
@@ -176,6 +179,9 @@ static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format
     *out = found.best;
     if (found.score == PFD_PROBE_CERTAIN) return PFD_OK;
     const char *encoding = pfd_marked_encoding(args->data, args->size);
+    if (!encoding && !found.best && named && may_be_text &&
+        pfd_unmarked_encoding(args->data, args->size))
+        encoding = "UTF-16";
     if (may_be_text && encoding)
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "it looks like %s; convert it to UTF-8",
                         encoding);

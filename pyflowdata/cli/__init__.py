@@ -18,6 +18,7 @@ import os
 import sys
 import traceback
 from collections.abc import Collection, Sequence
+from types import TracebackType
 
 from .. import __version__
 from ..errors import Error

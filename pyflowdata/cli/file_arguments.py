@@ -113,10 +113,15 @@ def opened(
     Raises:
         Error: They make no sense, or a file cannot be read; where it is a file's, it names that.
     """
-    source = open_source(
-        paths, args.format, only_records=only_records, attrs=pairs(args.attr, "--attr"),
-        memory_budget=getattr(args, "memory_budget", 0),
-    )  # fmt: skip
+    try:
+        source = open_source(
+            paths, args.format, only_records=only_records, attrs=pairs(args.attr, "--attr"),
+            memory_budget=getattr(args, "memory_budget", 0),
+        )  # fmt: skip
+    except InvalidArgumentError as failure:
+        if failure.op is None and failure.file is not None and failure.attr == "format":
+            failure.message += "; name one with --format"
+        raise
     args.list_attrs = source.format.list_attrs  # for the messages of what comes later
     return source.choose(split_fields(args.fields))
 

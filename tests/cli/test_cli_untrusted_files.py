@@ -189,6 +189,26 @@ def test_what_is_damaged_has_no_effect_on_a_terminal(run, tmp_path):
     assert status == 2 and all(line.isprintable() for line in err.split("\n"))
 
 
+def test_tracebacks_have_no_effect_on_a_terminal(tmp_path):
+    (tmp_path / ESCAPE).write_bytes(b"\0\1\2\3" * 9)
+    done = subprocess.run(
+        [sys.executable, "-m", "pyflowdata", "head", ESCAPE, "--debug"],
+        cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1 and "Traceback" in done.stderr
+    assert_printable(done.stderr)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_of_no_known_format_may_be_given_one(command, run, tmp_path):
+    (tmp_path / "a").write_bytes(b"\0\1\2\3" * 9)
+    status, said = ask(run, command, tmp_path / "a")
+    assert status != 0 and "--format" in said.split("error:")[-1], said
+    (tmp_path / "a").write_text("a,b\n", "utf-16")
+    status, said = ask(run, command, tmp_path / "a")
+    assert status != 0 and "UTF-16" in said and "--format" not in said.split("error:")[-1], said
+
+
 # ---- Files that are replaced --------------------------------------------------------------------
 
 _OVERWRITE = """\

@@ -50,6 +50,8 @@ BETTER = (
     # Offsets that go on after the end of a file are not those of a shard.
     ("near: like zlib.dat", "*", "mds+*", "!unknown"),
     ("near: like gzip, method.dat", "*", "mds+*", "!unknown"),
+    # Text by its suffix, with NUL in every other byte.
+    ("near: utf-16, unmarked.csv", "*", "csv*", "!utf-16"),
     # The byte order mark of UTF-32 begins with that of UTF-16.
     ("near: utf-32.csv", "*", "!utf-16", "!utf-32"),
 )

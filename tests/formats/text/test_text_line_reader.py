@@ -196,7 +196,7 @@ def test_returns_between_quotes_are_no_line_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-@pytest.mark.parametrize("data", [b"a,b\r1,2\r3,4\n", b"a,b\r" + b"1,2\r" * 100_000 + b"1,2\n1,2\n"])
+@pytest.mark.parametrize("data", [b"a,b\r1,2\r3,4\n", b"a,b\r" + b"1,2\r" * 100_000 + b"1\n1,2\n"])
 def test_a_header_with_several_returns_is_no_header(
     tmp_path: Path, data: bytes, pack: Callable[[bytes], bytes]
 ) -> None:

@@ -531,9 +531,9 @@ typedef struct pfd_op {
 
 /* ---- File formats (since 1.1) -----------------------------------------------------------------
  * What commands such as `pyflowdata head` and messages know of a format.  A file's format is the
- * one whose probe gives the highest score, of equal ones the first in the list.  A name with a
- * suffix of the format adds PFD_PROBE_SUFFIX to a score above PFD_PROBE_NO and below
- * PFD_PROBE_CERTAIN, and decides where no probe gives a score. */
+ * one whose probe gives the highest score, of equal ones the first with a suffix of the name, else
+ * the first in the list.  A name with a suffix of the format adds PFD_PROBE_SUFFIX to a score above
+ * PFD_PROBE_NO and below PFD_PROBE_CERTAIN, and decides where no probe gives a score. */
 #define PFD_PROBE_NO 0        /* the bytes are of something else */
 #define PFD_PROBE_POSSIBLE 20 /* possible, as any text is */
 #define PFD_PROBE_LIKELY 50   /* lengths or offsets that fit */
@@ -567,8 +567,9 @@ typedef struct pfd_format {
                              nothing */
     const char *folder_file; /* name of the file that makes a folder a data set of this format:
                                 "index.json"; NULL: none */
-    /* The score of a file, 0 to 100.  A pure function of the bytes and of what lies beside the
-     * file; called by any thread.  NULL: the name alone tells. */
+    /* The score of a file, 0 to 100; any other number counts as PFD_PROBE_NO.  A pure function of
+     * the bytes and of what lies beside the file; called by any thread, in the process of the
+     * host: a crash ends it.  NULL: the name alone tells. */
     int32_t (*probe)(const pfd_probe_args *args);
     /* Since 1.1: where reading can go on after damage, the first offset in [from, size) of `data`
      * at which a record's header stands; `size` where there is none.  A pure function of the bytes;
