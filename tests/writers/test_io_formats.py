@@ -203,7 +203,7 @@ def test_a_sequence_example_holds_steps():
         ({"x": [[1, 2], [3]]}, r"x = \[\[1, 2\], \[3\]\]"),
         ({"x": 2**70}, "x = 1180591620717411303424"),
         ({1: 2}, "the name of a feature is 1"),
-        ({"\ud800": 2}, "no valid Unicode"),
+        ({"\ud800": 2}, "not valid Unicode"),
         (3, "this is 3"),
     ],
 )
@@ -424,7 +424,7 @@ def test_megatron_checks_tokens(tmp_path):
     with MegatronWriter(tmp_path / "a", dtype="uint16") as writer:
         with pytest.raises(flow.InvalidArgumentError, match=r"record 1\).*do not fit into uint16"):
             writer.write_batch([[1], [70000]])
-        with pytest.raises(flow.InvalidArgumentError, match="no sequence of tokens"):
+        with pytest.raises(flow.InvalidArgumentError, match="not a sequence of tokens"):
             writer.write("text")
     with pytest.raises(flow.InvalidArgumentError, match="Megatron's files hold uint8"):
         MegatronWriter(tmp_path / "b", dtype="uint32")

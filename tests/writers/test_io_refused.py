@@ -161,7 +161,7 @@ def test_text_that_is_no_unicode_is_refused(writer, tmp_path):
     refused(writer, "write_batch", batch, rf"record 1\): {says}", path, overwrite=True)
     for method, value in (("write", 1), ("write_batch", [1])):
         given = {HALF: value}
-        refused(writer, method, given, r"'a\\ud800' is no valid", path, overwrite=True)
+        refused(writer, method, given, r"'a\\ud800' is not valid", path, overwrite=True)
         given = {3: value}
         refused(writer, method, given, "the name of a f[a-z]+ is 3", path, overwrite=True)
 
