@@ -158,15 +158,18 @@ check: all objects .venv/test
 	    $$(find csrc pyflowdata tests examples bench tools -name '*.[ch]' -o -name '*.py') || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
 	$(IN_VENV) tools/abi_layout.py
-	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py
+	$(IN_VENV) tools/declarations.py
+	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py tools/declarations.py
 	$(PYTEST) tests/project/test_layering.py tests/plugins/test_abi.py tests/project/test_stubs.py
 
 stubs: all .venv/train
 	$(IN_VENV) -m tools.write_stubs
 
-# After an addition to op.h: writes the files that pin its layout.
+# After a change of the headers: the files that pin the layout of op.h, which may only grow, and the
+# declarations that Python reads.
 abi: .venv/train
 	$(IN_VENV) tools/abi_layout.py --write
+	$(IN_VENV) tools/declarations.py --write
 
 # The same tests under other flags.  Leaks are looked for in the C tests: CPython has its own.
 # Without address randomisation, where that may be set: older sanitizers trip over it.
@@ -227,7 +230,7 @@ help:
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
 	@echo 'make fixtures makes the files in tests/fixtures again with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs'
-	@echo 'make abi      writes the files that pin the layout of op.h'
+	@echo 'make abi      writes the declarations for Python, and the files that pin the layout of op.h'
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 

@@ -3,11 +3,6 @@
 
 #include "loader/slot_pool.h"
 
-int64_t pfd_ring_size(const pfd_loader *l)
-{
-    return l->end_in_flight - l->first_in_flight;
-}
-
 pfd_slot *pfd_ring_add(pfd_loader *l)
 {
     if (pfd_ring_size(l) == l->prefetch) return NULL;
@@ -23,14 +18,4 @@ void pfd_ring_mark_ready(pfd_loader *l, pfd_slot *slot)
 {
     slot->ready = 1;
     pthread_cond_broadcast(&l->changed);
-}
-
-pfd_slot *pfd_ring_at(const pfd_loader *l, int64_t i)
-{
-    return l->ring[(l->first_in_flight + i) % l->prefetch];
-}
-
-void pfd_ring_remove_first(pfd_loader *l)
-{
-    l->first_in_flight++;
 }

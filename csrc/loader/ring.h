@@ -6,14 +6,25 @@
 #define PFD_LOADER_RING_H
 #include "loader/loader_fields.h"
 
-int64_t pfd_ring_size(const pfd_loader *loader);
+static inline int64_t pfd_ring_size(const pfd_loader *loader)
+{
+    return loader->end_in_flight - loader->first_in_flight;
+}
+
+/* 0: the next one to be delivered. */
+static inline pfd_slot *pfd_ring_at(const pfd_loader *loader, int64_t i)
+{
+    return loader->ring[(loader->first_in_flight + i) % loader->prefetch];
+}
+
+static inline void pfd_ring_remove_first(pfd_loader *loader)
+{
+    loader->first_in_flight++;
+}
 
 /* A slot for the batch (next_epoch, next_step), at the ring's end; NULL: no room, or no slot. */
 pfd_slot *pfd_ring_add(pfd_loader *loader);
 
 /* The batch in the slot is complete, or has failed. */
 void pfd_ring_mark_ready(pfd_loader *loader, pfd_slot *slot);
-
-pfd_slot *pfd_ring_at(const pfd_loader *loader, int64_t i); /* 0: the next one to be delivered */
-void pfd_ring_remove_first(pfd_loader *loader);
 #endif

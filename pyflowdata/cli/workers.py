@@ -61,7 +61,8 @@ def run_tasks(
     shared = spawn.Value("q", 0)
     others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
-        min(jobs, len(tasks)), mp_context=spawn, initializer=_begin_worker, initargs=(shared, plugins)
+        min(jobs, len(tasks)), mp_context=spawn, initializer=_begin_worker,
+        initargs=(shared, plugins),
     ) as pool:
         pending: dict[Future[list[int]], Task] = {}
         try:

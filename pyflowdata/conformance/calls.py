@@ -280,7 +280,8 @@ class Checks:
             self._propose(folder, doing)
             trial.look(doing, data, damaged, self._tell)
         if self.is_reader:
-            trial.conclude(self._tell if self._job.checksums else self._warn, self._tell, self._warn)
+            tell_unnoticed = self._tell if self._job.checksums else self._warn
+            trial.conclude(tell_unnoticed, self._tell, self._warn)
         return trial.summary(self.is_reader)
 
     def _propose(self, folder: Path, doing: str) -> None:

@@ -10,7 +10,6 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-import _cffi_backend
 import numpy as np
 import numpy.typing as npt
 
@@ -22,7 +21,7 @@ Array = npt.NDArray[Any]
 Batch = Array | Ragged  # of one blob
 
 _MOST_PLANS = 1000  # remembered; batches of a loader have few sizes
-_gc = _cffi_backend.FFI().gc  # as ffi.gc, but all in C: no signal can come in between
+_gc = ffi.gc  # all in C: no signal can come in between
 _release, _buffer, _ndarray, _NULL = lib.pfd_batch_release, ffi.buffer, np.ndarray, ffi.NULL
 # Reads all of a pfd_batch at once: its fields in their order.
 _FIELDS = ffi.typeof("pfd_batch").fields

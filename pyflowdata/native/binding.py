@@ -9,8 +9,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import cffi
-
 from ..errors import (
     CancelledError,
     CorruptDataError,
@@ -24,26 +22,21 @@ from ..errors import (
     shown,
 )
 from .calls import is_interrupt, kept, raised
+from .declared import ffi as _ffi
 from .shared_library import BUILD_HINT, PACKAGE, Interface
 
 CData = Any  # an object of cffi
 
 LIBRARY_VARIABLE = "PYFLOWDATA_LIBRARY"  # path of a library to load instead of the package's own
 
-ffi: Any = cffi.FFI()
+ffi: Any = _ffi
 _interface = Interface(
     ffi,
-    headers=("op.h", "pyflowdata.h"),
     abi_function="pfd_abi_version",
     structs=(
         "pfd_error pfd_row_type pfd_attr pfd_port pfd_op pfd_format pfd_attr_value pfd_blob "
         "pfd_loader_options pfd_loader_info pfd_reader_info pfd_batch pfd_ragged_batch pfd_stats"
     ).split(),
-    types=(
-        "const pfd_op **, const pfd_format **, const pfd_plugin **, pfd_node **, pfd_loader **, "
-        "pfd_blob *, pfd_blob[], pfd_batch *, pfd_row_type *, pfd_attr_value[], char[], char *[], "
-        "double[], int64_t[], int64_t *"
-    ).split(", "),
 )
 
 
@@ -58,7 +51,7 @@ def library_path() -> Path:
 
 
 def expected_abi_version() -> int:
-    """What `pfd_abi_version()` returns for a library made from the headers that were read."""
+    """What `pfd_abi_version()` returns for a library whose headers were those of `declared.py`."""
     return _interface.expected_abi_version()
 
 

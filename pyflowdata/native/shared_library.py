@@ -1,11 +1,10 @@
-"""A shared library and the C headers that declare its functions.
+"""A shared library, and the declarations of what is in it.
 
-The declarations are read from the headers, so that nothing is written twice.
+`make abi` writes the declarations, in `declared.py`, from the headers.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,60 +27,33 @@ def include_dir() -> str:
     )
 
 
-def _declarations(headers: Sequence[str]) -> str:
-    folder = Path(include_dir()) / "pyflowdata"
-    blocks = []
-    for name in headers:
-        text = (folder / name).read_text(encoding="utf-8")
-        found = re.search(r"/\* cdef-begin \*/(.*)/\* cdef-end \*/", text, re.DOTALL)
-        if found is None:
-            raise ImportError(f"{folder / name} has no cdef-begin and cdef-end marks")
-        blocks.append(found[1])
-    return "\n".join(blocks)
-
-
 class Interface:
-    """Some headers, declared to cffi, and the check that a library was made from them."""
+    """The declarations of a library, and the check that a library was made from the same ones."""
 
-    def __init__(
-        self,
-        ffi: Any,
-        *,
-        headers: Sequence[str],
-        abi_function: str,
-        structs: Sequence[str],
-        types: Sequence[str],
-    ) -> None:
+    def __init__(self, ffi: Any, *, abi_function: str, structs: Sequence[str]) -> None:
         """
         Args:
-            ffi: A cffi.FFI; it gets the declarations.
-            headers: Names of files in include/pyflowdata.
+            ffi: The FFI of a `declared.py`.
             abi_function: The function of the library that returns a hash of the structs' sizes.
             structs: The structs in that hash, in the order of the hash.
-            types: The arguments of later calls of ffi.new().
         """
-        self._ffi, self._abi_function, self._types = ffi, abi_function, types
-        ffi.cdef(_declarations(headers))
-        # All in one text: cffi parses each text along with the names of all types.
-        pointers = ffi.typeof(f"void (*)({', '.join(f'{struct} *' for struct in structs)})").args
-        self._pointers = dict(zip(structs, pointers, strict=True))
+        self._ffi, self._abi_function, self._structs = ffi, abi_function, structs
 
     def expected_abi_version(self) -> int:
-        """The hash that a library made from these headers returns."""
+        """The hash that a library returns that was made from the headers of the declarations."""
         value = 1
-        for pointer in self._pointers.values():
-            value = (value * 31 + self._ffi.sizeof(pointer.item)) % 2**32
+        for struct in self._structs:
+            value = (value * 31 + self._ffi.sizeof(struct)) % 2**32
         return value
 
     def new_struct(self, name: str) -> Any:
         """A zeroed struct that starts with struct_size, which is set."""
-        pointer = self._pointers.get(name) or self._ffi.typeof(f"{name} *")
-        struct = self._ffi.new(pointer)
-        struct.struct_size = self._ffi.sizeof(pointer.item)
+        struct = self._ffi.new(f"{name} *")
+        struct.struct_size = self._ffi.sizeof(name)
         return struct
 
     def load(self, path: Path) -> Any:
-        """The library, with all its functions looked up.
+        """The library at `path`.
 
         Raises:
             ImportError: It cannot be loaded, or was made from other headers.
@@ -98,16 +70,7 @@ class Interface:
         expected = self.expected_abi_version()
         if found != expected:
             raise ImportError(
-                f"{path} has ABI {found:#010x}, the headers in {include_dir()} have "
-                f"{expected:#010x}: they are of different builds; {BUILD_HINT}"
+                f"{path} has ABI {found:#010x}, the package's declarations have {expected:#010x}: "
+                f"they are of different builds; {BUILD_HINT}; after a change of a header, `make abi`"
             )
-        self._resolve(library)
         return library
-
-    def _resolve(self, library: Any) -> None:
-        """Looks up all functions now.  cffi does so under a lock that is not reentrant: a signal
-        handler that closes a loader during a look-up would wait for ever."""
-        for name in dir(library):
-            getattr(library, name)
-        for name in self._types:
-            self._ffi.typeof(name)

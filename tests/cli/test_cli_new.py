@@ -33,14 +33,40 @@ def run(*command, cwd=None, **variables):
 
 
 def pyflowdata(*arguments, **options):
+    """The command in a process of its own."""
     return run(sys.executable, "-m", "pyflowdata", *arguments, **options)
 
 
-def write(kind, name, folder):
-    done = pyflowdata("new", kind, name, "--dir", folder)
+@pytest.fixture
+def here(capsys):
+    """The command in this process, which is quicker; other tests may have loaded plugins here."""
+
+    def call(*arguments):
+        try:
+            status = cli.main([str(one) for one in arguments])
+        except SystemExit as leave:
+            status = leave.code
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, status, said.out, said.err)
+
+    return call
+
+
+def write(command, kind, name, folder):
+    done = command("new", kind, name, "--dir", folder)
     assert done.returncode == 0, done.stderr
     made = folder / spellings(name)[0]
     assert str(made) in done.stdout
+    return made
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def built(request, tmp_path_factory):
+    """A plugin that `new` wrote, and `make` built."""
+    folder = tmp_path_factory.mktemp("new") / "a folder"
+    made = write(pyflowdata, request.param, f"My{request.param.title()}", folder)
+    done = run("make", f"PYTHON={sys.executable}", cwd=made)
+    assert (done.returncode, done.stderr) == (0, "")
     return made
 
 
@@ -48,45 +74,39 @@ def write(kind, name, folder):
 
 
 @needs_tools
-@pytest.mark.parametrize("kind", KINDS)
-def test_make_and_pytest_pass(kind, tmp_path):
-    folder = write(kind, f"My{kind.title()}", tmp_path / "a folder")
-    made = run("make", f"PYTHON={sys.executable}", cwd=folder)
-    assert (made.returncode, made.stderr) == (0, "")
-    assert {f"my_{kind}.so", "sample"} <= {path.name for path in folder.iterdir()}
-    tests = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder)
+def test_make_and_pytest_pass(built):
+    assert {f"{built.name}.so", "sample"} <= {path.name for path in built.iterdir()}
+    tests = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=built)
     assert tests.returncode == 0, tests.stdout
     assert int(re.search(r"(\d+) passed", tests.stdout)[1]) >= 4
     assert "skipped" not in tests.stdout
-    again = run("make", f"PYTHON={sys.executable}", cwd=folder)
+    again = run("make", f"PYTHON={sys.executable}", cwd=built)
     assert "Nothing to be done" in again.stdout
 
 
 @needs_tools
-@pytest.mark.parametrize("kind", KINDS)
-def test_its_readme_is_true(kind, tmp_path):
-    folder = write(kind, "documented", tmp_path)
-    run("make", f"PYTHON={sys.executable}", cwd=folder)
-    readme = (folder / "README.md").read_text()
+def test_its_readme_is_true(built):
+    camel = spellings(built.name)[1]
+    readme = (built / "README.md").read_text()
     (code,) = re.findall(r"^```python\n(.*?)^```$", readme, re.S | re.M)
-    done = run(sys.executable, "-c", code, cwd=folder)
+    done = run(sys.executable, "-c", code, cwd=built)
     assert done.returncode == 0 and done.stdout, done.stderr
     named = set(re.findall(r"^\| `([^`]+)`", readme, re.M))
-    assert named == {path.name for path in folder.iterdir() if path.suffix in (".c", ".py")}
+    assert named == {path.name for path in built.iterdir() if path.suffix in (".c", ".py")}
     (command,) = re.findall(r"`python -m (pyflowdata ops .*?)`", readme)
-    listed = run(sys.executable, "-m", *command.split(), cwd=folder)
-    assert listed.returncode == 0 and "Documented(" in listed.stdout
-    loaded = run(sys.executable, "-c", "import pyflowdata; pyflowdata.Documented", cwd=folder,
-                 PYFLOWDATA_PLUGINS="documented.so")  # fmt: skip
+    listed = run(sys.executable, "-m", *command.split(), cwd=built)
+    assert listed.returncode == 0 and f"{camel}(" in listed.stdout
+    loaded = run(sys.executable, "-c", f"import pyflowdata; pyflowdata.{camel}", cwd=built,
+                 PYFLOWDATA_PLUGINS=f"{built.name}.so")  # fmt: skip
     assert loaded.returncode == 0, loaded.stderr
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_its_c_file_is_clean(kind, compiler, tmp_path):
+def test_its_c_file_is_clean(kind, compiler, here, tmp_path):
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not here")
-    source = write(kind, "clean", tmp_path) / "clean.c"
+    source = write(here, kind, "clean", tmp_path) / "clean.c"
     checked = run(
         compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion",
         "-Werror", "-fsyntax-only", "-I", flow.include_dir(), source,
@@ -97,8 +117,8 @@ def test_its_c_file_is_clean(kind, compiler, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_names_are_filled_in_everywhere(kind, tmp_path):
-    folder = write(kind, "NorthSeaBuoys", tmp_path)
+def test_names_are_filled_in_everywhere(kind, here, tmp_path):
+    folder = write(here, kind, "NorthSeaBuoys", tmp_path)
     for path in folder.iterdir():
         assert "NAME" not in path.name
         assert not re.search(r"@\w+@", path.read_text()), path
@@ -107,8 +127,8 @@ def test_names_are_filled_in_everywhere(kind, tmp_path):
 
 
 @needs_tools
-def test_a_python_without_the_package_is_named(tmp_path):
-    folder = write("reader", "lonely", tmp_path)
+def test_a_python_without_the_package_is_named(here, tmp_path):
+    folder = write(here, "reader", "lonely", tmp_path)
     made = run("make", "PYTHON=false", cwd=folder)
     assert made.returncode == 2 and "a Python that has pyflowdata" in made.stderr
 
@@ -151,29 +171,29 @@ def test_spellings(name, snake, camel):
     ["", "my-reader", "2nd", "_x", "x_", "a__b", "a b", "../up", "/abs", "x/y", "ä", "x\n", "a.c",
      "None", "true", "DataLoader", "blob", "y" * 41, "$(id)", "`id`", "%s"],
 )  # fmt: skip
-def test_names_that_cannot_be(name, tmp_path):
+def test_names_that_cannot_be(name, here, tmp_path):
     with pytest.raises(UsageError):
         spellings(name)
-    done = pyflowdata("new", "reader", f"--dir={tmp_path}", "--", name)
+    done = here("new", "reader", f"--dir={tmp_path}", "--", name)
     assert done.returncode == 2 and "pyflowdata: error: " in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_names_of_ops_and_folders_that_are_there(tmp_path):
-    done = pyflowdata("new", "reader", "mini_reader", "--dir", tmp_path)
+def test_names_of_ops_and_folders_that_are_there(here, tmp_path):
+    done = here("new", "reader", "mini_reader", "--dir", tmp_path)
     assert done.returncode == 2 and "MiniReader" in done.stderr
     (tmp_path / "taken").mkdir()
     (tmp_path / "dangling").symlink_to(tmp_path / "nowhere")
     for name in ("taken", "dangling"):
-        done = pyflowdata("new", "reader", name, "--dir", tmp_path)
+        done = here("new", "reader", name, "--dir", tmp_path)
         assert done.returncode == 2 and f"{name} is there already" in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"taken", "dangling"}
     assert list((tmp_path / "taken").iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made(tmp_path):
+def test_a_folder_that_cannot_be_made(here, tmp_path):
     (tmp_path / "file").write_text("")
-    done = pyflowdata("new", "reader", "some", "--dir", tmp_path / "file")
+    done = here("new", "reader", "some", "--dir", tmp_path / "file")
     assert done.returncode == 1
     assert done.stderr == f"pyflowdata: error: {tmp_path / 'file'}: File exists\n"
 
@@ -182,7 +202,9 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 
 
 def test_every_command_is_a_module_with_help(capsys):
-    shown = pyflowdata("--help").stdout
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    shown = capsys.readouterr().out
     for module, summary in cli.COMMANDS.items():
         command = module.replace("_", "-")
         assert re.search(rf"^    {command}\b", shown, re.M) and summary in " ".join(shown.split())
@@ -201,25 +223,27 @@ def test_only_the_command_asked_for_is_imported():
 
 
 @pytest.mark.parametrize("arguments", [[], ["nope"], ["ops", "--nope"], ["new"], ["new", "boat"]])
-def test_wrong_usage(arguments):
-    done = pyflowdata(*arguments)
+def test_wrong_usage(arguments, here):
+    done = here(*arguments)
     assert done.returncode == 2 and done.stderr.startswith("usage: pyflowdata")
     assert "Traceback" not in done.stderr
 
 
-def test_version_and_include_dir():
-    assert pyflowdata("--version").stdout == f"pyflowdata {flow.__version__}\n"
+def test_version_and_include_dir(here):
+    assert here("--version").stdout == f"pyflowdata {flow.__version__}\n"
     assert pyflowdata("include-dir").stdout == flow.include_dir() + "\n"
 
 
-def test_errors_are_one_line_but_for_debug():
-    done = pyflowdata("ops", "MiniReeder")
+def test_errors_are_one_line_but_for_debug(here):
+    done = here("ops", "MiniReeder")
     assert done.returncode == 1
     assert done.stderr.startswith("pyflowdata: error: unknown op 'MiniReeder'; did you mean")
     assert done.stderr.count("\n") == 1
     for arguments in (["--debug", "ops", "MiniReeder"], ["ops", "MiniReeder", "--debug"]):
-        done = pyflowdata(*arguments)
-        assert done.returncode == 1 and "Traceback" in done.stderr
+        with pytest.raises(flow.Error, match="MiniReeder"):
+            here(*arguments)
+    done = pyflowdata(*arguments)
+    assert done.returncode == 1 and "Traceback" in done.stderr
 
 
 @needs_tools
@@ -239,8 +263,8 @@ def test_ops_are_listed_and_described(tmp_path):
     assert missing.returncode == 1 and "none.so: there is no such library" in missing.stderr
 
 
-def test_ops_as_json():
-    ops = json.loads(pyflowdata("ops", "--json").stdout)
+def test_ops_as_json(here):
+    ops = json.loads(here("ops", "--json").stdout)
     by_name = {op["name"]: op for op in ops}
     assert by_name["MiniReader"]["kind"] == "reader" and by_name["Affine"]["kind"] == "op"
     (dtype,) = [attr for attr in by_name["Affine"]["attrs"] if attr["name"] == "dtype"]

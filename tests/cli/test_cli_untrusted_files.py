@@ -71,7 +71,7 @@ def test_a_member_that_says_it_is_endless(command, size, tmp_path):
     """In a process of its own, as what is tested is that it ends."""
     entry = tarfile.TarInfo("a.bin")
     entry.size = size
-    (tmp_path / "a.tar").write_bytes(entry.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+    (tmp_path / "a.tar").write_bytes(entry.tobuf(tarfile.GNU_FORMAT) + b"x" * 8192)
     target = ["b.tar"] if command == "convert" else []
     done = subprocess.run(
         [sys.executable, "-m", "pyflowdata", command, "a.tar", *target],

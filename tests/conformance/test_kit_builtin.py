@@ -210,7 +210,9 @@ def test_it_passes(name):
     spec = spec_of((made if isinstance(made, flow.Blob) else made[0]).node)
     expected = UNNOTICED.get(name, set())
     groups = [*EVERY, *([] if name in UNDAMAGED else DAMAGED)]
-    report = testing.run_checks(spec, ignore=expected & {"damage-status", "tail-ignored"}, groups=groups)
+    report = testing.run_checks(
+        spec, ignore=expected & {"damage-status", "tail-ignored"}, groups=groups
+    )
     assert report.passed and report.op == name
     assert {finding.id for finding in report.findings} <= expected
     assert "loader" in report.groups and "records" in report.groups

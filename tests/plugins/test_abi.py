@@ -11,6 +11,7 @@ from support.paths import ROOT
 
 from pyflowdata.conformance import binding as kit
 from pyflowdata.native import expected_abi_version, lib
+from tools import declarations
 
 INCLUDE = ROOT / "csrc" / "include"
 HEADERS = ["op.h", "pyflowdata.h", "kit.h"]
@@ -69,6 +70,11 @@ def test_the_export_maps_list_every_function_once(export_map, header):
 def test_struct_sizes_of_python_are_those_of_the_libraries():
     assert expected_abi_version() == lib.pfd_abi_version()
     assert kit.expected_abi_version() == kit.lib.pfd_kit_abi_version()
+
+
+def test_what_python_knows_of_the_headers_is_current():
+    written = {path: path.read_text() for path in declarations.modules(ROOT)}
+    assert written == declarations.modules(ROOT), "run `make abi`"
 
 
 def test_only_checks_and_benchmarks_load_the_kit():

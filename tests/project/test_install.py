@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support.installing import checkout, environment, install, venv  # noqa: F401  (fixtures)
 from support.paths import ROOT
+from support.scratch_tree import take_objects
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +71,7 @@ def test_wheel_from_source_distribution(checkout, tmp_path):
             if (ROOT / ".git").exists() and shutil.which("git"):  # not in a source distribution
                 missing = {name for name in files_of_git() if not (folder / name).is_file()}
                 assert missing == set(), "files that MANIFEST.in leaves out"
+            take_objects(folder, "build/wheel", without="-Werror")  # as for the checkout
         subprocess.run(
             [sys.executable, "-c", build, step, tmp_path],
             check=True,

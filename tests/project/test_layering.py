@@ -53,7 +53,7 @@ def code(path: Path) -> str:
 
 
 def folder_of(path: Path | str) -> str:
-    """Of a file or an include: "core", "ops", or "formats/csv"; the kit's interface is the kit's."""
+    """Of a file or an include: "core", "ops", or "formats/csv"; kit.h is in "kit"."""
     if str(path).endswith("pyflowdata/kit.h"):
         return "kit"
     parts = Path(str(path).replace("pyflowdata/", "include/")).parts
@@ -70,6 +70,16 @@ def may_use(user: str, used: str) -> bool:
 
 
 @functools.cache
+def includes(path: Path) -> list[str]:
+    return re.findall(r'#\s*include\s*"([^"]+)"', path.read_text())
+
+
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@functools.cache
 def ops_in(path: Path) -> list[str]:
     return DECLARES_OP.findall(code(path))
 
@@ -82,7 +92,7 @@ def upward_includes(csrc: Path) -> list[str]:
     return [
         f"{path.relative_to(csrc)} may not include {included}"
         for path in sorted(csrc.rglob("*.[ch]"))
-        for included in re.findall(r'#\s*include\s*"([^"]+)"', path.read_text())
+        for included in includes(path)
         if not may_use(folder_of(path.relative_to(csrc)), folder_of(included))
     ]
 
@@ -105,7 +115,7 @@ def included_files(csrc: Path) -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for path in sorted(csrc.rglob("*.[ch]")):
         user = str(path.relative_to(csrc).with_suffix(""))
-        used = re.findall(r'#\s*include\s*"([^"]+)"', path.read_text())
+        used = includes(path)
         graph.setdefault(user, set()).update({name.rsplit(".", 1)[0] for name in used} - {user})
     return graph
 
@@ -261,7 +271,7 @@ PACKAGE = ROOT / "pyflowdata"
 def modules(folder: str = "", package: Path = PACKAGE) -> list[tuple[Path, ast.Module]]:
     paths = sorted((package / folder).rglob("*.py"))
     assert paths
-    return [(path, ast.parse(path.read_text())) for path in paths]
+    return [(path, parsed(path)) for path in paths]
 
 
 def module_name(path: Path, package: Path = PACKAGE) -> str:
@@ -441,7 +451,7 @@ def test_only_formats_names_ops():
     names = camel | {op for op in OPS if "_" in op}  # a word like "pad" has other uses
     for path in sorted(PACKAGE.rglob("*.py")):
         if PACKAGE / "formats" not in path.parents:
-            found = strings(ast.parse(path.read_text())) & names
+            found = strings(parsed(path)) & names
             assert not found, f"{path.relative_to(PACKAGE)} names {found}"
 
 

@@ -6,6 +6,7 @@ import pickle
 import pytest
 
 import pyflowdata as flow
+from pyflowdata.io import TFRecordWriter
 from support.face import interrupt, loader
 
 
@@ -39,7 +40,7 @@ def test_what_a_program_decides_by(tmp_path):
         flow.DataLoader(flow.MiniReader(tmp_path))
     assert (caught.value.reason, caught.value.records) == ("no-records", None)
     path = tmp_path / "a.tfrecord"
-    with flow.io.TFRecordWriter(path) as writer:
+    with TFRecordWriter(path) as writer:
         for _ in range(3):
             writer.write(b"0123456789")
     path.write_bytes(path.read_bytes()[:-1])

@@ -44,8 +44,9 @@ def test_library_that_does_not_fit(tmp_path):
     assert "cannot be loaded" in import_with(tmp_path / "text.so")
 
 
-def test_library_of_another_build(monkeypatch):
-    from pyflowdata.native import binding as _native
+def test_library_of_another_build():
+    from pyflowdata.native import ffi
+    from pyflowdata.native.shared_library import Interface
 
     class Library:
         @staticmethod
@@ -54,15 +55,15 @@ def test_library_of_another_build(monkeypatch):
 
     class Loads:
         RTLD_NOW = RTLD_NODELETE = 0
-        sizeof = _native.ffi.sizeof
+        sizeof = ffi.sizeof
 
         @staticmethod
         def dlopen(*_):
             return Library
 
-    monkeypatch.setattr(_native, "ffi", Loads)
-    with pytest.raises(ImportError, match="ABI 0x00000007.*headers in .* run `make`"):
-        _native._load()
+    interface = Interface(Loads, abi_function="pfd_abi_version", structs=["pfd_error"])
+    with pytest.raises(ImportError, match="ABI 0x00000007.* run `make`"):
+        interface.load(Path("other.so"))
 
 
 def test_library_with_a_faulty_op(monkeypatch):
@@ -81,17 +82,12 @@ def test_library_with_a_faulty_op(monkeypatch):
     assert library.pfd_registry_check(_native.new_error()) == 0
 
 
-def test_nothing_is_looked_up_late(tmp_path):
-    """cffi's lock cannot be taken twice: a signal handler that needs it might wait for ever."""
+def test_cffi_and_its_lock_are_left_out(tmp_path):
+    """The lock cannot be taken twice: a signal handler that needs it might wait for ever.  Only
+    the part of cffi that is Python has it, and the parser that takes long to import."""
     code = f"""
+import sys
 import pyflowdata as flow
-from pyflowdata.native import binding as _native
-class Forbidden:
-    def __enter__(self):
-        raise AssertionError("cffi's lock was taken")
-    def __exit__(self, *_):
-        pass
-_native.ffi._lock = Forbidden()
 with open({str(tmp_path / "part-0")!r}, "w") as file:
     file.write("1,2\\nx\\n3,4\\n")
 blob = flow.MiniReader({str(tmp_path)!r}, on_error="skip", with_id=True, name="r", seed=3)[0]
@@ -107,6 +103,8 @@ with flow.DataLoader(z) as loader:
     assert len(list(loader)) == 3 and len(loader.skipped) == 1 and loader.stats()
     loader.load_state_dict(dict(state, readers=dict(r=dict(state["readers"]["r"], seed=4))))
     assert len(list(loader)) == 3
+import pyflowdata.conformance.binding
+assert not set(sys.modules).intersection(["cffi", "pycparser"])
 """
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert (run.returncode, run.stderr) == (0, "")

@@ -43,7 +43,8 @@ static pfd_status copy_lower(const walker *self, const pfd_tar_name *name, const
                              pfd_error *err)
 {
     char *text = self->args->host->alloc(self->args->scratch, name->extension_size + 1);
-    if (!text) return pfd_fail_memory(err, name->extension_size, "an extension");
+    if (!text)
+        return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an extension");
     for (int64_t i = 0; i < name->extension_size; i++) {
         char c = name->extension[i];
         text[i] = c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
@@ -90,8 +91,8 @@ static pfd_status step(walker *self, int64_t *at, int32_t *is_end, pfd_error *er
     if (*is_end) return PFD_OK;
     if (member.data > self->file->size || member.size > self->file->size - member.data)
         return self->args->host->fail_file(err, self->file, *at, PFD_CORRUPT_DATA,
-                                           "the member has %" PRId64
-                                           " bytes, which go past the end of the file", member.size);
+                                           "the member of %" PRId64
+                                           " bytes goes past the end of the file", member.size);
     PFD_TRY(take_member(self, &member, err));
     int32_t is_compressed = self->file->size == INT64_MAX;
     *at = is_compressed && member.next > most_bytes ? -1 : member.next;
@@ -122,7 +123,7 @@ static pfd_status set_fields(const walker *self, pfd_error *err)
     int64_t n = self->num_found + 1;
     pfd_found_field *fields =
         self->args->host->alloc(self->args->scratch, n * (int64_t)sizeof *fields);
-    if (!fields) return pfd_fail_memory(err, n, "fields");
+    if (!fields) return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
     fields[0] = (pfd_found_field){.key = "__key__", .key_size = 7, .type = "bytes"};
     for (int64_t i = 0; i < self->num_found; i++) {
         const extension *one = &self->found[i];
@@ -144,7 +145,7 @@ static pfd_status propose_by(const pfd_propose_args *args, const pfd_file *file,
                    .file = file,
                    .bytes = {pfd_tar_get_from_file, &frame, args->host, args->scratch}};
     self.found = args->host->alloc(args->scratch, most_members * (int64_t)sizeof *self.found);
-    if (!self.found) return pfd_fail_memory(err, most_members, "extensions");
+    if (!self.found) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for extensions");
     PFD_TRY(walk(&self, err));
     *is_found = self.num_found > 0;
     return *is_found ? set_fields(&self, err) : PFD_OK;

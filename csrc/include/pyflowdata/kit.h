@@ -3,8 +3,8 @@
  *   pfd_kit_*    the conformance kit, which `pyflowdata check` runs
  *   pfd_bench_*  the benchmark of ops, which `pyflowdata bench` runs
  *
- * The library is linked against libpyflowdata.so of the same build, and works on nodes that were made
- * with that.  A program that trains does not load it.
+ * The library is linked against libpyflowdata.so of the same build, and works on nodes that were
+ * made with that.  A program that trains does not load it.
  *
  * OWNERSHIP, ERRORS, FORK  As in pyflowdata.h.
  * THREADS                  Any thread; one pfd_kit_run() at a time, further callers wait.

@@ -155,16 +155,6 @@ class Source:
                     return
                 raise
 
-    def is_without_records(self) -> bool:
-        """Whether the files are whole and have no record, by the reader's word."""
-        try:
-            with self.loader():
-                return False
-        except CorruptDataError as failure:
-            if failure.reason != "no-records":
-                raise
-            return True
-
 
 def _parsed(op: Op, name: str, text: str) -> Any:
     """The value of an attr; of a flag also as Python spells it."""

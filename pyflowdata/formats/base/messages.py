@@ -60,7 +60,7 @@ def _fitted(kinds: Kinds, name: str, values: Array) -> Array:
         hint = "; .astype('float32') makes it one that is" if dtype == "float64" else ""
         raise InvalidArgumentError(f"{name} is of {dtype}, which {kinds.name} cannot hold{hint}")
     if dtype == "uint64" and values.size and int(values.max()) > 2**63 - 1:
-        raise InvalidArgumentError(f"{name} has {values.max()}, which is not an int64")
+        raise InvalidArgumentError(f"{name} has {values.max()}, which does not fit into int64")
     return little(values.astype(wanted, copy=False))
 
 
@@ -147,21 +147,13 @@ def _features(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
 
 
 def encode_message(kinds: Kinds, features: Mapping[str, Any]) -> bytes:
-    """The message of some features; one that is None is left out.
-
-    Raises:
-        InvalidArgumentError: A value is of a type that the message has not.
-    """
+    """The message of some features; one that is None is left out."""
     entries = _features(kinds, features)
     return _sized(1, entries) if kinds.is_wrapped else entries
 
 
 def encode_lists(kinds: Kinds, feature_lists: Mapping[str, Any]) -> bytes:
-    """The entries of a map of lists of features: name -> steps.
-
-    Raises:
-        InvalidArgumentError: A value is of a type that a feature has not.
-    """
+    """The entries of a map of lists of features: name -> steps."""
     lists = []
     for name, steps in feature_lists.items():
         if isinstance(steps, BYTES) or not isinstance(steps, (Sequence, np.ndarray, Ragged)):
@@ -226,15 +218,7 @@ def _entries(kinds: Kinds, name: str, rows: Array | Ragged | list[Any]) -> list[
 
 
 def encode_messages(kinds: Kinds, batch: Mapping[str, Any]) -> list[bytes]:
-    """A message for each row of a batch.
-
-    Args:
-        kinds: Of the features.
-        batch: Name -> column: an array, a Ragged or a list, with a row for each message.
-
-    Raises:
-        InvalidArgumentError: Columns differ in length, or are of a type that the message has not.
-    """
+    """A message for each row of a batch."""
     found, _ = columns(batch)
     pieces = list(chain.from_iterable(_entries(kinds, name, one) for name, one in found.items()))
     records = list(map(b"".join, zip(*pieces, strict=True)))

@@ -82,7 +82,8 @@ class CSV(Format):
         # The reader decides whether there are records.
         cells = cells_of(fields) or (Field("0", BYTES),)
         looked = dataclasses.replace(source, files=(one.path,), fields=cells)
-        return dataclasses.replace(source, is_empty=looked.is_without_records())
+        is_empty = next(looked.batches(batch_size=1), None) is None
+        return dataclasses.replace(source, is_empty=is_empty)
 
     def widened(self, source: Source, exact: bool) -> Source:
         """The types of guessed columns, by the cells of all records."""
@@ -130,8 +131,8 @@ class CSV(Format):
         if field.dtype == BYTES or None not in field.shape:
             return None
         return (
-            f"{field.name} has rows of different lengths, which are not columns: choose others with "
-            "--fields"
+            f"{field.name} has rows of different lengths, which are not columns: choose others "
+            "with --fields"
         )
 
     def writer_options(self, fields: Sequence[Field]) -> dict[str, Any]:
