@@ -168,8 +168,8 @@ check: all objects .venv/test
 stubs: all .venv/train
 	$(IN_VENV) -m tools.write_stubs
 
-# After a change of the headers: the files that pin the layout of op.h, which may only grow, and what
-# Python knows of them all.
+# After a change of the headers: the files that pin the layout of op.h, which may only grow, and the
+# declarations that Python reads.
 abi: .venv/train
 	$(IN_VENV) tools/abi_layout.py --write
 	$(IN_VENV) tools/declarations.py --write
@@ -233,7 +233,7 @@ help:
 	@echo 'make fuzz     every format with thousands of damaged files, under AddressSanitizer'
 	@echo 'make fixtures makes the files in tests/fixtures again with their libraries, and compares'
 	@echo 'make stubs    writes the .pyi stubs'
-	@echo 'make abi      writes what Python knows of the headers, and what pins the layout of op.h'
+	@echo 'make abi      writes the declarations for Python, and the files that pin the layout of op.h'
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 

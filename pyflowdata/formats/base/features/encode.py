@@ -61,7 +61,7 @@ def _fitted(kinds: Kinds, name: str, values: Array) -> Array:
         hint = "; .astype('float32') makes it one that is" if dtype == "float64" else ""
         raise InvalidArgumentError(f"{name} is of {dtype}, which {kinds.name} cannot hold{hint}")
     if dtype == "uint64" and values.size and int(values.max()) > 2**63 - 1:
-        raise InvalidArgumentError(f"{name} has {values.max()}, which is not an int64")
+        raise InvalidArgumentError(f"{name} has {values.max()}, which does not fit into int64")
     return little(values.astype(wanted, copy=False))
 
 
