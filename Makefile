@@ -104,7 +104,7 @@ train: all .venv/train
 # Runs the C tests, then pytest; $(1): variables and a launcher in front, $(2): pytest arguments.
 RUN_C = for t in $(C_TESTS); do echo "$$t"; $(1) $$t || exit 1; done
 PYTEST = $(IN_VENV) -m pytest -q -rs
-PARALLEL = -n $(or $(JOBS),$(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))) --maxprocesses 8 --dist worksteal
+PARALLEL = -n $(or $(JOBS),$(shell nproc 2>/dev/null),2) --maxprocesses 8 --dist worksteal
 
 test: all c-tests .venv/test
 	@$(call RUN_C,)

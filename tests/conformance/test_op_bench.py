@@ -93,7 +93,7 @@ DAMAGED = renamed(COUNT, "Count", "CountDamaged").replace(
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def library(tmp_path_factory):
     """Builds a plugin, once for each source."""
     built = {}

@@ -450,7 +450,7 @@ PFD_PLUGIN("finder", "1.0", &finder_op)
 """
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def finder(tmp_path_factory: pytest.TempPathFactory) -> flow.Plugin:
     return flow.load_library(build(tmp_path_factory.mktemp("finder"), FINDER))
 

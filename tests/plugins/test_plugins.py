@@ -39,12 +39,12 @@ def loaded(code, *arguments, **variables):
     return done.stdout
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def scale(tmp_path_factory):
     return build(tmp_path_factory.mktemp("scale"), SCALE)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def count(tmp_path_factory):
     return build(tmp_path_factory.mktemp("count"), COUNT)
 
