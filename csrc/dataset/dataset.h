@@ -10,8 +10,11 @@
  *
  * The chain, innermost first, built by loader/data_reader.c:
  *
- *   source -> cancellation -> random_shuffle | window_shuffle | shuffle_buffer
+ *   source -> [cancellation] -> random_shuffle | window_shuffle | shuffle_buffer
  *          -> batch | group_batch -> distributed_training
+ *
+ * cancellation is there only where the source is a stream, or where there is a shuffle_buffer or a
+ * group_batch.
  *
  * Batches are formed before they are split over the ranks, so that a batch is the same thing at any
  * world size, also a batch of one group.

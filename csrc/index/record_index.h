@@ -15,8 +15,7 @@
 enum { PFD_GROUP_STRIDE_BYTES = 56 };
 
 /* A group is irregular when places cannot be summed up in it: its records are found by a linear
- * scan from its first one.  It has returns when a CR lies in it, so that its lines may be shorter
- * than they seem. */
+ * scan from its first one.  HAS_RETURNS: some line may end in CRLF; its CR is to be cut off. */
 enum { PFD_GROUP_IS_IRREGULAR = 1, PFD_GROUP_HAS_RETURNS = 2 };
 
 typedef struct pfd_index_group {

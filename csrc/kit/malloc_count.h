@@ -3,8 +3,9 @@
  * While it counts, the calls of malloc(), calloc(), realloc(), aligned_alloc(), posix_memalign()
  * and memalign() in all loaded libraries lead through counters: those of a plugin, of the libraries
  * that it uses (so C++'s new is seen too), and of the C library itself.  Not seen are an allocator
- * that a library has built in, and what other threads do. THREADS  One thread counts at a time,
- * others wait in begin(); all others allocate as ever.
+ * that a library has built in, and what other threads do.
+ *
+ * THREADS  One thread counts at a time, others wait in begin(); all others allocate as ever.
  */
 #ifndef PFD_KIT_MALLOC_COUNT_H
 #define PFD_KIT_MALLOC_COUNT_H

@@ -1,4 +1,5 @@
-/* Each loop starts the next one when it has ended. */
+/* The stages of one batch: row loops, whole-batch ops, joining of ragged rows. Each loop starts the
+ * next one when it has ended. */
 #include "loader/batch_stages.h"
 
 #include "core/error.h"

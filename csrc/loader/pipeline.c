@@ -47,8 +47,9 @@ static int32_t start_batch(pfd_loader *l)
     return 1;
 }
 
-/* ---- Delivering (consumer held, lock held) --------------------------------------------------- */
+/* ---- Delivering (consumer held; lock held only where a comment says so) ---------------------- */
 
+/* With `lock` held. */
 static void start_more(pfd_loader *l)
 {
     if (l->plan.stream)
@@ -57,7 +58,7 @@ static void start_more(pfd_loader *l)
         while (start_batch(l)) continue;
 }
 
-/* Waits for a change until the deadline; 0: it has passed. */
+/* Waits for a change until the deadline, with `lock` held; 0: it has passed. */
 static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
 {
     struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000),
@@ -68,7 +69,8 @@ static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
     return failure != ETIMEDOUT;
 }
 
-/* Does a chunk of the earliest batch that has one left. */
+/* Does a chunk of the earliest batch that has one left. With `lock` held, except during the work.
+ */
 static int32_t help(pfd_loader *l)
 {
     for (int64_t i = 0; i < pfd_ring_size(l); i++) {
@@ -106,7 +108,8 @@ static pfd_status check_guard(const pfd_loader *l, pfd_error *err)
     return PFD_OK;
 }
 
-/* The first record that is one too many for its reader's max_errors, if any. */
+/* The first record that is one too many, if any. errors_in_epoch sums the errors of all readers,
+ * and is compared with the max_errors of the one reader whose record it is. */
 static const pfd_skipped_row *one_too_many(const pfd_loader *l, const pfd_slot *slot)
 {
     int64_t errors = l->errors_in_epoch;
@@ -173,6 +176,7 @@ static pfd_status end_epoch(pfd_loader *l, pfd_error *err)
     return PFD_END;
 }
 
+/* With `lock` held. */
 static pfd_status no_slot(const pfd_loader *l, pfd_error *err)
 {
     if (pfd_slot_pool_has_budget(l))
@@ -247,6 +251,7 @@ pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out,
     }
 }
 
+/* With `lock` held. */
 static pfd_status drain(pfd_loader *l, int64_t deadline_ns)
 {
     while (pfd_ring_size(l) > 0) {

@@ -83,8 +83,8 @@ int32_t pfd_slot_loop_can_pass(const pfd_loop *loop);
 int32_t pfd_slot_add_skipped_row(pfd_slot *slot, const pfd_skipped_row *skipped);
 void pfd_slot_clear_skipped_rows(pfd_slot *slot);
 
-/* Puts the skipped rows of the stage in order; takes those that are not padded already out of all
- * tensors, and out of `rows`. */
+/* Puts the skipped rows of the stage in order; removes the rows that are not padded from all
+ * tensors, and lowers `rows`. */
 void pfd_slot_remove_skipped_rows(const pfd_plan *plan, pfd_slot *slot);
 
 /* After the last of several stages: puts the padded rows back in, zeroed but for their ids. */

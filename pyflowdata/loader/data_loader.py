@@ -314,7 +314,8 @@ class DataLoader(Generic[BatchT]):
     def skipped(self) -> list[Error]:
         """The records that on_error="skip" or "pad" omitted, as exceptions, in order of delivery.
 
-        The latest 1000 are kept, also after close()."""
+        The latest 1000 are kept, also after close(); of one batch at most 100. stats()["skipped"]
+        counts all."""
         self._check_process()
         return read_skipped(self._handle)
 
@@ -459,8 +460,8 @@ class _Batches(Iterator[BatchT]):
                 "repeat() of an epoch without batches would never end; is last_batch='drop' with "
                 "fewer records than batch_size meant?"
             )
-        # A state after the last batch of a stream, whose end was not known yet, means the next
-        # epoch, like that of a reader with a known length.
+        # Resumed after a stream's last batch, the first thing seen is the end: the next epoch
+        # starts, as for counted readers.
         goes_on, self._resumes = self._endless or self._resumes, False
         if goes_on:
             _check_epoch(loader._epoch + 1)

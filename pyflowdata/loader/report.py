@@ -20,7 +20,7 @@ def read_stats(handle: CData) -> dict[str, float]:
 
 
 def read_skipped(handle: CData) -> list[Error]:
-    """The records that were left out, as exceptions; the latest 1000."""
+    """The records that were left out, as exceptions; the latest 1000, of a batch at most 100."""
     found: list[Error] = []
     err = new_error()
     while lib.pfd_loader_get_skipped(handle, len(found), err) == lib.PFD_OK:

@@ -15,6 +15,8 @@ typedef struct known {
     int32_t kind, dtype;
 } known;
 
+/* Encodings that are names. Numbers: parse_dtype(); arrays: parse_array(). Their outputs:
+ * mds_propose.c, and check_column() in mds_sample.c. */
 static const known encodings[] = {
     {"bytes", PFD_MDS_BYTES, 0},          {"str", PFD_MDS_BYTES, 0},
     {"json", PFD_MDS_BYTES, 0},           {"jpeg", PFD_MDS_BYTES, 0},

@@ -28,8 +28,8 @@
  *              file, line and byte.
  * DETERMINISM  Outputs depend on the record, the attrs and the random key given, on nothing else.
  * GROWTH       Within a major version nothing changes but that structs which begin with struct_size
- *              grow at their end; whoever fills one in sets its size, and fields past it read as
- *              zero.  So do pfd_attr and pfd_port, whose sizes stand in their pfd_op.  A NULL
+ *              grow at their end; the writer sets struct_size, the reader treats fields beyond it
+ *              as zero.  So do pfd_attr and pfd_port, whose sizes stand in their pfd_op.  A NULL
  *              function means "cannot"; more arguments for a function mean a new function.  Structs
  *              without a size (pfd_row_type, pfd_record, pfd_place, pfd_ragged_row, the lists)
  *              never change.  Machines have 64-bit pointers and longs.
@@ -202,7 +202,8 @@ typedef struct pfd_file {
     uint32_t struct_size;
     int32_t index; /* in open_args.files, and for pfd_record.file */
     const char *path;
-    int64_t size; /* bytes */
+    int64_t size; /* bytes.  In open(), of a compressed file those on disk.  In frame(), of the
+                     decompressed bytes: INT64_MAX until their end has been seen. */
 } pfd_file;
 
 /* A borrowed view of the bytes of one sample. */
@@ -348,8 +349,8 @@ typedef struct pfd_propose_args {
     pfd_status (*open)(void *found, int64_t i, const pfd_file **file, pfd_error *err);
 
     /* Give an attr of the op with PFD_ATTR_FOUND its value, which is copied, and checked as a
-     * user's is.  A value that the user gave is kept.  An int is also a bool, a dtype
-     * (PFD_INT8 ...) and which one of the choices it is; ints are a shape as well. */
+     * user's is.  A value that the user gave is kept.  set_int() also sets bools, dtypes and
+     * choices (by index); set_ints() also shapes. */
     pfd_status (*set_int)(void *found, const char *attr, int64_t value, pfd_error *err);
     pfd_status (*set_string)(void *found, const char *attr, const char *value, pfd_error *err);
     pfd_status (*set_ints)(void *found, const char *attr, const int64_t *values, int64_t n,
@@ -437,11 +438,12 @@ struct pfd_host {
 
     /* Random access to text files in which a record is a line: LF or CRLF, a last line with or
      * without newline, blank lines (spaces and tabs only) are skipped.  record.data is the line
-     * without its newline. */
+     * without its newline.  If any file is gzip, zlib or zstd, the source is a stream. */
     pfd_status (*open_lines)(const pfd_open_args *args, pfd_source *out, pfd_error *err);
 
     /* Random access to files of framed records: the host indexes the frames.  `framing` is static.
-     */
+     * If any file is gzip, zlib or zstd, the source is a stream: frame() gets the decompressed
+     * bytes, read() of them goes forward only, and the size is INT64_MAX until the end is seen. */
     pfd_status (*open_frames)(const pfd_open_args *args, const pfd_framing *framing,
                               pfd_source *out, pfd_error *err);
 
@@ -519,8 +521,7 @@ typedef struct pfd_op {
     const char *outputs_attr;
 
     /* With PFD_READS_FILES, optional: adds sidecar files of those that the user named, such as an
-     * index; all are then opened, and watched. The host reports the missing paths that were not
-     * replaced. */
+     * index; all are then opened, and watched. It need not report missing paths; the host does. */
     pfd_status (*companions)(const pfd_companion_args *args, pfd_error *err);
 
     /* With PFD_READS_FILES, needed where an attr has PFD_ATTR_FOUND: infers such attrs. Called when

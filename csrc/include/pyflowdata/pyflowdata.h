@@ -285,8 +285,9 @@ pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *ou
 void pfd_batch_release(void *memory);
 
 /* The i-th record left out by on_error="skip" or "pad" since open, in order of delivery;
- * PFD_END, *out unchanged, past the last one.  The latest 1000 are kept.  *out is filled in as any
- * pfd_error, as far as its struct_size says.  PFD_UNSUPPORTED: as of pfd_loader_get_stats(). */
+ * PFD_END, *out unchanged, past the last one.  The latest 1000 are kept, of one batch at most 100
+ * (PFD_MOST_SKIPPED_ERRORS); the statistics count all.  *out is filled in as any pfd_error, as far
+ * as its struct_size says.  PFD_UNSUPPORTED: as of pfd_loader_get_stats(). */
 pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error *out);
 
 /* ---- Objects of a program as sources --------------------------------------------------------- */

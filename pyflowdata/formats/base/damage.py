@@ -14,7 +14,7 @@ from ...loader import DataLoader
 Walk = Callable[[str, mmap.mmap, "Scan"], "Iterator[Damage]"]
 Opener = Callable[..., DataLoader[Any]]  # a loader of the records, with further attrs of the reader
 
-_BATCH = 64  # below the number of skipped records that a loader keeps
+_BATCH = 64  # a loader keeps at most 100 skipped records of a batch (PFD_MOST_SKIPPED_ERRORS)
 
 
 @dataclass(frozen=True)
