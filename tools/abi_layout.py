@@ -1,7 +1,7 @@
 """Pins the layout of the plugin interface: what plugins were compiled with must stay true.
 
     python tools/abi_layout.py            exits with 1 and says what differs
-    python tools/abi_layout.py --write    writes the files anew where the interface has only grown
+    python tools/abi_layout.py --write    writes the files again where the interface has only grown
 
 For version M.N of csrc/include/pyflowdata/op.h the files are
     tests/abi/M.N/layout.txt       every constant, struct and field, with offset, size and type
@@ -243,7 +243,7 @@ def check(root: Path, write: bool) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Pins the layout of the plugin interface.")
-    parser.add_argument("--write", action="store_true", help="write the files anew")
+    parser.add_argument("--write", action="store_true", help="write the files again")
     parser.add_argument("--root", type=Path, default=ROOT, help="the tree to look at")
     args = parser.parse_args()
     found = check(args.root, args.write)

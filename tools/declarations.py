@@ -1,7 +1,7 @@
 """Writes what Python knows of the C headers, so that no process has to parse them.
 
     python tools/declarations.py            exits with 1 and names what is not current
-    python tools/declarations.py --write    writes the modules anew
+    python tools/declarations.py --write    writes the modules again
 
 `make abi` runs it.  The modules are what cffi calls out-of-line ABI mode: with them only its part
 in C is imported, and neither a parser nor a lock is needed later.
@@ -76,7 +76,7 @@ def modules(root: Path) -> dict[Path, str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Writes what Python knows of the C headers.")
-    parser.add_argument("--write", action="store_true", help="write the modules anew")
+    parser.add_argument("--write", action="store_true", help="write the modules again")
     parser.add_argument("--root", type=Path, default=ROOT, help="the tree to look at")
     args = parser.parse_args()
     is_current = True

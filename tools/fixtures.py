@@ -1,4 +1,4 @@
-"""Makes the files in tests/fixtures anew with the libraries they come from, and compares them.
+"""Makes the files in tests/fixtures again with the libraries they come from, and compares them.
 
     python tools/fixtures.py [LIBRARY ...]            exits with 1 and names what differs
     python tools/fixtures.py --write [LIBRARY ...]    writes them
@@ -74,7 +74,7 @@ def differences(library: str, made: Path) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("library", nargs="*", help="all of them, where none is named")
-    parser.add_argument("--write", action="store_true", help="write them anew")
+    parser.add_argument("--write", action="store_true", help="write them again")
     arguments = parser.parse_args()
     failures: list[str] = []
     for library in arguments.library or libraries():
