@@ -24,21 +24,26 @@ LAYOUT   := $(BUILD)/tests/c/abi_layout.o
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
 
-# Libraries for compressed files, used where pkg-config finds them.  pkg-config knows those of this
-# machine: a cross build (CC=aarch64-linux-gnu-gcc) omits them, unless PKG_CONFIG names its own.
+# Libraries for compressed files and images, used where pkg-config finds them.  pkg-config knows those
+# of this machine: a cross build (CC=aarch64-linux-gnu-gcc) omits them, unless PKG_CONFIG names its own.
+CODEC_LIBRARIES := zlib libzstd libjpeg libpng libwebp
 PKG_CONFIG ?= pkg-config
 IS_CROSS := $(if $(filter file default,$(origin PKG_CONFIG)),$(filter-out $(shell uname -m)-%, \
               $(patsubst powerpc%,ppc%,$(shell $(CC) -dumpmachine 2>/dev/null))))
-find_libraries = $(strip $(if $(IS_CROSS),,$(foreach library,zlib libzstd, \
+find_libraries = $(strip $(if $(IS_CROSS),,$(foreach library,$(CODEC_LIBRARIES), \
                    $(shell $(PKG_CONFIG) --exists $(library) 2>/dev/null && echo $(library)))))
 FOUND    := $(find_libraries)
-ifneq ($(and $(filter test train,$(MAKECMDGOALS)),$(filter-out $(FOUND),zlib libzstd)),)
-INSTALL  := $(shell tools/install_packages 'compressed files' $(filter-out $(FOUND),zlib libzstd) >&2)
+ifneq ($(and $(filter test train,$(MAKECMDGOALS)),$(filter-out $(FOUND),$(CODEC_LIBRARIES))),)
+INSTALL  := $(shell tools/install_packages 'compressed files and images' \
+              $(filter-out $(FOUND),$(CODEC_LIBRARIES)) >&2)
 FOUND    := $(find_libraries)
 endif
-ABSENT   := $(filter-out $(FOUND),zlib libzstd)
+ABSENT   := $(filter-out $(FOUND),$(CODEC_LIBRARIES))
 CODECS   := $(if $(filter zlib,$(FOUND)),-DPFD_HAVE_ZLIB) \
             $(if $(filter libzstd,$(FOUND)),-DPFD_HAVE_ZSTD) \
+            $(if $(filter libjpeg,$(FOUND)),-DPFD_HAVE_JPEG) \
+            $(if $(filter libpng,$(FOUND)),-DPFD_HAVE_PNG) \
+            $(if $(filter libwebp,$(FOUND)),-DPFD_HAVE_WEBP) \
             $(if $(FOUND),$(shell $(PKG_CONFIG) --cflags $(FOUND)))
 LIBS     := -lm -ldl $(if $(FOUND),$(shell $(PKG_CONFIG) --libs $(FOUND)))
 COMPILE   = $(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
@@ -55,7 +60,7 @@ c-tests: $(C_TESTS) $(LAYOUT)
 LINK = $(COMPILE) -shared -Wl,-soname,$(@F) -Wl,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)
 $(LIBRARY): $(OBJECTS) csrc/pyflowdata.map
 	$(call DO,link) $(LINK) -Wl,--version-script=csrc/pyflowdata.map -o $@ $(OBJECTS) $(LIBS)
-	$(if $(ABSENT),@echo '  built without $(ABSENT): some compressed files will be refused')
+	$(if $(ABSENT),@echo '  built without $(ABSENT): some compressed files or images will be refused')
 
 # Checks and measures ops, and uses the library next to it; see csrc/include/pyflowdata/kit.h.
 $(KIT): $(KIT_OBJECTS) $(LIBRARY) csrc/pyflowdata_kit.map
