@@ -16,7 +16,7 @@ typedef struct known {
 } known;
 
 /* Encodings that are names. Numbers: parse_dtype(); arrays: parse_array(). Their outputs:
- * mds_propose.c, and check_column() in mds_sample.c. */
+ * mds_infer.c, and check_column() in mds_sample.c. */
 static const known encodings[] = {
     {"bytes", PFD_MDS_BYTES, 0},          {"str", PFD_MDS_BYTES, 0},
     {"json", PFD_MDS_BYTES, 0},           {"jpeg", PFD_MDS_BYTES, 0},

@@ -20,6 +20,6 @@ pfd_status pfd_mds_read_config(const pfd_host *host, const pfd_file *file, pfd_s
                                pfd_mds_bytes *out, pfd_mds_arrays *arrays, int64_t *begin,
                                pfd_error *err);
 
-/* mds_propose.c. Infers the attr `columns` from the first shard, or from its entry in the index. */
-pfd_status pfd_mds_propose(const pfd_propose_args *args, pfd_error *err);
+/* mds_infer.c. Infers the attr `columns` from the first shard, or from its entry in the index. */
+pfd_status pfd_mds_infer(const pfd_propose_args *args, pfd_error *err);
 #endif

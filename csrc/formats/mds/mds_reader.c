@@ -432,5 +432,5 @@ const pfd_op pfd_op_mds_reader = {
     .compute = compute,
     .outputs_attr = "columns",
     .companions = pfd_mds_add_shards,
-    .propose = pfd_mds_propose,
+    .propose = pfd_mds_infer,
 };

@@ -9,7 +9,7 @@
 #include "formats/mindrecord/mindrecord_pages.h"
 #include "index/shard_table.h"
 #include "sources/field_record.h"
-#include "sources/found_fields.h"
+#include "sources/inferred_fields.h"
 #include "formats/mindrecord/mindrecord_row.h"
 #include "pyflowdata/op.h"
 #include "files/file_hint.h"
@@ -335,8 +335,8 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
 static pfd_status propose_fields(const pfd_propose_args *args, const pfd_file *file,
                                  const pfd_mindrecord_header *header, pfd_error *err)
 {
-    int64_t n = header->num_fields, bytes = n * (int64_t)sizeof(pfd_found_field);
-    pfd_found_field *found = args->host->alloc(args->scratch, bytes);
+    int64_t n = header->num_fields, bytes = n * (int64_t)sizeof(pfd_inferred_field);
+    pfd_inferred_field *found = args->host->alloc(args->scratch, bytes);
     if (!found) return fail_memory(args->host, err);
     for (int64_t i = 0; i < n; i++) {
         const pfd_mindrecord_field *field = &header->fields[i];
@@ -344,7 +344,7 @@ static pfd_status propose_fields(const pfd_propose_args *args, const pfd_file *f
         found[i].key_size = field->name_size;
         (void)pfd_mindrecord_field_type(field, found[i].type, sizeof found[i].type);
     }
-    return pfd_found_fields_set(args, "columns", file, found, n, err);
+    return pfd_inferred_fields_set(args, "columns", file, found, n, err);
 }
 
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)

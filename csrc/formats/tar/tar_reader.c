@@ -2,7 +2,7 @@
 #include "sources/wrapped_source.h"
 #include "formats/tar/tar_end.h"
 #include "formats/tar/tar_index.h"
-#include "formats/tar/tar_propose.h"
+#include "formats/tar/tar_infer.h"
 #include "pyflowdata/op.h"
 #include "parse/field_spec.h"
 
@@ -93,7 +93,7 @@ static pfd_status parse_field(const pfd_host *host, const tar_reader *own, int64
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const tar_reader *own = args->attrs;
-    return pfd_tar_propose(args, args->num_paths - own->index_files.size, err);
+    return pfd_tar_infer(args, args->num_paths - own->index_files.size, err);
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
