@@ -491,7 +491,7 @@ def test_what_a_plugin_finds_is_checked(finder: flow.Plugin, tmp_path: Path) -> 
     ("kind", "error", "says"),
     [
         (1, flow.InternalError, "sets 'bogus', which is not an attr"),
-        (2, flow.InternalError, "open.. of path 1, and there are 1"),
+        (2, flow.InternalError, "opens path 1, but the op has 1 paths"),
         (3, flow.InternalError, "'how' to 2, which is not a choice"),
         (4, flow.InvalidArgumentError, "'width' is required .*the files do not state it"),
         (5, flow.InternalError, "propose.. returned status"),

@@ -77,7 +77,7 @@ def test_each_file_has_its_own_header(table) -> None:
 
 def test_a_file_without_the_column_is_named(table) -> None:
     first, second = table("a,b\n1,2\n"), table("a,z\n6,0\n", "b.csv")
-    says = r"b\.csv.*asks for column 'b', which is not among the 2 of the header 'a,z'"
+    says = r"b\.csv.*asks for column 'b', which is not one of the 2 of the header 'a,z'"
     with pytest.raises(flow.CorruptDataError, match=says):
         flow.DataLoader(flow.CSVReader(files=[first, second], columns=["b"], batch_size=2))
 
