@@ -296,7 +296,9 @@ static void choose_columns(job *at)
 {
     struct jpeg_decompress_struct *cinfo = &at->reader->cinfo;
     int64_t left = at->region->left - MARGIN, right = at->region->left + at->region->width + MARGIN;
-    if (is_smoothed(cinfo)) {
+    /* With a quarter of the columns in a channel, libjpeg-turbo takes a wrong width for it when the
+     * image is shrunk as well. */
+    if (is_smoothed(cinfo) || (at->header->shrink > 1 && cinfo->max_h_samp_factor > 2)) {
         left = 0;
         right = cinfo->output_width;
     }
