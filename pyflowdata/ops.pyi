@@ -47,6 +47,8 @@ __all__ = [
     "MegatronReader",
     "GPTReader",
     "GeneratorReader",
+    "CropMirrorNormalize",
+    "Normalize",
 ]
 
 @type_check_only
@@ -1734,5 +1736,94 @@ def GeneratorReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
+    """
+    ...
+
+def CropMirrorNormalize(
+    in_: Blob,
+    mirror: Blob | None = None,
+    *,
+    color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
+    output_layout: Literal["NCHW", "NHWC"] = "NCHW",
+    mean: float | Sequence[float] = (0.0,),
+    std: float | Sequence[float] = (1.0,),
+    crop_h: int = 0,
+    crop_w: int = 0,
+    crop_pos_y: float = 0.5,
+    crop_pos_x: float = 0.5,
+    output_dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Blob:
+    """Takes a part of each image, mirrors it, and computes (x - mean) / std, in one pass.
+
+    Numbers of the image are 0 to 255, and so are mean and std, as in OneFlow; Normalize has the
+    convention of torchvision. The arithmetic is that of float32: x - mean is rounded, then its
+    product with 1 / std; float16 is rounded once more. An image that is smaller than crop_h x
+    crop_w is an error of its row.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) or (height, width), also
+            ragged.
+        mirror (Blob, or None): One number for each image, int8, uint8 or bool: all but 0 mirrors it
+            left to right.
+        color_space (str, default 'any', one of 'any', 'RGB', 'BGR', 'GRAY'): What the channels are:
+            GRAY is one channel, RGB and BGR are three, any is not checked. They are never changed.
+        output_layout (str, default 'NCHW', one of 'NCHW', 'NHWC'): Whether a row of the output is
+            (channels, height, width), or (height, width, channels).
+        mean (list of float, default (0.0,)): Subtracted from each number, which is 0 to 255: one,
+            or one for each channel.
+        std (list of float, default (1.0,)): What the difference is divided by: one number, or one
+            for each channel.
+        crop_h (int, default 0, in [0, 1073741824]): Height of the part that is taken; 0 is the
+            whole height.
+        crop_w (int, default 0, in [0, 1073741824]): Width of the part that is taken; 0 is the whole
+            width.
+        crop_pos_y (float, default 0.5, in [0, 1]): Where the part begins: 0 at the top, 1 as far
+            down as possible; the row is rounded down.
+        crop_pos_x (float, default 0.5, in [0, 1]): Where the part begins: 0 at the left, 1 as far
+            right as possible; the column is rounded down.
+        output_dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the
+            output.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Floats, (channels, height, width) or (height, width, channels). Rows have one size
+            where the images have, or where both crop_h and crop_w are given.
+    """
+    ...
+
+def Normalize(
+    in_: Blob,
+    *,
+    mean: float | Sequence[float],
+    std: float | Sequence[float],
+    layout: Literal["CHW", "HWC"] = "CHW",
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Blob:
+    """Scales images of bytes to 0 to 1, and computes (x - mean) / std.
+
+    Numbers of uint8 are divided by 255, those of float32 are taken as they are. This is ToTensor
+    and Normalize of torchvision; IMAGENET_MEAN and IMAGENET_STD are such numbers.
+    CropMirrorNormalize takes mean and std from 0 to 255. The arithmetic is that of float32: the
+    difference is rounded, then its product with 1 / std, where mean and std are multiplied by 255
+    for uint8; float16 is rounded once more.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 or float32 (height, width, channels) or (height,
+            width), also ragged.
+        mean (list of float, required): Subtracted from each number, which is 0 to 1: one, or one
+            for each channel.
+        std (list of float, required): What the difference is divided by: one number, or one for
+            each channel.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether a row of the output is (channels,
+            height, width), or (height, width, channels).
+        dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the output.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Floats, (channels, height, width) or (height, width, channels).
     """
     ...
