@@ -227,6 +227,7 @@ def _name(number: int) -> str:
 
 
 def main() -> None:
+    """Reads a job from stdin, runs its groups of checks, and prints their results as JSON lines."""
     job: Job = pickle.load(sys.stdin.buffer)
     said, goes_on = _run_group(job, "descriptor")
     groups: list[str] = next((one["groups"] for one in said if "groups" in one), [])
