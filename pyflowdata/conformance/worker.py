@@ -231,6 +231,7 @@ def _name(number: int) -> str:
 
 
 def _run(job: Job) -> None:
+    """Runs the groups of a job's checks, and prints their results as JSON lines."""
     said, goes_on = _run_group(job, "descriptor")
     groups: list[str] = next((one["groups"] for one in said if "groups" in one), [])
     _print("descriptor", said)
@@ -241,7 +242,8 @@ def _run(job: Job) -> None:
 
 
 def main() -> None:
-    gc.freeze()  # what is there now need not be looked through in each fork
+    """Does the jobs that come by stdin, until it ends; an empty line ends the results of each."""
+    gc.freeze()  # forks need not look through the objects that exist now
     with contextlib.suppress(EOFError):
         while True:
             _run(pickle.load(sys.stdin.buffer))
