@@ -117,7 +117,7 @@ _MEASURE = """\
 import re, sys
 from pyflowdata import cli
 status = cli.main(sys.argv[1:])
-most = re.search(r"VmHWM:\s+(\d+) kB", open("/proc/self/status").read())  # rusage has the parent's
+most = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())  # rusage has the parent's
 print(status, int(most[1]) >> 10)
 """
 
