@@ -35,7 +35,9 @@
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
     X(generator_reader)                                                                            \
-    X(image_decoder)
+    X(image_decoder)                                                                               \
+    X(image_encoder)                                                                               \
+    X(image_size)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
