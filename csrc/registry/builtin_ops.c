@@ -37,6 +37,8 @@
     X(crop_mirror_normalize)                                                                       \
     X(image_decoder)                                                                               \
     X(normalize)                                                                                   \
+    X(random_resized_crop)                                                                         \
+    X(resize)                                                                                      \
     X(generator_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
