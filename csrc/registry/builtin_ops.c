@@ -37,6 +37,8 @@
     X(crop_mirror_normalize)                                                                       \
     X(image_decoder)                                                                               \
     X(normalize)                                                                                   \
+    X(random_resized_crop)                                                                         \
+    X(resize)                                                                                      \
     X(generator_reader)
     X(generator_reader)                                                                            \
     X(image_decoder)                                                                               \
