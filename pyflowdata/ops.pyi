@@ -47,6 +47,7 @@ __all__ = [
     "MegatronReader",
     "GPTReader",
     "GeneratorReader",
+    "CoinFlip",
     "CropMirrorNormalize",
     "Normalize",
 ]
@@ -1739,6 +1740,28 @@ def GeneratorReader(
     """
     ...
 
+def CoinFlip(
+    in_: Blob,
+    *,
+    probability: float = 0.5,
+    name: str | None = None,
+) -> Blob:
+    """Draws 1 or 0 for each record, as for the mirror of CropMirrorNormalize.
+
+    The draw depends on seed, epoch, record and the name of the node; two nodes draw independently.
+
+    Args:
+        in_ (Blob, the input 'in'): Any blob of the batch, also ragged: it tells the records, its
+            values do not matter.
+        probability (float, default 0.5, in [0, 1]): Of a 1.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: int8 (), 1 or 0 for each record.
+    """
+    ...
+
 def CropMirrorNormalize(
     in_: Blob,
     mirror: Blob | None = None,
@@ -1764,14 +1787,14 @@ def CropMirrorNormalize(
     Args:
         in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) or (height, width), also
             ragged.
-        mirror (Blob, or None): One number for each image, int8, uint8 or bool: all but 0 mirrors it
+        mirror (Blob, or None): One number for each image, int8, uint8 or bool: not 0 mirrors it
             left to right.
         color_space (str, default 'any', one of 'any', 'RGB', 'BGR', 'GRAY'): What the channels are:
             GRAY is one channel, RGB and BGR are three, any is not checked. They are never changed.
         output_layout (str, default 'NCHW', one of 'NCHW', 'NHWC'): Whether a row of the output is
             (channels, height, width), or (height, width, channels).
         mean (list of float, default (0.0,)): Subtracted from each number, which is 0 to 255: one,
-            or one for each channel.
+            or one per channel.
         std (list of float, default (1.0,)): What the difference is divided by: one number, or one
             for each channel.
         crop_h (int, default 0, in [0, 1073741824]): Height of the part that is taken; 0 is the

@@ -35,6 +35,7 @@
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
     X(generator_reader)                                                                           \
+    X(coin_flip)                                                                                   \
     X(crop_mirror_normalize)                                                                       \
     X(normalize)
 

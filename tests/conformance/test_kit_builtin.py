@@ -170,6 +170,7 @@ SAMPLES = {
     "Pad": lambda: flow.Pad(text_lines(), shape=[50], with_mask=True, with_length=True),
     "PadBatch": lambda: flow.PadBatch(text_lines(), with_mask=True, with_length=True),
     "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
+    "CoinFlip": lambda: flow.CoinFlip(images()),
     "CropMirrorNormalize": lambda: flow.CropMirrorNormalize(
         images(), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
     ),
@@ -203,8 +204,8 @@ UNNOTICED = {
 EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "loader", "damage: flipped"]
 DAMAGED = ["damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
-    "Affine", "Cast", "Concat", "CropMirrorNormalize", "DecodeRaw", "ExampleDecoder", "Normalize",
-    "OneHot", "OneRecDecoder", "Pad", "PadBatch", "SequenceExampleDecoder", "Slice",
+    "Affine", "Cast", "CoinFlip", "Concat", "CropMirrorNormalize", "DecodeRaw", "ExampleDecoder",
+    "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "SequenceExampleDecoder", "Slice",
 }  # fmt: skip
 
 
