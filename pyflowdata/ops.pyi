@@ -47,9 +47,18 @@ __all__ = [
     "MegatronReader",
     "GPTReader",
     "GeneratorReader",
+    "AdjustSharpness",
+    "AutoContrast",
     "CoinFlip",
+    "ColorJitter",
     "CropMirrorNormalize",
+    "Equalize",
+    "GaussianBlur",
+    "Grayscale",
+    "Invert",
     "Normalize",
+    "Posterize",
+    "Solarize",
 ]
 
 @type_check_only
@@ -1740,6 +1749,57 @@ def GeneratorReader(
     """
     ...
 
+def AdjustSharpness(
+    in_: Blob,
+    *,
+    factor: float,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Blends each image with its smoothed one: smooth + factor * (image - smooth).
+
+    As ImageEnhance.Sharpness of Pillow, with its kernel of 3 x 3 pixels; with probability it is
+    torchvision's RandomAdjustSharpness. Arithmetic is that of float32; the result is clipped, and
+    its fraction cut off.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3 channels,
+            also ragged.
+        factor (float, required, in [0, 1000000]): 0 gives the smoothed image, 1 the image itself, 2
+            a sharper one.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+
+def AutoContrast(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Stretches each channel so that its darkest number becomes 0 and its brightest 255.
+
+    As ImageOps.autocontrast of Pillow; with probability it is torchvision's RandomAutocontrast.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3 channels,
+            also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+
 def CoinFlip(
     in_: Blob,
     *,
@@ -1759,6 +1819,44 @@ def CoinFlip(
     Returns:
         The blob of the output:
         out: int8 (), 1 or 0 for each record.
+    """
+    ...
+
+def ColorJitter(
+    in_: Blob,
+    *,
+    brightness: float | Sequence[float] = (0.0,),
+    contrast: float | Sequence[float] = (0.0,),
+    saturation: float | Sequence[float] = (0.0,),
+    hue: float | Sequence[float] = (0.0,),
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Changes brightness, contrast, saturation and hue by random amounts, in random order.
+
+    The rule is that of torchvision, each amount uniform in its range; what a change does is that of
+    Pillow (ImageEnhance, and hue as a byte of HSV), bit for bit. A range of only 1, or only 0 for
+    the hue, leaves the change out. Two equal numbers give a fixed amount: brightness=[1.2, 1.2].
+    Saturation and hue of grey images stay the same.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels), RGB or grey, also
+            ragged.
+        brightness (list of float, default (0.0,)): By which numbers are multiplied: the least and
+            the most factor; one number b stands for 1 - b (at least 0) and 1 + b.
+        contrast (list of float, default (0.0,)): By which the distance from the mean grey is
+            multiplied; as brightness.
+        saturation (list of float, default (0.0,)): By which the distance from the grey of the pixel
+            is multiplied; as brightness.
+        hue (list of float, default (0.0,)): By which hues are turned, a whole turn is 1: the least
+            and the most, in [-0.5, 0.5]; one number h stands for -h and h.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
     """
     ...
 
@@ -1816,6 +1914,107 @@ def CropMirrorNormalize(
     """
     ...
 
+def Equalize(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Makes each value of a channel about as frequent as the others.
+
+    As ImageOps.equalize of Pillow; with probability it is torchvision's RandomEqualize.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3 channels,
+            also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+
+def GaussianBlur(
+    in_: Blob,
+    *,
+    kernel_size: Sequence[int],
+    sigma: float | Sequence[float] = (0.1, 2.0),
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Blurs images with a Gaussian kernel, as torchvision does.
+
+    Beyond its border an image is mirrored, without repeating the pixels of the border. Weights have
+    16 bits; results differ by one at most from those of float arithmetic.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels), also ragged.
+        kernel_size (list of int, required, in [1, 255]): Size of the kernel in pixels: one odd
+            number, or height and width.
+        sigma (list of float, default (0.1, 2.0), in [0.001, 1000]): Standard deviation in pixels:
+            one number, or the least and the most, between which one is drawn for each record.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+
+def Grayscale(
+    in_: Blob,
+    *,
+    channels: int = 1,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Makes RGB images grey: 0.299 R + 0.587 G + 0.114 B, as Pillow and torchvision do.
+
+    Factors have 16 bits, the result is rounded. With probability=0.1 and channels=3 it is
+    torchvision's RandomGrayscale.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, 3), RGB; or with 1 channel; also
+            ragged.
+        channels (int, default 1, in [1, 3]): Of the output: 1, or 3 that are all the same.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels).
+    """
+    ...
+
+def Invert(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Replaces each number x by 255 - x.
+
+    As ImageOps.invert of Pillow; with probability it is torchvision's RandomInvert.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3 channels,
+            also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+
 def Normalize(
     in_: Blob,
     *,
@@ -1848,5 +2047,56 @@ def Normalize(
     Returns:
         The blob of the output:
         out: Floats, (channels, height, width) or (height, width, channels).
+    """
+    ...
+
+def Posterize(
+    in_: Blob,
+    *,
+    bits: int,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Keeps the highest bits of each number.
+
+    As ImageOps.posterize of Pillow; with probability it is torchvision's RandomPosterize.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3 channels,
+            also ragged.
+        bits (int, required, in [0, 8]): How many of the highest bits of each number are kept; the
+            others become 0.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+
+def Solarize(
+    in_: Blob,
+    *,
+    threshold: float = 128.0,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Replaces each number x that is not below the threshold by 255 - x.
+
+    As ImageOps.solarize of Pillow; with probability it is torchvision's RandomSolarize.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3 channels,
+            also ragged.
+        threshold (float, default 128.0, in [0, 256]): Numbers from this one on are inverted.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
     """
     ...

@@ -35,9 +35,18 @@
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
     X(generator_reader)                                                                           \
+    X(adjust_sharpness)                                                                            \
+    X(auto_contrast)                                                                               \
     X(coin_flip)                                                                                   \
+    X(color_jitter)                                                                                \
     X(crop_mirror_normalize)                                                                       \
-    X(normalize)
+    X(equalize)                                                                                    \
+    X(gaussian_blur)                                                                               \
+    X(grayscale)                                                                                   \
+    X(invert)                                                                                      \
+    X(normalize)                                                                                   \
+    X(posterize)                                                                                   \
+    X(solarize)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

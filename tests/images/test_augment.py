@@ -1,4 +1,4 @@
-"""Random ops of images: rates, models in NumPy and Pillow, and the same draws for a record always."""
+"""Random ops of images: rates, models in NumPy and Pillow, the same draws for a record."""
 
 from __future__ import annotations
 
