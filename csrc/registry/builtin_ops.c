@@ -44,6 +44,19 @@
     X(image_decoder)                                                                               \
     X(image_encoder)                                                                               \
     X(image_size)
+    X(generator_reader)                                                                           \
+    X(adjust_sharpness)                                                                            \
+    X(auto_contrast)                                                                               \
+    X(coin_flip)                                                                                   \
+    X(color_jitter)                                                                                \
+    X(crop_mirror_normalize)                                                                       \
+    X(equalize)                                                                                    \
+    X(gaussian_blur)                                                                               \
+    X(grayscale)                                                                                   \
+    X(invert)                                                                                      \
+    X(normalize)                                                                                   \
+    X(posterize)                                                                                   \
+    X(solarize)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

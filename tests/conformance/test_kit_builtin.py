@@ -170,10 +170,22 @@ SAMPLES = {
     "Pad": lambda: flow.Pad(text_lines(), shape=[50], with_mask=True, with_length=True),
     "PadBatch": lambda: flow.PadBatch(text_lines(), with_mask=True, with_length=True),
     "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
+    "AdjustSharpness": lambda: flow.AdjustSharpness(images(), factor=2.0),
+    "AutoContrast": lambda: flow.AutoContrast(images()),
+    "CoinFlip": lambda: flow.CoinFlip(images()),
+    "ColorJitter": lambda: flow.ColorJitter(
+        images(), brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, probability=0.8
+    ),
     "CropMirrorNormalize": lambda: flow.CropMirrorNormalize(
         images(), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
     ),
+    "Equalize": lambda: flow.Equalize(images(40, 30)),
+    "GaussianBlur": lambda: flow.GaussianBlur(images(), kernel_size=[5, 21]),
+    "Grayscale": lambda: flow.Grayscale(images(), channels=3, probability=0.2),
+    "Invert": lambda: flow.Invert(images(channels=1)),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
+    "Posterize": lambda: flow.Posterize(images(), bits=3),
+    "Solarize": lambda: flow.Solarize(images(), threshold=99.5),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
@@ -203,8 +215,10 @@ UNNOTICED = {
 EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "loader", "damage: flipped"]
 DAMAGED = ["damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
-    "Affine", "Cast", "Concat", "CropMirrorNormalize", "DecodeRaw", "ExampleDecoder", "Normalize",
-    "OneHot", "OneRecDecoder", "Pad", "PadBatch", "SequenceExampleDecoder", "Slice",
+    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CoinFlip", "ColorJitter", "Concat",
+    "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder", "GaussianBlur", "Grayscale",
+    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
+    "SequenceExampleDecoder", "Slice", "Solarize",
 }  # fmt: skip
 
 
