@@ -7,12 +7,14 @@ Raises, each of them:
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Literal, TypedDict, overload, type_check_only
+from typing import Any, Literal, TypeAlias, TypedDict, overload, type_check_only
 
-from numpy.typing import DTypeLike
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Unpack
 
 from .graph import Blob
+from .ragged import Ragged
 
 __all__ = [
     "MiniReader",
@@ -52,6 +54,23 @@ __all__ = [
 @type_check_only
 class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
     """The blobs of the outputs that a list names; of a list of one, the blob itself."""
+
+_Array: TypeAlias = NDArray[Any]
+_Row: TypeAlias = _Array | np.generic | bytes | bytearray | memoryview | float
+_Rows: TypeAlias = list[Any] | Ragged
+
+@type_check_only
+class OnRows(TypedDict, total=False):
+    """What a call on rows takes besides."""
+
+    seed: int
+    """The seed of random numbers, as that of a reader; -1 draws one."""
+
+    epoch: int
+    """The epoch whose random numbers are wanted."""
+
+    ordinal: int
+    """The number of the first row's record, for its random numbers."""
 
 @type_check_only
 class ReaderAttrs(TypedDict, total=False):
@@ -434,6 +453,7 @@ def CSVReader(
     """
     ...
 
+@overload
 def MiniDecoder(
     in_: Blob,
     *,
@@ -443,8 +463,12 @@ def MiniDecoder(
 
     The numbers are copied bit for bit.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of two numbers, float32 or float64 of shape (batch, 2).
+        in_ (Blob or rows, the input 'in'): Rows of two numbers, float32 or float64 of shape (batch,
+            2).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -453,7 +477,16 @@ def MiniDecoder(
         y: The second number of each row, shape (batch, 1), dtype as the input.
     """
     ...
+@overload
+def MiniDecoder(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def MiniDecoder(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
 
+@overload
 def Affine(
     in_: Blob,
     *,
@@ -468,8 +501,11 @@ def Affine(
     The arithmetic is that of float64, product and sum rounded one after the other, then the result
     is rounded to dtype. Lists have a number for each channel.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Numbers of any dtype and shape, also ragged.
+        in_ (Blob or rows, the input 'in'): Numbers of any dtype and shape, also ragged.
         scale (list of float, default (1.0,)): Each number is multiplied by this, or by the one of
             its channel.
         shift (list of float, default (0.0,)): Added after the multiplication: one number, or one
@@ -485,6 +521,18 @@ def Affine(
         out: The scaled numbers, shape as the input.
     """
     ...
+@overload
+def Affine(
+    in_: _Row, *, scale: float | Sequence[float] = (1.0,), shift: float | Sequence[float] = (0.0,),
+    dtype: DTypeLike = "float64", axis: int = -1, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Affine(
+    in_: _Rows, *, scale: float | Sequence[float] = (1.0,), shift: float | Sequence[float] = (0.0,),
+    dtype: DTypeLike = "float64", axis: int = -1, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def TFRecordReader(
@@ -545,6 +593,7 @@ def TFRecordReader(
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+@overload
 def ExampleDecoder(
     in_: Blob,
     *,
@@ -561,9 +610,12 @@ def ExampleDecoder(
     are passed over. Records are read by the rules of the protobuf library: of equal keys the last
     one counts, numbers may be packed or not.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
-            gives them.
+        in_ (Blob or rows, the input 'in'): Records as bytes, uint8 of one dimension, as
+            TFRecordReader gives them.
         features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
             'x:float32[64]' has a fixed number of values, 'ids:int64[?]' any number,
             'image/encoded:bytes' one byte string.
@@ -579,7 +631,15 @@ def ExampleDecoder(
         one for each of features: One output for each field, in the order of features.
     """
     ...
+@overload
+def ExampleDecoder(
+    in_: _Row | _Rows, *, features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
 def SequenceExampleDecoder(
     in_: Blob,
     *,
@@ -594,9 +654,12 @@ def SequenceExampleDecoder(
     is that of a list of steps, after the prefix: the first dimension of its shape counts the steps,
     all of which have the same number of values.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
-            gives them.
+        in_ (Blob or rows, the input 'in'): Records as bytes, uint8 of one dimension, as
+            TFRecordReader gives them.
         features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
             'label:int64' is one of the context, 'frames=feature_lists/frames:float32[?,3]' a list
             of steps with three values each; a list that may be missing ends with '='.
@@ -613,7 +676,15 @@ def SequenceExampleDecoder(
         one for each of features: One output for each field, in the order of features.
     """
     ...
+@overload
+def SequenceExampleDecoder(
+    in_: _Row | _Rows, *, features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
 def Cast(
     in_: Blob,
     *,
@@ -627,8 +698,11 @@ def Cast(
     fraction off; all but 0 is true. With overflow='wrap' and 'saturate' NaN becomes 0 in an integer
     dtype, and with 'wrap' infinity does too.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of any dtype and shape, also ragged.
+        in_ (Blob or rows, the input 'in'): Rows of any dtype and shape, also ragged.
         dtype (dtype, required): The dtype of the output.
         overflow (str, default 'raise', one of 'raise', 'wrap', 'saturate'): What becomes of a
             number that the dtype cannot hold: an error of its row, the low bits of the integer
@@ -640,7 +714,18 @@ def Cast(
         out: The same numbers, shape as the input.
     """
     ...
+@overload
+def Cast(
+    in_: _Row, *, dtype: DTypeLike, overflow: Literal["raise", "wrap", "saturate"] = "raise",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Cast(
+    in_: _Rows, *, dtype: DTypeLike, overflow: Literal["raise", "wrap", "saturate"] = "raise",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def Concat(
     *in_: Blob,
     axis: int = 0,
@@ -650,8 +735,11 @@ def Concat(
 
     Where dimensions vary, rows that do not agree are damaged.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        *in_ (one or more, each a Blob, the input 'in'): Rows of one dtype, also ragged, that agree
+        *in_ (one or more, Blob or rows, the input 'in'): Rows of one dtype, also ragged, that agree
             in all dimensions but one; numbers count as rows of one number.
         axis (int, default 0, in [-8, 7]): The dimension of a row along which they are joined, -1
             the last one.
@@ -662,7 +750,16 @@ def Concat(
         out: The rows joined, in the order of the inputs.
     """
     ...
+@overload
+def Concat(
+    *in_: _Row, axis: int = 0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Concat(
+    *in_: _Rows, axis: int = 0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def DecodeClass(
     in_: Blob,
     *,
@@ -672,8 +769,11 @@ def DecodeClass(
 
     Blanks and newlines around it are passed over; any other text is damaged.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -681,7 +781,16 @@ def DecodeClass(
         out: Numbers of int64, one a row.
     """
     ...
+@overload
+def DecodeClass(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def DecodeClass(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def DecodeNpy(
     in_: Blob,
     *,
@@ -694,8 +803,11 @@ def DecodeNpy(
     An array of another dtype or shape is damaged, and so is one that ends too early or too late.
     Either order of bytes and of dimensions is taken.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
         dtype (dtype, required): The dtype that every array has.
         shape (shape, required, at least -1): The shape of every array, empty for a number; -1 for a
             dimension that varies, in Python also None.
@@ -706,7 +818,18 @@ def DecodeNpy(
         out: The arrays; ragged where a dimension varies.
     """
     ...
+@overload
+def DecodeNpy(
+    in_: _Row, *, dtype: DTypeLike, shape: Sequence[int | None], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def DecodeNpy(
+    in_: _Rows, *, dtype: DTypeLike, shape: Sequence[int | None], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def DecodeRaw(
     in_: Blob,
     *,
@@ -719,8 +842,11 @@ def DecodeRaw(
 
     A row of another size than dtype and shape take is damaged. Of bools, all that is not 0 is true.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
         dtype (dtype, required): What the bytes are.
         shape (shape, default (-1,), at least -1): The shape of a row, empty for a number; a first
             dimension of -1, in Python also None, follows from the number of bytes, and may vary
@@ -734,7 +860,20 @@ def DecodeRaw(
         out: The numbers; ragged where the first dimension varies.
     """
     ...
+@overload
+def DecodeRaw(
+    in_: _Row, *, dtype: DTypeLike, shape: Sequence[int | None] = (-1,),
+    byte_order: Literal["little", "big"] = "little", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def DecodeRaw(
+    in_: _Rows, *, dtype: DTypeLike, shape: Sequence[int | None] = (-1,),
+    byte_order: Literal["little", "big"] = "little", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def OneHot(
     in_: Blob,
     *,
@@ -748,8 +887,12 @@ def OneHot(
 
     A number outside of [0, depth) is an error of its row.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Class numbers from 0: integers of any shape, also ragged.
+        in_ (Blob or rows, the input 'in'): Class numbers from 0: integers of any shape, also
+            ragged.
         depth (int, required, at least 1): The number of classes.
         on_value (float, default 1.0): What stands at the place of the class.
         off_value (float, default 0.0): What stands at all other places.
@@ -761,6 +904,16 @@ def OneHot(
         out: Shape of the input, followed by a dimension of depth.
     """
     ...
+@overload
+def OneHot(
+    in_: _Row, *, depth: int, on_value: float = 1.0, off_value: float = 0.0,
+    dtype: DTypeLike = "float32", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OneHot(
+    in_: _Rows, *, depth: int, on_value: float = 1.0, off_value: float = 0.0,
+    dtype: DTypeLike = "float32", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def Pad(
@@ -778,8 +931,12 @@ def Pad(
     What is missing after a row gets a value; what is too long is an error of its row, or is cut
     where that is asked for.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, also ragged.
+        in_ (Blob or rows, the input 'in'): Rows of one dimension or more, of any dtype, also
+            ragged.
         shape (shape, required, at least 0): The shape of every row.
         value (float, default 0.0): What is put where a row has nothing.
         on_longer (str, default 'raise', one of 'raise', 'truncate'): What becomes of a row that is
@@ -821,6 +978,12 @@ def Pad(
     on_longer: Literal["raise", "truncate"] = "raise", with_mask: bool = False,
     with_length: bool = False, name: str | None = None,
 ) -> Blob | tuple[Blob, ...]: ...
+@overload
+def Pad(
+    in_: _Row | _Rows, *, shape: Sequence[int], value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise", with_mask: bool = False,
+    with_length: bool = False, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
 
 @overload
 def PadBatch(
@@ -838,8 +1001,11 @@ def PadBatch(
     output is a Ragged, whose rows then have one shape: its attribute dense is the array of (rows,
     longest, ...), without a copy. Where one size is wanted for all batches, Pad takes it.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Ragged rows of any dtype.
+        in_ (Blob or rows, the input 'in'): Ragged rows of any dtype.
         value (float, default 0.0): What is put where a row has nothing.
         multiple_of (int, default 1, at least 1): Dimensions that vary are rounded up to a multiple
             of this.
@@ -876,7 +1042,13 @@ def PadBatch(
     in_: Blob, *, value: float = 0.0, multiple_of: int = 1, with_mask: bool = False,
     with_length: bool = False, name: str | None = None,
 ) -> Blob | tuple[Blob, ...]: ...
+@overload
+def PadBatch(
+    in_: _Row | _Rows, *, value: float = 0.0, multiple_of: int = 1, with_mask: bool = False,
+    with_length: bool = False, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
 def Slice(
     in_: Blob,
     *,
@@ -892,8 +1064,12 @@ def Slice(
     row[0:5, 2:4]. What a row does not have is not there: a slice may be shorter than asked for, and
     empty.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, also ragged.
+        in_ (Blob or rows, the input 'in'): Rows of one dimension or more, of any dtype, also
+            ragged.
         start (list of int, default ()): Where each cut begins, counted from the end if negative;
             left out, at the beginning.
         stop (list of int, default ()): Where each cut ends, this index not included, and what lies
@@ -909,6 +1085,16 @@ def Slice(
         out: The parts; a dimension that varies still does.
     """
     ...
+@overload
+def Slice(
+    in_: _Row, *, start: Sequence[int] = (), stop: Sequence[int] = (), step: Sequence[int] = (),
+    axes: Sequence[int] = (), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Slice(
+    in_: _Rows, *, start: Sequence[int] = (), stop: Sequence[int] = (), step: Sequence[int] = (),
+    axes: Sequence[int] = (), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def RawReader(
@@ -1110,6 +1296,7 @@ def OFRecordReader(
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+@overload
 def OFRecordRawDecoder(
     in_: Blob,
     *,
@@ -1127,9 +1314,12 @@ def OFRecordRawDecoder(
     are numbers from 0 to 255. Floats that become integers lose what is after the point; doubles too
     large for float32 are infinite. Of a list each value is looked at, also those that are cut off.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
-            None).
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
         blob_name (str, required): Name of the feature in the record; OneFlow's op calls this attr
             name.
         shape (shape, required): Shape of a row of the output; empty for one number.
@@ -1149,7 +1339,20 @@ def OFRecordRawDecoder(
         out: The numbers of each record's feature, of the dtype and shape that the attrs say.
     """
     ...
+@overload
+def OFRecordRawDecoder(
+    in_: _Row, *, blob_name: str | PathLike[str], shape: Sequence[int], dtype: DTypeLike,
+    dim1_varying_length: bool = False, truncate: bool = False, auto_zero_padding: bool = False,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordRawDecoder(
+    in_: _Rows, *, blob_name: str | PathLike[str], shape: Sequence[int], dtype: DTypeLike,
+    dim1_varying_length: bool = False, truncate: bool = False, auto_zero_padding: bool = False,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def OFRecordBytesDecoder(
     in_: Blob,
     *,
@@ -1161,9 +1364,12 @@ def OFRecordBytesDecoder(
     The feature must be a bytes_list of one value. The bytes are not copied until a batch is
     delivered.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
-            None).
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
         blob_name (str, required): Name of the feature in the record.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
@@ -1172,6 +1378,16 @@ def OFRecordBytesDecoder(
         out: The bytes of each record's feature, uint8 of shape (batch, None).
     """
     ...
+@overload
+def OFRecordBytesDecoder(
+    in_: _Row, *, blob_name: str | PathLike[str], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordBytesDecoder(
+    in_: _Rows, *, blob_name: str | PathLike[str], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def IDXReader(
@@ -1441,6 +1657,7 @@ def OneRecReader(
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+@overload
 def OneRecDecoder(
     in_: Blob,
     *,
@@ -1453,9 +1670,12 @@ def OneRecDecoder(
     one string or binary. A feature that a record does not have is damage, unless it has a default:
     one number, which fills the row, or nothing for an empty row of varying size.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Messages as OneRecReader gives them, uint8 of shape (batch,
-            None).
+        in_ (Blob or rows, the input 'in'): Messages as OneRecReader gives them, uint8 of shape
+            (batch, None).
         features (list of str, required): The features, each [NAME=]KEY:TYPE[=DEFAULT]:
             "label:int64", "x:float32[64]", "ids:int64[?]", "image=img:bytes", "w:float32=1".
         name (str, default None): Name of this node, unique in a loader; None for none.
@@ -1465,6 +1685,11 @@ def OneRecDecoder(
         one for each of features: The features in the order of the attr features, each of its type.
     """
     ...
+@overload
+def OneRecDecoder(
+    in_: _Row | _Rows, *, features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
 
 def TarReader(
     data_dir: str | PathLike[str] = "",

@@ -25,7 +25,7 @@ PYTHON_LAYERS = {
     "errors": set(),
     "ragged": set(),
     "native": {"errors"},
-    "graph": {"native", "errors"},
+    "graph": {"native", "ragged", "errors"},
     "ops": {"graph"},
     "loader": {"graph", "native", "ragged", "errors"},
     "plugins": {"ops", "graph", "native", "errors"},
