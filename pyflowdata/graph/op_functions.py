@@ -7,6 +7,7 @@ import inspect
 import keyword
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidArgumentError
@@ -77,6 +78,8 @@ def signature(op: Op) -> inspect.Signature:
         )
         for port in op.inputs
     ]
+    if op.has_optional_input:
+        parameters[-1] = parameters[-1].replace(default=None, annotation=Blob | None)
     for attr in ordered_attrs(op):
         default = inspect.Parameter.empty if attr.required else attr.default
         parameters.append(
@@ -135,6 +138,8 @@ def _input_doc(op: Op, port: Port) -> str:
     about = "Blob or rows" if name == port.name else f"Blob or rows, the input '{port.name}'"
     if op.has_many_inputs:
         name, about = f"*{name}", f"one or more, {about}"
+    if op.has_optional_input and port == op.inputs[-1]:
+        about += ", or None"
     return f"{name} ({about}): {port.doc}"
 
 
@@ -242,12 +247,13 @@ def _take_rows(op: Op, given: dict[str, Any]) -> dict[str, object] | None:
 
     None, and nothing is removed: they are blobs, or there are none.
     """
-    if op.has_many_inputs:
-        name = op.inputs[0].name
-        inputs = _several(given.get(name, ()))
-        rows = {f"{name}[{i}]": one for i, one in enumerate(inputs)}
-    else:
-        rows = {port.name: given[port.name] for port in op.inputs if port.name in given}
+    ports = op.inputs
+    if op.has_optional_input and given.get(ports[-1].name) is None:
+        ports = ports[:-1]
+    rows = {port.name: given[port.name] for port in ports if port.name in given}
+    if op.has_many_inputs and rows:
+        (name, inputs), *_ = rows.items()
+        rows = {f"{name}[{i}]": one for i, one in enumerate(_several(inputs))}
     blobs = [name for name, value in rows.items() if _is_blob(value)]
     if len(blobs) == len(rows):
         return None
@@ -258,9 +264,11 @@ def _take_rows(op: Op, given: dict[str, Any]) -> dict[str, object] | None:
             f"{type(rows[other]).__name__}: give blobs for all inputs, or rows for all",
             op=op.name,
         )
-    for port in op.inputs:
-        if given.pop(port.name, None) is None and port.name not in rows and not op.has_many_inputs:
+    for port in ports:
+        if port.name not in given:
             raise _missing(op, port)
+    for port in op.inputs:
+        given.pop(port.name, None)
     return rows
 
 
@@ -293,6 +301,9 @@ def take_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
     inputs = []
     if op.has_many_inputs:
         return _take_many_inputs(op, given)
+    if op.has_optional_input and given.get(op.inputs[-1].name) is None:
+        given.pop(op.inputs[-1].name, None)
+        op = replace(op, inputs=op.inputs[:-1])
     for port in op.inputs:
         if port.name not in given:
             raise _missing(op, port)
