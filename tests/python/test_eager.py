@@ -1,7 +1,10 @@
 """Ops called on arrays instead of blobs: what a loader makes of the same rows, at once."""
 
 import inspect
+import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -12,6 +15,7 @@ from conformance.test_kit_builtin import SAMPLES
 import pyflowdata as flow
 from pyflowdata.graph import eager, find_op
 from support.decoder_rows import ALL_DTYPES, blob_of, load, same
+from support.paths import ROOT
 
 DECODERS = [name for name in SAMPLES if not find_op(name).is_reader]
 
@@ -382,7 +386,7 @@ def test_other_threads_run_meanwhile():
             ticks.append(time.perf_counter())
             time.sleep(0.001)
 
-    given = np.ones(30_000_000)
+    given = np.ones(10_000_000)
     thread = threading.Thread(target=tick)
     thread.start()
     began = time.perf_counter()
@@ -431,6 +435,16 @@ def test_inside_a_python_op():
     same(eager_inside([1, 2]), list(np.eye(3, dtype=np.float32)[[1, 2]]))
     with pytest.raises(flow.CorruptDataError, match="element 0 of the row is 7"):
         eager_inside([1, 7])
+
+
+def test_the_page_is_true():
+    page = (ROOT / "docs" / "eager.md").read_text()
+    code, printed = (re.findall(rf"^```{each}\n(.*?)^```$", page, re.S | re.M)
+                     for each in ("python", "text"))  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(code)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("".join(printed), "")
 
 
 def test_help_tells_of_rows():
