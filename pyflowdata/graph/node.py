@@ -105,7 +105,7 @@ class Node:
         self.handle = ffi.gc(out[0], lib.pfd_node_release)
         found = found_values(self.handle)
         self.values, self.found = {**self.values, **found}, tuple(found)
-        self.op = with_ports_of(op, self.handle)
+        self.op = with_ports_of(op, lib.pfd_node_op(self.handle))
         self.name = name or ""
         self.inputs = tuple(inputs)
 
