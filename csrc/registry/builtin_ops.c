@@ -34,7 +34,8 @@
     X(tar_reader)                                                                                  \
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
-    X(generator_reader)
+    X(generator_reader)                                                                            \
+    X(image_folder_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
