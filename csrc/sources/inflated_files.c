@@ -1,4 +1,4 @@
-/* Files that may be compressed, as files whose bytes can be had in any order. */
+/* Decompresses files into memory, so that their bytes can be read in any order. */
 #include "sources/inflated_files.h"
 
 #include "core/cpu.h"
@@ -11,12 +11,12 @@
 
 struct pfd_inflated_files {
     int64_t num_inflated;
-    pfd_input_file *copies; /* owned, and the bytes of those that are inflated */
+    pfd_input_file *copies; /* owned, with the bytes of the decompressed ones */
     const pfd_file **files;
     int64_t n;
 };
 
-/* A file in memory: all that is asked of it is its size and its bytes. */
+/* Makes a file in memory, which has only a size and bytes. */
 static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compression, int64_t most,
                           const pfd_scratch *bounds, pfd_error *err)
 {
