@@ -330,7 +330,7 @@ def test_cut_short_while_it_is_used(large, cache):
     with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
         path = Path(loader.readers[0].index.path)
         os.truncate(path, 5000)
-        with pytest.raises(flow.FileError, match="index cache was cut short") as caught:
+        with pytest.raises(flow.FileError, match="index cache was truncated") as caught:
             for _ in loader:
                 pass
         assert caught.value.file == str(path)
