@@ -100,7 +100,7 @@ IN_VENV := .venv/bin/python
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
 	@[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv || { rm -rf .venv; \
 	    echo 'No venv could be made: install the venv module (Debian, Ubuntu: python3-venv)'; exit 1; }
-	$(IN_VENV) -m pip install --quiet --disable-pip-version-check -r $< -c constraints.txt
+	$(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile -r $< -c constraints.txt
 	@touch $@
 
 train: all .venv/train
@@ -151,22 +151,26 @@ fuzz:
 run-fuzz: all .venv/test
 	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/formats/test_fuzz.py $(ARGS)
 
-# `objects` has the warnings of one compiler.  Those of clang do not depend on optimization, and none
+# The parts run beside each other.  `objects` has the warnings of one compiler.  Those of clang do not depend on optimization, and none
 # depend on debugging symbols.
 COMPILER = $(realpath $(shell command -v $(firstword $(CC))))
-check: all objects .venv/test
+check: check-warnings check-lines check-types check-tests
+check-warnings: objects
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
 	    { echo "check: no $$cc here, left out"; continue; }; \
 	    [ "$$(realpath "$$(command -v $$cc)")" != "$(COMPILER)" ] || continue; \
 	    flags='$(CFLAGS) -g0'; [ $$cc != clang ] || flags="$$flags -O0"; \
 	    $(MAKE) --no-print-directory CC=$$cc CFLAGS="$$flags" FLAVOUR=check-$$cc objects \
 	        >/dev/null || exit 1; done
+check-lines:
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
 	    $$(find csrc pyflowdata tests examples bench tools -name '*.[ch]' -o -name '*.py' ! -name declared.py) || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
+check-types: all .venv/test
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) tools/declarations.py
 	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py tools/declarations.py
+check-tests: all .venv/test
 	$(PYTEST) tests/project/test_layering.py tests/plugins/test_abi.py tests/project/test_stubs.py \
 	    --deselect tests/project/test_stubs.py::test_package_is_strictly_typed
 
@@ -242,7 +246,8 @@ help:
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests train test test-arm run-arm test-torch test-jax test-numba test-ray soak check stubs abi asan tsan \
+.PHONY: all objects c-tests train test test-arm run-arm test-torch test-jax test-numba test-ray soak \
+        check check-warnings check-lines check-types check-tests stubs abi asan tsan \
         fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
         always
 .DELETE_ON_ERROR:
