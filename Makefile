@@ -109,7 +109,8 @@ train: all .venv/train
 # Runs the C tests, then pytest; $(1): variables and a launcher in front, $(2): pytest arguments.
 RUN_C = for t in $(C_TESTS); do echo "$$t"; $(1) $$t || exit 1; done
 PYTEST = $(IN_VENV) -m pytest -q -rs
-PARALLEL = -n $(or $(JOBS),$(shell nproc 2>/dev/null),2) --maxprocesses 8 --dist worksteal
+# One process more than there are cores: some tests wait, for a lock or for another process.
+PARALLEL = -n $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3) --maxprocesses 8 --dist worksteal
 
 test: all c-tests .venv/test
 	@$(call RUN_C,)
@@ -210,7 +211,7 @@ bench: all .venv/train
 	    $(if $(PEERS),--peers $(PEERS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 	    $(if $(SCALE),--scale $(SCALE)) $(ARGS)
 bench-smoke: all .venv/train
-	$(IN_VENV) -m bench.run --smoke
+	OPENBLAS_NUM_THREADS=1 $(IN_VENV) -m bench.run --smoke
 
 # Instructions per record and per batch against bench/instructions.json; RECORD=1 writes it.
 instructions: all .venv/train
