@@ -12,8 +12,9 @@
 
 typedef struct pfd_inflated_files pfd_inflated_files;
 
-/* Opens the files.  While it decompresses, `bounds` says whether the loader is closing.  PFD_OUT_OF_MEMORY: they
- * take more than it allows, or more than a quarter of the memory of the process. */
+/* Opens the files.  While it decompresses, `bounds` says whether the loader is closing.
+ * PFD_OUT_OF_MEMORY: they take more than it allows, or more than a quarter of the memory of the
+ * process. */
 pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
                                    const pfd_scratch *bounds, pfd_inflated_files **out,
                                    pfd_error *err);

@@ -551,6 +551,7 @@ def test_the_command_called_wrongly(data, capsys, wrong, said):
     assert "usage:" in error and said in error
 
 
+@pytest.mark.slow
 def test_the_command_with_a_plugin(data, cache, tmp_path):
     """In a process of its own, which knows of no other plugin."""
     source = (ROOT / "README.md").read_text().partition("```c\n")[2].partition("```")[0]
