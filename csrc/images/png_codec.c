@@ -268,9 +268,9 @@ static pfd_status explain(const job *at)
                                 at->said, at->at, file->size);
 }
 
-static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *options,
-                         const pfd_image_header *header, const pfd_region *region, pfd_pixels *out,
-                         pfd_error *err)
+static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_options *options,
+                                const pfd_image_header *header, const pfd_region *region,
+                                pfd_pixels *out, pfd_error *err)
 {
     pfd_workspace *workspace = pfd_workspace_begin(file->scratch);
     if (!workspace)
@@ -285,7 +285,7 @@ static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *o
     return status;
 }
 #else
-#define decode NULL
+#define decode_region NULL
 #endif
 
 const pfd_image_codec pfd_png_codec = {
@@ -295,5 +295,5 @@ const pfd_image_codec pfd_png_codec = {
     .most_pixels_per_byte = 8 * 1100, /* deflate packs a byte into no less than 1/1032 */
     .matches = is_png,
     .read_header = read_header,
-    .decode = decode,
+    .decode = decode_region,
 };

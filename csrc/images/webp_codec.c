@@ -212,9 +212,9 @@ static void copy_region(pfd_pixels canvas, const pfd_region *region, int32_t col
     }
 }
 
-static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *options,
-                         const pfd_image_header *header, const pfd_region *region, pfd_pixels *out,
-                         pfd_error *err)
+static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_options *options,
+                                const pfd_image_header *header, const pfd_region *region,
+                                pfd_pixels *out, pfd_error *err)
 {
     static const int32_t modes[] = {MODE_RGB, MODE_BGR, MODE_RGB, MODE_RGBA};
     webp image;
@@ -239,7 +239,7 @@ static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *o
     return status;
 }
 #else
-#define decode NULL
+#define decode_region NULL
 #endif
 
 const pfd_image_codec pfd_webp_codec = {
@@ -248,5 +248,5 @@ const pfd_image_codec pfd_webp_codec = {
     .max_shrink = 1,
     .matches = is_webp,
     .read_header = read_header,
-    .decode = decode,
+    .decode = decode_region,
 };
