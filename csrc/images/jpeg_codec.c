@@ -390,7 +390,7 @@ static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_opt
 
 const pfd_image_codec pfd_jpeg_codec = {
     .name = "JPEG",
-    .package = "libjpeg62-turbo-dev",
+    .package = "libjpeg-dev",
     .max_shrink = 8,
     .most_pixels_per_byte = 2048, /* every block takes a bit; at most 1024 pixels take 8 blocks */
     .matches = pfd_is_jpeg,
