@@ -14,9 +14,9 @@
  * ERRORS   Of the bytes: host->fail_row(PFD_CORRUPT_DATA), so that on_error may leave out the row;
  *          this includes files that are whole, and of a kind that is not decoded.  PFD_UNSUPPORTED:
  *          the library that decodes the format is not in this build.
- * MEMORY   Pixels and what they need are in the call's scratch.  A decoder's inner memory belongs to
- *          the thread, is reused for the next image, and counts against the same bounds.  WebP's
- *          library allocates its own.
+ * MEMORY   Pixels and what they need are in the call's scratch.  A decoder's inner memory belongs
+ *          to the thread, is reused for the next image, and counts against the same bounds.
+ *          libwebp allocates its own.
  */
 #ifndef PFD_IMAGES_IMAGE_CODEC_H
 #define PFD_IMAGES_IMAGE_CODEC_H

@@ -31,7 +31,7 @@ typedef struct pfd_image_header {
     const pfd_image_codec *codec;
     int64_t height, width;               /* as delivered */
     int64_t stored_height, stored_width; /* as the file has them */
-    int32_t channels;    /* that are stored, alpha counted: 1 to 4; a palette counts as its colours */
+    int32_t channels;    /* that are stored, alpha counted: 1 to 4; of a palette 3 */
     int32_t bits;        /* of a stored sample */
     int32_t orientation; /* that is applied: 1 to 8, as EXIF counts; 1: none */
     int32_t shrink;      /* 1, 2, 4 or 8 */

@@ -3,6 +3,8 @@
  * As in jpeg_codec.c, libpng's errors jump back into protect(), and nothing needs freeing then.
  */
 #include "images/codec_table.h"
+
+#include "core/bytes.h"
 #include "images/exif.h"
 
 #include <inttypes.h>
@@ -19,7 +21,7 @@ static int32_t is_png(const uint8_t *data, int64_t size)
 
 static int64_t number_at(const uint8_t *at)
 {
-    return (int64_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3];
+    return (int64_t)pfd_load_be(at, 4);
 }
 
 static int32_t find_orientation(const pfd_image_file *file)
@@ -61,7 +63,7 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 
 #include <png.h>
 
-/* libpng reads so many bytes at once where it shall use all up to the end of a file that was cut. */
+/* libpng reads so many bytes at once where a file that was cut is used up to its end. */
 enum { LEAST_READ = 512 };
 
 /* What is decoded, and where it goes. */

@@ -121,7 +121,8 @@ def test_images(library, tmp_path):
 def test_the_build_says_what_is_absent(tmp_path):
     dropped = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PKG_CONFIG")
     environment = {key: value for key, value in os.environ.items() if key not in dropped}
-    for found, said in (("false", "built without zlib libzstd libjpeg libpng libwebp"), ("true", None)):
+    all_of_them = "built without zlib libzstd libjpeg libpng libwebp"
+    for found, said in (("false", all_of_them), ("true", None)):
         library = f"{tmp_path}/libpyflowdata.so"
         run = subprocess.run(
             ["make", "-n", f"BUILD={tmp_path}", f"PKG_CONFIG={found}", library],
