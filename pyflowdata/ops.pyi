@@ -1788,7 +1788,7 @@ def ImageEncoder(
     format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg",
     quality: int = 90,
     subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0",
-    compression: int = 6,
+    compression_level: int = 6,
     name: str | None = None,
 ) -> Blob:
     """Encodes images as files of JPEG, PNG, PPM or BMP.
@@ -1804,7 +1804,8 @@ def ImageEncoder(
         subsampling (str, default '4:2:0', one of '4:2:0', '4:2:2', '4:4:0', '4:4:4'): Of JPEG with
             colours: how the two colour differences are stored; 4:4:4 keeps all of them, 4:2:0 one
             for four pixels.
-        compression (int, default 6, in [0, 9]): Of PNG: zlib's level; 0 stores, 1 is fast, 9 small.
+        compression_level (int, default 6, in [0, 9]): Of PNG: zlib's level; 0 stores, 1 is fast, 9
+            small.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
