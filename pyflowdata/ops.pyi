@@ -47,6 +47,9 @@ __all__ = [
     "MegatronReader",
     "GPTReader",
     "GeneratorReader",
+    "ImageDecoder",
+    "ImageEncoder",
+    "ImageSize",
 ]
 
 @type_check_only
@@ -62,66 +65,66 @@ class ReaderAttrs(TypedDict, total=False):
     be divisible by world_size."""
 
     last_batch: Literal["short", "drop", "pad", "wrap"]
-    """last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What to do if the
-    last batch of an epoch has too few records: short delivers it smaller (a rank may get 0 rows),
-    drop omits it, pad repeats the last record, wrap adds the first records of the next epoch."""
+    """last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
+    epoch's last batch when records are too few: short delivers it smaller (a rank may get 0 rows),
+    drop leaves it out, pad repeats the last record, wrap takes the next epoch's first records."""
 
     random_shuffle: bool
     """random_shuffle (bool, default False): Whether the order is random, with every record once in
-    an epoch; the attr shuffle says which random order."""
+    an epoch; which random order, is said by the attr shuffle."""
 
     shuffle: Literal["auto", "none", "global", "window", "buffer"]
-    """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): The kind
-    of shuffle. none: the order of the files. global: all records are shuffled. window: the records
-    of some blocks of the files are mixed at a time. buffer: each record is drawn from the next
-    shuffle_buffer_size ones. auto: none without random_shuffle; with it global, or buffer if the
-    source can only be read in sequence."""
+    """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
+    records can come next: global shuffles all of them, window those of some blocks of the files,
+    buffer the shuffle_buffer_size next ones of the files; none is the files' own order; auto is
+    none without random_shuffle, and with it global, or buffer where the source can only be read in
+    sequence."""
 
     shuffle_after_epoch: bool
-    """shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each epoch
-    instead of the same one; it has no effect without a shuffle."""
+    """shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
+    epoch, instead of the same one; without a shuffle it does nothing."""
 
     shuffle_buffer_size: int
-    """shuffle_buffer_size (int, default 1024, at least 1): For shuffle='buffer': how many records
-    the buffer holds."""
+    """shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
+    from, where the shuffle is a buffer."""
 
     shuffle_block_size: int
-    """shuffle_block_size (int, default 256, at least 1): For shuffle='window': how many records a
-    block has, which are read together."""
+    """shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
+    block: what is read together from a file."""
 
     shuffle_window: int
-    """shuffle_window (int, default 1024, at least 1): For shuffle='window': how many blocks are
-    mixed at a time; more blocks mix better and touch more memory."""
+    """shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
+    mixed at a time; more mix better and touch more memory."""
 
     seed: int
-    """seed (int, default -1, at least -1): The seed of the random numbers; -1 draws a seed when the
-    loader opens, or uses 0 if world_size is above 1, because all ranks need the same one."""
+    """seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
+    loader opens, or uses 0 where world_size is above 1, since all ranks need the same one."""
 
     order_key: str | PathLike[str]
-    """order_key (str, default ''): A text on which the random order depends besides the seed;
-    readers that must stay paired need the same one. Empty means the reader's name."""
+    """order_key (str, default ''): Text that the random order depends on besides the seed, the same
+    for readers that shall stay paired; empty takes the reader's name."""
 
     group_buffer_size: int
-    """group_buffer_size (int, default 65536, at least 1): For readers that make batches of one
-    group each: the most records that wait for others of their group."""
+    """group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
+    their group, in readers that make batches of one group each."""
 
     rank: int
     """rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-    from 0. If rank and world_size are -1 or left out, both are inferred from the framework or
-    launcher in use."""
+    from 0; -1, given or left out with world_size, finds both out from the framework or launcher in
+    use."""
 
     world_size: int
-    """world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 infers
-    it, together with rank."""
+    """world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
+    it out, together with rank."""
 
     on_error: Literal["raise", "skip", "pad"]
-    """on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What to do with a damaged
-    record: raise fails its batch, skip omits its row (a batch may then have 0 rows), pad delivers a
+    """on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
+    raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad delivers a
     row of zeros whose mask is False."""
 
     max_errors: int
-    """max_errors (int, default -1, at least -1): How many damaged records an epoch of this rank may
-    have before on_error=skip and pad fail too; -1 means no limit."""
+    """max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
+    have before on_error=skip and pad fail as well; -1 means no limit."""
 
     name: str | None
     """name (str, default None): Name of this node, unique in a loader; None for none."""
@@ -171,16 +174,16 @@ def MiniReader(
 ) -> Blob:
     """Reads text files in which each line holds two comma-separated numbers.
 
-    Lines end with LF or CRLF; the last line of a file may have no line end. Blank lines and empty
-    files are skipped. A line never continues in the next file. Spaces and tabs around a number are
-    allowed. Numbers are decimal literals as Python's float() accepts them, including inf and nan,
-    rounded to the nearest float64 in every locale.
+    Lines end with LF or CRLF, the last line of a file may go without; blank lines and empty files
+    are passed over, and files are never glued together. Spaces and tabs around a number are
+    allowed. Numbers are decimal literals as Python's float() takes them, inf and nan included,
+    rounded to the nearest float64 whatever the locale.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -229,20 +232,20 @@ def MindRecordReader(
 ) -> Blobs:
     """Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0.
 
-    Name one shard of a set, or those to be read; their .db files are not needed. Scalars are exact,
-    even if the field is indexed. Numbers and arrays need their type in the field ('ids:int64[?]');
-    string and bytes are ragged uint8. Encrypted files are refused.
+    Name one shard of a set, or those to be read; the .db files beside them are not needed. Scalars
+    are exact, whatever was indexed; bytes come whole. Numbers and arrays need their type in the
+    field ('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are refused.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         columns (list of str, found in the files if left out): Fields to read, each
-            [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), 'x:float32[?,3]'; if left out, all
+            [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), 'x:float32[?,3]'; left out, all
             fields of the header.
-        whole_set (bool, default True): Whether to read all shards of its set, in the order of the
-            set, if only one shard is given.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        whole_set (bool, default True): Whether a shard that is named alone stands for all shards of
+            its set, in the order of the set.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -252,8 +255,8 @@ def MindRecordReader(
 
     Returns:
         The blobs of the outputs:
-        one for each of columns: A field: numbers and arrays with the type of the field, strings and
-            bytes as ragged uint8.
+        one for each of columns: A field: numbers and arrays of the type that the shards have and
+            the field says, strings and bytes as ragged uint8.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -273,18 +276,18 @@ def MDSReader(
 
     Give the dataset's folder, its index.json, or single shards. Numbers (int, int8 ... float64,
     str_int, str_float) and ndarrays need their type in the field; bytes, str, json, jpeg, png and
-    all others are ragged uint8, unchanged. Pickles are not loaded. Plain shards are read in any
-    order; if a shard is compressed (zstd, gz), the dataset is a stream that decompresses one shard
-    after the other.
+    all others are ragged uint8, as they lie in the shard. Pickles are not loaded. A plain shard is
+    read at random; where one is compressed (zstd, gz), the dataset is a stream that decompresses
+    shard after shard.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         columns (list of str, found in the files if left out): Columns to read, each
-            [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), 'x:float32[?,3]'; if left out, all
+            [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), 'x:float32[?,3]'; left out, all
             columns of the first shard.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -294,8 +297,8 @@ def MDSReader(
 
     Returns:
         The blobs of the outputs:
-        one for each of columns: A column: numbers with the dtype of the column, arrays with the
-            shape of the field, everything else as ragged uint8.
+        one for each of columns: A column: numbers as their column has them, arrays of the shape
+            that the field says, all else as ragged uint8.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -315,20 +318,20 @@ def TextLineReader(
 ) -> Blob:
     """Reads the lines of text files as bytes.
 
-    Lines end with LF or CRLF, which are not part of the output; the last line of a file may have no
-    line end. Blank lines and empty files are skipped. A line never continues in the next file. The
-    bytes are not decoded, whatever their encoding; a UTF-8 byte order mark at the beginning of a
-    file is skipped.
+    Lines end with LF or CRLF, which are left out; the last line of a file may go without. Blank
+    lines and empty files are passed over, and files are never glued together. The bytes are given
+    as they stand, in whatever encoding; only a UTF-8 byte order mark at the beginning of a file is
+    left out.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to skip at the
-            beginning of each file, including blank lines.
-        keep_blank_lines (bool, default False): Whether empty lines, and lines of only spaces and
-            tabs, are records too.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to leave out at the
+            beginning of each file, blank ones counted.
+        keep_blank_lines (bool, default False): Whether lines of nothing but spaces and tabs are
+            records as well.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -388,35 +391,34 @@ def CSVReader(
 ) -> Blobs:
     """Reads columns of CSV files and of other delimited text.
 
-    Each element of columns becomes an output. Its type is float64 unless the element gives another
-    one: bool, an integer, float32, or bytes, which are not changed. Several columns become one
-    array. A field that begins with the quote ends at the next one, and two quotes inside it mean
-    one. Spaces and tabs around a number are allowed. A missing value without a default, and a row
-    with more or fewer fields than the header, are errors. Blank lines, empty files and a UTF-8 byte
-    order mark are skipped.
+    Each element of columns becomes an output: float64 unless its type says otherwise, bool, an
+    integer, float32, or unchanged bytes; several columns become one array. A field that begins with
+    the quote ends at the next, and two quotes inside stand for one. Spaces and tabs around a number
+    are allowed. A missing value without a default, and a row with more or fewer fields than the
+    header, are errors. Blank lines, empty files and a UTF-8 byte order mark are skipped.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        columns (list of str, required): The columns to read, one output each:
-            [NAME=]KEY[:TYPE][=DEFAULT]. KEY is a column's name or number, a range such as 1..64, or
-            several of these separated by |, for one array.
+        columns (list of str, required): What to read, an output each: [NAME=]KEY[:TYPE][=DEFAULT],
+            where KEY is a column's name or number, a range as in 1..64, or several of these with |
+            between, for one array.
         delimiter (str, default ','): The byte between two fields.
-        quote (str, default '"'): The byte that encloses fields with delimiters in them; empty:
-            quotes are text.
-        comment (str, default ''): The text with which lines begin that are not rows, such as
-            comments; empty: every line is a row.
+        quote (str, default '"'): The byte around fields that hold delimiters; empty: quotes are
+            text.
+        comment (str, default ''): The beginning of lines that are not rows, such as comments;
+            empty: every line is a row.
         header (str, default 'auto', one of 'auto', 'yes', 'no'): Whether each file begins with a
-            row of names; auto: yes if a column is asked for by name.
-        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to skip at the
+            row of names; auto: where a column is asked for by name.
+        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to leave out at the
             beginning of each file, before the header.
-        missing (list of str, default ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL')): Texts that mean
-            a missing value, as an empty field does; the column's default replaces them.
+        missing (list of str, default ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL')): Texts that stand
+            for no value, as an empty field does: the column's default takes their place.
         uneven_rows (str, default 'raise', one of 'raise', 'allow'): Whether rows may have fewer
-            fields than the header, which are then missing values, or more, which are ignored.
-        multiline (bool, default False): Whether quoted fields may contain line ends.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            fields than the header, which are then missing, or more, which are ignored.
+        multiline (bool, default False): Whether quoted fields may hold line ends.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -466,23 +468,24 @@ def Affine(
 ) -> Blob:
     """Computes in * scale + shift for each number.
 
-    The arithmetic is float64: first the product is rounded, then the sum, and then the result is
-    converted to dtype. A list has a number for each channel.
+    The arithmetic is that of float64, product and sum rounded one after the other, then the result
+    is rounded to dtype. Lists have a number for each channel.
 
     Args:
-        in_ (Blob, the input 'in'): Numbers of any dtype and shape, dense or ragged.
-        scale (list of float, default (1.0,)): The factor: one number, or one for each channel.
+        in_ (Blob, the input 'in'): Numbers of any dtype and shape, also ragged.
+        scale (list of float, default (1.0,)): Each number is multiplied by this, or by the one of
+            its channel.
         shift (list of float, default (0.0,)): Added after the multiplication: one number, or one
             for each channel.
         dtype (dtype, default 'float64', one of 'float16', 'float32', 'float64'): The dtype of the
             output.
-        axis (int, default -1, in [-8, 7]): Which dimension of a row has the channels; -1 is the
-            last one.
+        axis (int, default -1, in [-8, 7]): Which dimension of a row the channels are, -1 the last
+            one.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The scaled numbers, with the shape of the input.
+        out: The scaled numbers, shape as the input.
     """
     ...
 
@@ -497,17 +500,17 @@ def TFRecordReader(
 ) -> Blob:
     """Reads the records of TensorFlow's TFRecord files as bytes.
 
-    Both checksums of a record are checked. A damaged length, or a file that ends inside a record,
-    is an error of the file when it is opened, because the records after it cannot be found. Damaged
-    bytes are an error of one record, which on_error can skip. An empty file has no records.
+    Both checksums are compared: a damaged length, or a file that ends inside a record, is an error
+    of the file when it is opened, since what follows cannot be found; damaged bytes are an error of
+    one record, which on_error may leave out. An empty file has no records.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         check_crc (bool, default True): Whether each record's bytes are compared with their
             checksum; its length always is.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -553,13 +556,13 @@ def ExampleDecoder(
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
 ) -> Blobs:
-    """Decodes tf.train.Examples, with one output for each field.
+    """Takes tf.train.Examples apart, a column for each feature asked for.
 
-    A float dtype reads a float_list, bool and integers an int64_list. A number outside the range of
-    the dtype is an error, for example 2 for a bool. A missing feature gets its default; without a
-    default it is an error, or an empty row if the number of values varies. Other features are
-    skipped. Records are read by the rules of the protobuf library: of equal keys the last one
-    counts, numbers may be packed or not.
+    A float dtype reads a float_list, bool and integers an int64_list, and a number that the dtype
+    does not hold is an error, also 2 for a bool. A feature that is missing takes its default;
+    without one it is an error, or an empty row where the number of values varies. Other features
+    are passed over. Records are read by the rules of the protobuf library: of equal keys the last
+    one counts, numbers may be packed or not.
 
     Args:
         in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
@@ -569,9 +572,9 @@ def ExampleDecoder(
             'image/encoded:bytes' one byte string.
         decode_raw (list of str, default ()): The names of those fields whose feature is one byte
             string of little-endian numbers of the field's dtype.
-        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): How to handle
-            a feature with another number of values than its shape has: raise an error, pad short
-            ones with the default or 0, truncate long ones, or do both (fit).
+        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): What becomes
+            of a feature with another number of values than its shape has: an error, or what is too
+            short is padded with the default or 0, what is too long is cut, or both (fit).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -588,11 +591,11 @@ def SequenceExampleDecoder(
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
 ) -> Blobs:
-    """Decodes tf.train.SequenceExamples, with one output for each field.
+    """Takes tf.train.SequenceExamples apart, a column for each feature asked for.
 
-    Features of the context are read like those of ExampleDecoder. The prefix feature_lists/ before
-    a key means a list of steps: the first dimension of its shape counts the steps, and all steps
-    have the same number of values.
+    Features of the context are read as ExampleDecoder does. A key that begins with feature_lists/
+    is that of a list of steps, after the prefix: the first dimension of its shape counts the steps,
+    all of which have the same number of values.
 
     Args:
         in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
@@ -602,10 +605,10 @@ def SequenceExampleDecoder(
             of steps with three values each; a list that may be missing ends with '='.
         decode_raw (list of str, default ()): The names of those fields whose features are one byte
             string, of each step, with little-endian numbers of the field's dtype.
-        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): How to handle
-            a feature, or of the steps of a list, with another number of values than the shape has:
-            raise an error, pad short ones with the default or 0, truncate long ones, or do both
-            (fit).
+        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): What becomes
+            of a feature, or of the steps of a list, with another number of values than the shape
+            has: an error, or what is too short is padded with the default or 0, what is too long is
+            cut, or both (fit).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -623,21 +626,21 @@ def Cast(
 ) -> Blob:
     """Changes the dtype.
 
-    Numbers are rounded to the nearest float, ties to even. Floats lose their fraction when they
-    become integers. All numbers except 0 are true. With overflow='wrap' and 'saturate' NaN becomes
-    0 in an integer dtype; with 'wrap' infinity does too.
+    Numbers are rounded to the nearest float, ties to even; floats become integers by cutting the
+    fraction off; all but 0 is true. With overflow='wrap' and 'saturate' NaN becomes 0 in an integer
+    dtype, and with 'wrap' infinity does too.
 
     Args:
-        in_ (Blob, the input 'in'): Rows of any dtype and shape, dense or ragged.
+        in_ (Blob, the input 'in'): Rows of any dtype and shape, also ragged.
         dtype (dtype, required): The dtype of the output.
-        overflow (str, default 'raise', one of 'raise', 'wrap', 'saturate'): How to convert a number
-            that the dtype cannot hold: an error of its row, the low bits of the integer (infinity
-            in a float dtype), or the nearest number that the dtype has.
+        overflow (str, default 'raise', one of 'raise', 'wrap', 'saturate'): What becomes of a
+            number that the dtype cannot hold: an error of its row, the low bits of the integer
+            (infinity in a float dtype), or the nearest number that the dtype has.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The same numbers, with the shape of the input.
+        out: The same numbers, shape as the input.
     """
     ...
 
@@ -646,14 +649,14 @@ def Concat(
     axis: int = 0,
     name: str | None = None,
 ) -> Blob:
-    """Joins the rows of several blobs, for example columns of numbers into one vector per row.
+    """Joins the rows of several blobs, such as columns of numbers to one vector a row.
 
-    If dimensions vary, rows whose sizes do not match count as damaged.
+    Where dimensions vary, rows that do not agree are damaged.
 
     Args:
-        *in_ (one or more, each a Blob, the input 'in'): Rows of one dtype, dense or ragged, with
-            equal dimensions except one; a number counts as a row of one number.
-        axis (int, default 0, in [-8, 7]): The dimension of a row along which rows are joined; -1 is
+        *in_ (one or more, each a Blob, the input 'in'): Rows of one dtype, also ragged, that agree
+            in all dimensions but one; numbers count as rows of one number.
+        axis (int, default 0, in [-8, 7]): The dimension of a row along which they are joined, -1
             the last one.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
@@ -670,7 +673,7 @@ def DecodeClass(
 ) -> Blob:
     """Parses the text of each row as a decimal integer, such as a class number.
 
-    Blanks and newlines around it are ignored; any other text counts as damaged.
+    Blanks and newlines around it are passed over; any other text is damaged.
 
     Args:
         in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
@@ -678,7 +681,7 @@ def DecodeClass(
 
     Returns:
         The blob of the output:
-        out: Numbers, int64, one per row.
+        out: Numbers of int64, one a row.
     """
     ...
 
@@ -689,16 +692,16 @@ def DecodeNpy(
     shape: Sequence[int | None],
     name: str | None = None,
 ) -> Blob:
-    """Decodes each row as the bytes of a .npy file, as numpy.save writes it.
+    """Takes the bytes of each row as a .npy file, as numpy.save writes it.
 
-    An array with another dtype or shape counts as damaged; so does one with too few or too many
-    bytes. Both byte orders, and C and Fortran order, are accepted.
+    An array of another dtype or shape is damaged, and so is one that ends too early or too late.
+    Either order of bytes and of dimensions is taken.
 
     Args:
         in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
-        dtype (dtype, required): The dtype of every array.
-        shape (shape, required, at least -1): The shape of every array, empty for a number; -1, or
-            None in Python, for a dimension that varies.
+        dtype (dtype, required): The dtype that every array has.
+        shape (shape, required, at least -1): The shape of every array, empty for a number; -1 for a
+            dimension that varies, in Python also None.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -715,16 +718,15 @@ def DecodeRaw(
     byte_order: Literal["little", "big"] = "little",
     name: str | None = None,
 ) -> Blob:
-    """Reads the bytes of each row as numbers.
+    """Takes the bytes of each row as numbers.
 
-    A row whose size does not fit dtype and shape counts as damaged. With bool, every byte other
-    than 0 is true.
+    A row of another size than dtype and shape take is damaged. Of bools, all that is not 0 is true.
 
     Args:
         in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
-        dtype (dtype, required): The dtype of the numbers in the bytes.
-        shape (shape, default (-1,), at least -1): The shape of a row, empty for a number. A first
-            dimension of -1, or None in Python, is computed from the number of bytes, and may vary
+        dtype (dtype, required): What the bytes are.
+        shape (shape, default (-1,), at least -1): The shape of a row, empty for a number; a first
+            dimension of -1, in Python also None, follows from the number of bytes, and may vary
             from row to row.
         byte_order (str, default 'little', one of 'little', 'big'): Which byte of a number comes
             first.
@@ -732,7 +734,7 @@ def DecodeRaw(
 
     Returns:
         The blob of the output:
-        out: The numbers; ragged if the first dimension varies.
+        out: The numbers; ragged where the first dimension varies.
     """
     ...
 
@@ -745,21 +747,21 @@ def OneHot(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Blob:
-    """Makes a vector of each class number, with on_value at its index and off_value at all others.
+    """Makes a vector of each class number, with on_value at its place and off_value at all others.
 
-    A number outside [0, depth) is an error of its row.
+    A number outside of [0, depth) is an error of its row.
 
     Args:
-        in_ (Blob, the input 'in'): Class numbers from 0: integers of any shape, dense or ragged.
+        in_ (Blob, the input 'in'): Class numbers from 0: integers of any shape, also ragged.
         depth (int, required, at least 1): The number of classes.
-        on_value (float, default 1.0): The value at the index of the class.
-        off_value (float, default 0.0): The value at all other indices.
+        on_value (float, default 1.0): What stands at the place of the class.
+        off_value (float, default 0.0): What stands at all other places.
         dtype (dtype, default 'float32'): The dtype of the output.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The vectors: the shape of the input, then a dimension of depth.
+        out: Shape of the input, followed by a dimension of depth.
     """
     ...
 
@@ -776,26 +778,26 @@ def Pad(
 ) -> Blob:
     """Makes rows of different sizes rows of one shape.
 
-    Rows that are too short are padded with a value. A row that is too long is an error, or is cut
-    if on_longer is truncate.
+    What is missing after a row gets a value; what is too long is an error of its row, or is cut
+    where that is asked for.
 
     Args:
-        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, dense or ragged.
+        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, also ragged.
         shape (shape, required, at least 0): The shape of every row.
-        value (float, default 0.0): The value of the padding.
-        on_longer (str, default 'raise', one of 'raise', 'truncate'): How to handle a row that is
-            longer: raise an error of the row, or use only its beginning.
+        value (float, default 0.0): What is put where a row has nothing.
+        on_longer (str, default 'raise', one of 'raise', 'truncate'): What becomes of a row that is
+            longer: an error of the row, or its beginning is taken.
         with_mask (bool, default False): Whether the output mask is returned too.
         with_length (bool, default False): Whether the output length is returned too.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blobs of the outputs:
-        out: Rows of the given shape: the row first, then the padding.
-        mask (only with with_mask=True): Bool: false for padding. It has the dimensions up to the
-            last one that is padded.
-        length (only with with_length=True): The sizes of the row, int64, along the dimensions of
-            the mask; one number if the mask has one dimension.
+        out: Rows of the shape given: what a row has in front, then the value.
+        mask (only with with_mask=True): Bool: true where the row has something; of the dimensions
+            up to the last one that is padded.
+        length (only with with_length=True): Numbers of int64: what the row has of each dimension of
+            the mask; one number where that has one dimension.
     """
     ...
 @overload
@@ -835,13 +837,13 @@ def PadBatch(
 ) -> Blob:
     """Pads the rows of each batch to the largest of its rows.
 
-    The batch is the part of this rank. The size differs from batch to batch, so the output is a
-    Ragged; because its rows have one shape, its attribute dense is the array (rows, longest, ...),
-    without a copy. Pad makes the same size for all batches.
+    The batch is that of this rank. How large its rows are is known with each batch, so that the
+    output is a Ragged, whose rows then have one shape: its attribute dense is the array of (rows,
+    longest, ...), without a copy. Where one size is wanted for all batches, Pad takes it.
 
     Args:
         in_ (Blob, the input 'in'): Ragged rows of any dtype.
-        value (float, default 0.0): The value of the padding.
+        value (float, default 0.0): What is put where a row has nothing.
         multiple_of (int, default 1, at least 1): Dimensions that vary are rounded up to a multiple
             of this.
         with_mask (bool, default False): Whether the output mask is returned too.
@@ -850,11 +852,11 @@ def PadBatch(
 
     Returns:
         The blobs of the outputs:
-        out: Rows of one shape: the row first, then the padding.
-        mask (only with with_mask=True): Bool: false for padding. It has the dimensions up to the
-            last one that varies.
-        length (only with with_length=True): The sizes of the row, int64, along the dimensions of
-            the mask; one number if the mask has one dimension.
+        out: Rows of one shape: what a row has in front, then the value.
+        mask (only with with_mask=True): Bool: true where the row has something; of the dimensions
+            up to the last one that varies.
+        length (only with with_length=True): Numbers of int64: what the row has of each dimension of
+            the mask; one number where that has one dimension.
     """
     ...
 @overload
@@ -887,27 +889,27 @@ def Slice(
     axes: Sequence[int] = (),
     name: str | None = None,
 ) -> Blob:
-    """Takes a part of each row, like NumPy's row[start:stop:step].
+    """Cuts a part out of each row, as NumPy's row[start:stop:step].
 
-    A list has one number for each dimension that is sliced: Slice(x, start=[0, 2], stop=[5, 4]) is
-    row[0:5, 2:4]. As in NumPy a slice ends where the row ends, so it may be shorter than requested,
-    or empty.
+    A list has one number for each dimension that is cut: Slice(x, start=[0, 2], stop=[5, 4]) is
+    row[0:5, 2:4]. What a row does not have is not there: a slice may be shorter than asked for, and
+    empty.
 
     Args:
-        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, dense or ragged.
-        start (list of int, default ()): The index at which each slice begins, counted from the end
-            if negative; if left out, the beginning.
-        stop (list of int, default ()): The index before which each slice ends, at most the end of
-            the row; if left out, the end.
-        step (list of int, default ()): The step from element to element, backwards if negative; if
-            left out, 1.
-        axes (list of int, default (), in [-8, 7]): The dimensions that are sliced; -1 is the last
-            one. If left out, the first ones.
+        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, also ragged.
+        start (list of int, default ()): Where each cut begins, counted from the end if negative;
+            left out, at the beginning.
+        stop (list of int, default ()): Where each cut ends, this index not included, and what lies
+            past the row is its end; left out, at the end.
+        step (list of int, default ()): How far each goes from element to element, backwards if
+            negative; left out, 1.
+        axes (list of int, default (), in [-8, 7]): Which dimension of a row each cuts, -1 the last
+            one; left out, the first ones.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The parts; a dimension that varies in the input varies here too.
+        out: The parts; a dimension that varies still does.
     """
     ...
 
@@ -926,24 +928,25 @@ def RawReader(
 ) -> Blob:
     """Reads flat binary files of rows of one dtype and shape, back to back.
 
-    numpy.ndarray.tofile() writes such files. Without its header and footer, each file must be a
-    whole number of rows; otherwise opening fails. The place of a record is computed, so no index is
-    needed.
+    What numpy.ndarray.tofile() writes is such a file. The rows must fill each file but for its
+    header and footer; where they do not, opening fails and names the place. Access is by
+    arithmetic: no index is needed.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        shape (shape, required): Shape of one row, for example "3,32,32"; empty for one number per
+        shape (shape, required): Shape of one row, "3,32,32" for example; empty for one number a
             record.
-        dtype (dtype, default 'uint8'): The dtype of the stored numbers; for bool, every byte other
-            than 0 is true.
+        dtype (dtype, default 'uint8'): The dtype of the numbers, as they are stored; as a bool,
+            every byte other than 0 is true.
         byte_order (str, default 'little', one of 'little', 'big'): Which byte of a number is stored
-            first: with little the lowest, as x86 and ARM machines write them; with big the highest.
-        header_bytes (int, default 0, at least 0): How many bytes to skip at the beginning of each
-            file.
-        footer_bytes (int, default 0, at least 0): How many bytes to skip at the end of each file.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            first: little, the lowest, as x86 and ARM machines write them; big, the highest.
+        header_bytes (int, default 0, at least 0): Bytes at the beginning of each file that belong
+            to no record.
+        footer_bytes (int, default 0, at least 0): Bytes at the end of each file that belong to no
+            record.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -953,7 +956,7 @@ def RawReader(
 
     Returns:
         The blobs of the outputs:
-        out: The rows, with the dtype and shape of the attrs.
+        out: The rows, of the dtype and shape that the attrs say.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -998,22 +1001,22 @@ def NpyReader(
 ) -> Blob:
     """Reads .npy files of NumPy along their first axis: a record is array[i].
 
-    The arrays have numbers or bools, are in C order, and have one dtype and row shape; their
-    lengths may differ. Attrs that are left out are inferred from the header of the first file; each
-    header is checked against the attrs when the loader opens. The place of a record is computed, so
-    no index is needed. Compressed files are decompressed into memory as a whole.
+    The arrays are of numbers or bools, in C order, of one dtype and row shape, and may have
+    different lengths. Attrs left out are taken from the header of the first file; each header is
+    checked against them when the loader opens. Access is by arithmetic, without an index.
+    Compressed files are decompressed into memory as a whole.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        dtype (dtype, found in the files if left out): The dtype of the arrays, the same in every
-            file. In an array of bools, every byte other than 0 is true.
-        shape (shape, found in the files if left out): Shape of one row: the shape of the array
-            without its first axis, the same in every file.
+        dtype (dtype, found in the files if left out): The dtype of the arrays; every file must have
+            it. Of bools, every byte other than 0 is true.
+        shape (shape, found in the files if left out): Shape of one row, which is that of the arrays
+            without their first axis; every file must have it.
         byte_order (str, found in the files if left out, one of 'little', 'big'): Which byte of a
-            number is stored first, the same in every file.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            number is stored first; every file must have it so.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1023,7 +1026,7 @@ def NpyReader(
 
     Returns:
         The blobs of the outputs:
-        out: The rows of the arrays, with the dtype and shape of the attrs.
+        out: The rows of the arrays, of the dtype and shape that the attrs say.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -1065,14 +1068,14 @@ def OFRecordReader(
 ) -> Blob:
     """Reads OneFlow's OFRecord files: messages of named lists, each after its length.
 
-    The format has no checksums: a wrong length is detected when the file is indexed, a damaged
-    message when a decoder reads it, and changed numbers are not detected.
+    The format has no checksums: a wrong length is found when the file is indexed, a damaged message
+    when a decoder reads it, and other values where numbers stand are not found at all.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1124,8 +1127,8 @@ def OFRecordRawDecoder(
     """Takes a feature out of each OFRecord as numbers.
 
     The feature is a list of floats, doubles or integers, or a bytes_list of one value, whose bytes
-    are numbers from 0 to 255. Floats that become integers lose their fraction; doubles too large
-    for float32 become infinite. Values that are cut off are checked too.
+    are numbers from 0 to 255. Floats that become integers lose what is after the point; doubles too
+    large for float32 are infinite. Of a list each value is looked at, also those that are cut off.
 
     Args:
         in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
@@ -1134,19 +1137,19 @@ def OFRecordRawDecoder(
             name.
         shape (shape, required): Shape of a row of the output; empty for one number.
         dtype (dtype, required, one of 'bool', 'int8', 'uint8', 'int16', 'uint16', 'int32',
-            'uint32', 'int64', 'uint64', 'float32', 'float64'): The dtype of the output. A number
-            outside the range of an integer dtype counts as damage; so does an integer other than 0
-            and 1 for a bool.
+            'uint32', 'int64', 'uint64', 'float32', 'float64'): The dtype of the output; a number
+            that an integer dtype does not hold is damage, and so is an integer other than 0 and 1
+            for a bool.
         dim1_varying_length (bool, default False): Whether a record may have fewer rows along the
-            first dimension of the shape; the missing rows are zero.
-        truncate (bool, default False): Whether a record may have any number of values: surplus
-            values are cut off, and missing ones are zero.
+            shape's first dimension; zeros fill it up.
+        truncate (bool, default False): Whether a record may have any number of values: what is too
+            much is cut off, and zeros fill up what is missing.
         auto_zero_padding (bool, default False): A former name of truncate.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The numbers of each record's feature, with the dtype and shape of the attrs.
+        out: The numbers of each record's feature, of the dtype and shape that the attrs say.
     """
     ...
 
@@ -1156,7 +1159,7 @@ def OFRecordBytesDecoder(
     blob_name: str | PathLike[str],
     name: str | None = None,
 ) -> Blob:
-    """Takes a feature of bytes out of each OFRecord, for example an encoded image.
+    """Takes a feature of bytes out of each OFRecord, an encoded image for example.
 
     The feature must be a bytes_list of one value. The bytes are not copied until a batch is
     delivered.
@@ -1187,26 +1190,26 @@ def IDXReader(
 ) -> Blob:
     """Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape.
 
-    With labels, record i has array i of an image file and label i of its label file. Dtypes and
-    shapes that are left out are inferred from the headers of the first files. Headers are checked
-    against the attrs, and the numbers of images and labels against each other, when the loader
-    opens. Compressed files are decompressed into memory as a whole. EMNIST stores its images
-    transposed; they are not turned.
+    With labels each record has an array and its label, which the files of a pair hold at the same
+    place. Dtypes and shapes left out are taken from the headers of the first files. Headers are
+    checked against the attrs, and the numbers of images and labels against each other, when the
+    loader opens. Compressed files are decompressed into memory as a whole. EMNIST's images are
+    stored transposed, and come as they are.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         labels (list of str, default ()): Files of labels, paths or patterns: one for each file of
             images, in the same order.
         dtype (dtype, found in the files if left out, one of 'uint8', 'int8', 'int16', 'int32',
-            'float32', 'float64'): The dtype of the images, the same in every file.
-        shape (shape, found in the files if left out): Shape of one image, the same in every file.
+            'float32', 'float64'): The dtype of the images; every file must have it.
+        shape (shape, found in the files if left out): Shape of one image; every file must have it.
         label_dtype (dtype, found in the files if left out, one of 'uint8', 'int8', 'int16',
             'int32', 'float32', 'float64'): The dtype of the labels.
         label_shape (shape, found in the files if left out): Shape of one label: empty for a number;
-            the labels of QMNIST are int32 of shape 8.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            QMNIST's are int32 of shape 8.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1216,8 +1219,7 @@ def IDXReader(
 
     Returns:
         The blobs of the outputs:
-        images: The arrays, with the dtype and shape of the attrs, in the byte order of this
-            machine.
+        images: The arrays, of the attrs' dtype and shape, in the byte order of this machine.
         labels (only with labels): The label of each array.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
@@ -1300,21 +1302,21 @@ def CIFARReader(
 ) -> tuple[Blob, Blob]:
     """Reads the binary version of CIFAR-10 and CIFAR-100.
 
-    Files may have any number of records. A label outside the classes is reported as damage. Changed
-    pixels cannot be detected, because the format has no checksums.
+    Files may have any number of records. Labels outside the classes are damage; changed pixels are
+    not found, as the format has no checksums.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        version (int, found in the files if left out, in [10, 100]): The data set: 10 for CIFAR-10,
-            100 for CIFAR-100. If left out, it is inferred from the size of the first file, if that
-            fits only one of them.
-        layout (str, default 'CHW', one of 'CHW', 'HWC'): Axes of an image: CHW is (3, 32, 32), the
-            order in the file; HWC is (32, 32, 3).
-        with_coarse_label (bool, default False): Whether to return the output coarse_label too; only
-            CIFAR-100 has it.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        version (int, found in the files if left out, in [10, 100]): Which data set: 10 for
+            CIFAR-10, 100 for CIFAR-100. Left out, the size of the first file decides, if it fits
+            one of them.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Axes of an image: CHW is (3, 32, 32), as
+            they are stored; HWC is (32, 32, 3).
+        with_coarse_label (bool, default False): Whether the output coarse_label is returned too,
+            which CIFAR-100 has.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1324,10 +1326,10 @@ def CIFARReader(
 
     Returns:
         The blobs of the outputs:
-        image: The images, uint8, with the channels red, green and blue.
-        label: The class of each image, uint8: one of 10, or the fine label of 100.
-        coarse_label (only with with_coarse_label=True): The group of the class, uint8: one of the
-            20 of CIFAR-100.
+        image: The images, uint8, the channels red, green and blue.
+        label: The class of each image, uint8: of 10, or the fine one of 100.
+        coarse_label (only with with_coarse_label=True): Which of 20 groups the class of CIFAR-100
+            belongs to, uint8.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -1393,19 +1395,18 @@ def OneRecReader(
     with_id: Literal[False] = False,
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
-    """Reads OneRec files, an older format of OneFlow: messages in frames with digests.
+    """Reads OneRec files, a former format of OneFlow: messages in frames with digests.
 
-    Each frame has an XXH64 digest of its header, which is checked whenever the frame is looked up,
-    and one of its payload, which is checked when the payload is read. A damaged payload is an error
-    of one record, a damaged header an error of the file.
+    Each frame has an XXH64 digest of its header, checked whenever it is looked up, and one of its
+    payload, checked when it is read; a damaged payload costs one record, a damaged header the file.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        check_digest (bool, default True): Whether to check the digest of each payload; the digest
-            of each header is always checked.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        check_digest (bool, default True): Whether the digest of each payload is checked, and not
+            only that of each header.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1449,11 +1450,11 @@ def OneRecDecoder(
     features: str | PathLike[str] | Sequence[str | PathLike[str]],
     name: str | None = None,
 ) -> Blobs:
-    """Takes features out of OneRec messages, one output for each.
+    """Takes features out of OneRec messages, an output for each.
 
-    Numbers have the dtype with which they are stored and are not cast; bytes are int8 numbers, or
-    one string or binary. A feature that a record does not have counts as damage, unless it has a
-    default: one number, which fills the row, or nothing, for an empty row of varying size.
+    Numbers have the dtype that they are stored with and are not cast; bytes are int8 numbers, or
+    one string or binary. A feature that a record does not have is damage, unless it has a default:
+    one number, which fills the row, or nothing for an empty row of varying size.
 
     Args:
         in_ (Blob, the input 'in'): Messages as OneRecReader gives them, uint8 of shape (batch,
@@ -1479,22 +1480,22 @@ def TarReader(
 ) -> Blobs:
     """Reads tar files of samples as WebDataset packs them.
 
-    Consecutive files with the same key are a sample: the key is the path up to the first dot of the
-    file's name, the extension is the rest after that dot, in lower case. Entries other than files,
-    names that begin with a dot or have none, and names like __this__ are skipped. ustar, GNU and
-    pax headers are read.
+    Files that follow each other and have the same key are a sample: the key is the path up to the
+    first dot of the file's name, the extension what follows it, in lower case. Entries other than
+    files, names that begin with a dot or have none, and names like __this__ are skipped. ustar, GNU
+    and pax headers are read.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        fields (list of str, found in the files if left out): The outputs. Each is the extension of
-            a sample's file, without the dot after the key: 'jpg', 'image=jpg|png',
-            'note=txt:bytes=' with an empty default, 'key=__key__'. If left out, the key and the
+        fields (list of str, found in the files if left out): The outputs, each the extension of a
+            sample's file, which begins after the dot that ends the key: 'jpg', 'image=jpg|png',
+            'note=txt:bytes=' with an empty default, 'key=__key__'; left out, the key and the
             extensions of the first samples.
-        index_files (list of str, default ()): Index files of DALI, one for each file, which are
-            compared with the files.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        index_files (list of str, default ()): An index file of DALI for each of the files, which is
+            compared with it.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1525,22 +1526,23 @@ def MegatronReader(
 ) -> Blob:
     """Reads documents of tokens from .bin and .idx files of Megatron-LM.
 
-    One of the two is given, and the other one must be in the same folder. Both versions of the .idx
-    are read. When the reader opens, it compares each entry of the .idx with the .bin.
+    Either of the two is named, and the other one lies beside it. Both versions of the .idx are
+    read, and each entry of it is compared with the .bin when the reader opens.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         dtype (dtype, found in the files if left out, one of 'int8', 'uint8', 'int16', 'uint16',
-            'int32', 'uint32', 'int64', 'uint64'): The dtype of the rows: the dtype of the files, or
-            one that can hold all of its values.
+            'int32', 'uint32', 'int64', 'uint64'): The dtype of the rows: that of the files, or one
+            that holds all its values.
         unit (str, default 'document', one of 'document', 'sequence'): What a record is: a document,
-            or one of its sequences, for example a sentence; usually a document is one sequence.
+            or one of the sequences (sentences, say) that it is made of; mostly a document is one
+            sequence.
         gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
             in another order or twice; otherwise its sequences must be all of the .bin, one after
             the other.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1603,16 +1605,15 @@ def GPTReader(
 ) -> Blob:
     """Reads windows of seq_length + 1 tokens over the documents of all files, one after the other.
 
-    Files are pairs of .bin and .idx of Megatron-LM in the same folder, of which one is given, or
-    flat files as nanoGPT writes them. A window ends with the token that the next one begins with. A
-    window can continue in the next document and in the next file. The rest after the last whole
-    window is not read.
+    Files are .bin and .idx of Megatron-LM, of which either is named and the other one lies beside
+    it, or flat ones as nanoGPT writes them. A window ends with the token that the next one begins
+    with; it goes on from document to document and from file to file, and the rest after the last
+    whole window is not read.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        seq_length (int, required, in [1, 1073741824]): Tokens from the beginning of a window to
-            that of the next one. A window has one token more, so that it has both inputs and
-            targets.
+        seq_length (int, required, in [1, 1073741824]): Tokens from one window to the next; a window
+            has one more, so that inputs and targets are both in it.
         dtype (dtype, default 'int64', one of 'uint8', 'uint16', 'int32', 'uint32', 'int64'): The
             dtype of the rows: that of the files, or one that holds all its values.
         format (str, default 'auto', one of 'auto', 'megatron', 'flat'): What the files are:
@@ -1621,25 +1622,24 @@ def GPTReader(
         file_dtype (str, default 'auto', one of 'auto', 'uint8', 'int8', 'uint16', 'int16',
             'uint32', 'int32', 'int64'): The dtype of the tokens in flat files; auto takes what the
             .idx says.
-        header_bytes (int, default 0, in [0, 1073741824]): How many bytes to skip at the beginning
-            of each flat file.
+        header_bytes (int, default 0, in [0, 1073741824]): Bytes before the first token of a flat
+            file.
         gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
             in another order or twice; otherwise its sequences must be all of the .bin, one after
             the other.
-        order (str, default 'own', one of 'own', 'megatron'): The windows and their order. own: the
-            files are cut into windows, and random_shuffle shuffles these. megatron: the samples of
-            Megatron-LM's GPTDataset, in its order.
-        num_samples (int, default 0, at least 0): For order='megatron': the least number of samples;
-            the documents are repeated as often as needed. 0 uses each document once.
-        megatron_seed (int, default 1234, at least 0): For order='megatron': Megatron-LM's
-            random_seed.
-        split (list of float, default ()): For order='megatron': the weights of training, validation
-            and test documents, as in 969,30,1; empty means all documents.
-        split_index (int, default 0, in [0, 2]): For order='megatron': which part of the split is
+        order (str, default 'own', one of 'own', 'megatron'): Which windows there are, and in which
+            order: own cuts the files as they are, and random_shuffle shuffles windows; megatron
+            gives the samples of Megatron-LM's GPTDataset, in its order.
+        num_samples (int, default 0, at least 0): Where order is megatron, the samples that there
+            must be at least, for which the documents are repeated; 0 takes each document once.
+        megatron_seed (int, default 1234, at least 0): Where order is megatron, its random_seed.
+        split (list of float, default ()): Where order is megatron, the weights of training,
+            validation and test documents, as in 969,30,1; empty takes all documents.
+        split_index (int, default 0, in [0, 2]): Where order is megatron, which part of the split is
             read: 0, 1 or 2.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1708,22 +1708,22 @@ def GeneratorReader(
 ) -> Blobs:
     """Reads the samples of a Python object: arrays, numbers, bytes and texts.
 
-    An object with __len__ and __getitem__ is read in any order, like files with an index; iterables
-    are streams. A sample whose values do not fit the types is damaged. The loader raises the
-    exceptions of the object, with their tracebacks.
+    An object with __len__ and __getitem__ is read in any order, as files with an index are;
+    iterables are streams. A sample whose values do not fit the types is damaged; what the object
+    raises is raised by the loader, with its traceback.
 
     Args:
         source (object, required): Either an object with __len__ and __getitem__, or a function that
             is called for each epoch, without arguments, and returns an iterable, or an iterable
             that starts again each time.
-        fields (list of str, required): The fields of a sample, each [NAME=]KEY:TYPE, such as
-            x:float32[3], y:int64, tokens:int32[?] or name:bytes. A dict has the fields by their
-            keys, a tuple in this order; if there is one field, it may be the sample itself.
-        thread_safe (bool, default False): Whether several threads may call __getitem__ at once;
-            otherwise one thread at a time calls it.
-        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
-            that only fill a batch.
-        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+        fields (list of str, required): What is taken of a sample, [NAME=]KEY:TYPE each, such as
+            x:float32[3], y:int64, tokens:int32[?] or name:bytes; a dict is asked for the keys, a
+            tuple has the fields in this order, and a single field may be the sample itself.
+        thread_safe (bool, default False): Whether __getitem__ may be called by several threads at
+            once; else by one at a time.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
             shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
@@ -1737,5 +1737,104 @@ def GeneratorReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
+    """
+    ...
+
+def ImageDecoder(
+    in_: Blob,
+    *,
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "RGB",
+    apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970,
+    name: str | None = None,
+) -> Blob:
+    """Decodes image files: JPEG, PNG, WebP, BMP and PNM (PBM, PGM, PPM).
+
+    The first bytes tell the format. JPEG is decoded as libjpeg-turbo does by default (accurate
+    inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by Pillow's formula. Of
+    samples with 16 bits, PNG's keep the high byte, and PNM's are scaled to 0 to 255 and rounded. Of
+    an animation the first frame is decoded. The row is damaged if it is no image, if the file is
+    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits.
+
+    Args:
+        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole file of
+            one image.
+        color_space (str, default 'RGB', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
+            pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
+            channel is dropped but for RGBA, and 255 where there is none.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
+            pixels are lost, since its bytes end early or are damaged: with 'error' the row is
+            damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
+            rest. Of JPEG, pixels are lost by data that end before their time, bad codes, missing
+            restart markers and scans in a wrong order; not by bytes between segments, an absent end
+            marker and the other things that libjpeg warns of. Of PNG, a wrong checksum is damage.
+        max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
+            keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels), of any height and width.
+    """
+    ...
+
+def ImageEncoder(
+    in_: Blob,
+    *,
+    format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg",
+    quality: int = 90,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0",
+    compression_level: int = 6,
+    name: str | None = None,
+) -> Blob:
+    """Encodes images as files of JPEG, PNG, PPM or BMP.
+
+    The bytes depend on the image, the attrs and the versions of the libraries only.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) or (height, width): 1
+            channel is gray, 3 are RGB; PNG also takes 2, gray with alpha, and 4, RGBA.
+        format (str, default 'jpeg', one of 'jpeg', 'png', 'ppm', 'bmp'): The format of the files.
+            PNG, PPM and BMP lose nothing; PPM writes PGM for images of one channel.
+        quality (int, default 90, in [1, 100]): Of JPEG: libjpeg's scale of quality, as in Pillow.
+        subsampling (str, default '4:2:0', one of '4:2:0', '4:2:2', '4:4:0', '4:4:4'): Of JPEG with
+            colours: how the two colour differences are stored; 4:4:4 keeps all of them, 4:2:0 one
+            for four pixels.
+        compression_level (int, default 6, in [0, 9]): Of PNG: zlib's level; 0 stores, 1 is fast, 9
+            small.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each file, uint8 (None,).
+    """
+    ...
+
+def ImageSize(
+    in_: Blob,
+    *,
+    apply_orientation: bool = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads height and width from the headers of image files, and decodes no pixels.
+
+    It knows the formats of ImageDecoder, and needs none of their libraries. With the same
+    apply_orientation the sizes are those of ImageDecoder's images.
+
+    Args:
+        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole file of
+            one image, or its beginning with the header.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Height and width, int64 (2,).
     """
     ...
