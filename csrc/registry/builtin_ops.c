@@ -50,6 +50,7 @@
     X(image_encoder)                                                                               \
     X(image_flip)                                                                                  \
     X(image_pad)                                                                                   \
+    X(image_random_crop)                                                                           \
     X(image_size)                                                                                  \
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
