@@ -201,11 +201,11 @@ run-tsan: all c-tests .venv/test
 	$(call SANITIZED,libtsan.so) $(PARALLEL) --ignore=tests/loader/test_soak.py $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
-bench: all .venv/train
+bench: all .venv/test
 	$(IN_VENV) -m bench.run $(if $(WORKLOADS),--workloads $(WORKLOADS)) \
 	    $(if $(PEERS),--peers $(PEERS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 	    $(if $(SCALE),--scale $(SCALE)) $(ARGS)
-bench-smoke: all .venv/train
+bench-smoke: all .venv/test
 	$(IN_VENV) -m bench.run --smoke
 
 # Instructions per record and per batch against bench/instructions.json; RECORD=1 writes it.

@@ -75,6 +75,10 @@ pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blob
                          const pfd_bounds *bounds, pfd_error *err);
 void pfd_plan_close(pfd_plan *plan); /* accepts a zeroed struct */
 
+/* A tensor with rows of a type, which lies nowhere yet.  Where only the first dimension varies,
+ * row_splits count in it, and no shapes are needed. */
+pfd_plan_tensor pfd_plan_tensor_of(const pfd_row_type *type, const char *name);
+
 /* plan_memory.c: decides the stages, how many rows a range has, and where tensors lie. */
 void pfd_plan_lay_out(pfd_plan *plan);
 #endif
