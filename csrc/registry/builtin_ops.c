@@ -34,17 +34,7 @@
     X(tar_reader)                                                                                  \
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
-    X(crop_mirror_normalize)                                                                       \
-    X(image_decoder)                                                                               \
-    X(normalize)                                                                                   \
-    X(random_resized_crop)                                                                         \
-    X(resize)                                                                                      \
-    X(generator_reader)
     X(generator_reader)                                                                            \
-    X(image_decoder)                                                                               \
-    X(image_encoder)                                                                               \
-    X(image_size)
-    X(generator_reader)                                                                           \
     X(adjust_sharpness)                                                                            \
     X(auto_contrast)                                                                               \
     X(coin_flip)                                                                                   \
@@ -53,9 +43,14 @@
     X(equalize)                                                                                    \
     X(gaussian_blur)                                                                               \
     X(grayscale)                                                                                   \
+    X(image_decoder)                                                                               \
+    X(image_encoder)                                                                               \
+    X(image_size)                                                                                  \
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \
+    X(random_resized_crop)                                                                         \
+    X(resize)                                                                                      \
     X(solarize)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
