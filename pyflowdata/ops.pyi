@@ -63,9 +63,11 @@ __all__ = [
     "Invert",
     "Normalize",
     "Posterize",
+    "RandAugment",
     "RandomResizedCrop",
     "Resize",
     "Solarize",
+    "TrivialAugment",
 ]
 
 @type_check_only
@@ -2613,6 +2615,57 @@ def Posterize(
 ) -> list[_Array]: ...
 
 @overload
+def RandAugment(
+    in_: Blob,
+    *,
+    num_ops: int = 2,
+    magnitude: int = 9,
+    num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Makes num_ops random changes to each image, one after the other.
+
+    Changes and strengths are torchvision's: identity, shears, translations, rotation, brightness,
+    color, contrast, sharpness, posterize, solarize, autocontrast, equalize, each with the same
+    probability; those with two directions take either. They give Pillow's results.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        num_ops (int, default 2, in [0, 1000]): How many changes are made.
+        magnitude (int, default 9, in [0, 1000000]): How strong they are, from 0 to
+            num_magnitude_bins - 1.
+        num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
+            and moved pixels are resampled.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
+            place empty: one number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def RandAugment(
+    in_: _Row, *, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandAugment(
+    in_: _Rows, *, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def RandomResizedCrop(
     in_: Blob,
     *,
@@ -2766,4 +2819,49 @@ def Solarize(
 def Solarize(
     in_: _Rows, *, threshold: float = 128.0, probability: float = 1.0, name: str | None = None,
     **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def TrivialAugment(
+    in_: Blob,
+    *,
+    num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Makes one random change of random strength to each image.
+
+    Changes and strengths are those of torchvision's TrivialAugmentWide; the changes are those of
+    RandAugment.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
+            and moved pixels are resampled.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
+            place empty: one number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def TrivialAugment(
+    in_: _Row, *, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def TrivialAugment(
+    in_: _Rows, *, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...

@@ -49,9 +49,11 @@
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \
+    X(rand_augment)                                                                                \
     X(random_resized_crop)                                                                         \
     X(resize)                                                                                      \
-    X(solarize)
+    X(solarize)                                                                                    \
+    X(trivial_augment)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
