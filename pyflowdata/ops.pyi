@@ -49,31 +49,25 @@ __all__ = [
     "MegatronReader",
     "GPTReader",
     "GeneratorReader",
-    "ImageFolderReader",
     "AdjustSharpness",
     "AutoContrast",
-    "CenterCrop",
     "CoinFlip",
     "ColorJitter",
     "CropMirrorNormalize",
     "Equalize",
     "GaussianBlur",
     "Grayscale",
-    "HWC2CHW",
     "ImageDecoder",
     "ImageEncoder",
-    "ImageFlip",
-    "ImagePad",
-    "ImageRandomCrop",
     "ImageSize",
     "Invert",
     "Normalize",
     "Posterize",
-    "RandomCrop",
-    "RandomFlip",
+    "RandAugment",
     "RandomResizedCrop",
     "Resize",
     "Solarize",
+    "TrivialAugment",
 ]
 
 @type_check_only
@@ -1991,97 +1985,6 @@ def GeneratorReader(
     ...
 
 @overload
-def ImageFolderReader(
-    data_dir: str | PathLike[str] = "",
-    *,
-    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (),
-    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
-    allow_empty: bool = False,
-    with_mask: Literal[False] = False,
-    with_id: Literal[False] = False,
-    **attrs: Unpack[FileReaderAttrs],
-) -> tuple[Blob, Blob]:
-    """Reads the image files of a folder that has a folder for each class.
-
-    data_dir is that folder, or files name several, whose classes are united. The records are those
-    of torchvision's ImageFolder, in its order: by the name of the class, then by folder and name,
-    compared as bytes. Files in folders of a class count to it, at any depth; symbolic links are
-    followed, unless they lead back to a folder above. Names that begin with a period are left out,
-    files and folders. The list of files is an index, kept as others are for 4096 files or more;
-    opening it again looks at each folder, and at no file. Each file is opened, read and closed when
-    its record is needed; one that is empty or cannot be read is a damaged record.
-
-    Args:
-        data_dir (str, default ''): The folder of the part files; alternatively give files.
-        classes (list of str, found in the files if left out): The classes in the order of their
-            numbers, each the name of a folder in data_dir; other folders are not read. Left out,
-            all folders, sorted by the bytes of their names.
-        class_numbers (list of int, default ()): The label of each of the classes; empty for 0, 1, 2
-            and so on.
-        extensions (list of str, default ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif',
-            '.tiff', '.webp', '.pbm')): How names of image files end, in any case; other files are
-            left out. An empty list takes every file.
-        allow_empty (bool, default False): Whether a class may be without files, or without a
-            folder.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
-            index and the record's number in the dataset.
-        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
-            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
-            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
-            group_buffer_size, rank, world_size, on_error, max_errors, name.
-
-    Returns:
-        The blobs of the outputs:
-        image: The bytes of each file, uint8 (None,), as they lie there: a decoder follows.
-        label: The number of the file's class, int64.
-        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
-            records that were padded.
-        id (only with with_id=True): Index of the record's file and its 0-based number in the
-            dataset.
-    """
-    ...
-@overload
-def ImageFolderReader(
-    data_dir: str | PathLike[str] = "", *,
-    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (),
-    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
-    allow_empty: bool = False, with_mask: Literal[False] = False, with_id: Literal[True],
-    **attrs: Unpack[FileReaderAttrs],
-) -> tuple[Blob, Blob, Blob]: ...
-@overload
-def ImageFolderReader(
-    data_dir: str | PathLike[str] = "", *,
-    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (),
-    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
-    allow_empty: bool = False, with_mask: Literal[True], with_id: Literal[False] = False,
-    **attrs: Unpack[FileReaderAttrs],
-) -> tuple[Blob, Blob, Blob]: ...
-@overload
-def ImageFolderReader(
-    data_dir: str | PathLike[str] = "", *,
-    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (),
-    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
-    allow_empty: bool = False, with_mask: Literal[True], with_id: Literal[True],
-    **attrs: Unpack[FileReaderAttrs],
-) -> tuple[Blob, Blob, Blob, Blob]: ...
-@overload
-def ImageFolderReader(
-    data_dir: str | PathLike[str] = "", *,
-    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
-    class_numbers: Sequence[int] = (),
-    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
-    allow_empty: bool = False, with_mask: bool = False, with_id: bool = False,
-    **attrs: Unpack[FileReaderAttrs],
-) -> Blob | tuple[Blob, ...]: ...
-
-@overload
 def AdjustSharpness(
     in_: Blob,
     *,
@@ -2156,50 +2059,6 @@ def AutoContrast(
 @overload
 def AutoContrast(
     in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
-) -> list[_Array]: ...
-
-@overload
-def CenterCrop(
-    in_: Blob,
-    *,
-    size: Sequence[int],
-    position: float | Sequence[float] = (0.5, 0.5),
-    fill: float | Sequence[float] = (0.0,),
-    name: str | None = None,
-) -> Blob:
-    """Cuts a part of one size out of the middle of each image.
-
-    Images that are smaller get a border first, as with torchvision's CenterCrop, whose result this
-    is.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
-
-    Args:
-        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
-            (height, width), also ragged.
-        size (list of int, required, in [1, 65535]): (height, width) of the output.
-        position (list of float, default (0.5, 0.5), in [0, 1]): Where the part is cut out,
-            (vertical, horizontal): 0 at the top or left, 0.5 in the middle, 1 at the bottom or
-            right. Places between two pixels are rounded, ties to even.
-        fill (list of float, default (0.0,)): What is put around an image that is smaller than size:
-            one number, or one for each channel.
-        name (str, default None): Name of this node, unique in a loader; None for none.
-
-    Returns:
-        The blob of the output:
-        out: Images of one size, of the same dtype.
-    """
-    ...
-@overload
-def CenterCrop(
-    in_: _Row, *, size: Sequence[int], position: float | Sequence[float] = (0.5, 0.5),
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
-) -> _Array: ...
-@overload
-def CenterCrop(
-    in_: _Rows, *, size: Sequence[int], position: float | Sequence[float] = (0.5, 0.5),
-    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -2487,39 +2346,6 @@ def Grayscale(
 ) -> list[_Array]: ...
 
 @overload
-def HWC2CHW(
-    in_: Blob,
-    *,
-    name: str | None = None,
-) -> Blob:
-    """Brings images from (height, width, channels) to (channels, height, width).
-
-    This is the order of torch's ToTensor, without its scaling; CropMirrorNormalize and Normalize do
-    it with theirs.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
-
-    Args:
-        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
-            (height, width), also ragged.
-        name (str, default None): Name of this node, unique in a loader; None for none.
-
-    Returns:
-        The blob of the output:
-        out: The same numbers as (channels, height, width).
-    """
-    ...
-@overload
-def HWC2CHW(
-    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
-) -> _Array: ...
-@overload
-def HWC2CHW(
-    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
-) -> list[_Array]: ...
-
-@overload
 def ImageDecoder(
     in_: Blob,
     *,
@@ -2621,136 +2447,6 @@ def ImageEncoder(
     in_: _Rows, *, format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg", quality: int = 90,
     subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression: int = 6,
     name: str | None = None, **on_rows: Unpack[OnRows],
-) -> list[_Array]: ...
-
-@overload
-def ImageFlip(
-    in_: Blob,
-    flip_code: Blob,
-    *,
-    name: str | None = None,
-) -> Blob:
-    """Mirrors images as a number for each of them says.
-
-    This is OneFlow's image_flip.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
-
-    Args:
-        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
-            (height, width), also ragged.
-        flip_code (Blob or rows): int8, one number for each image: 0 leaves it as it is, 1 mirrors
-            it left to right, 2 top to bottom, 3 both; 16 and 17 are 2 and 3, as OneFlow writes
-            them.
-        name (str, default None): Name of this node, unique in a loader; None for none.
-
-    Returns:
-        The blob of the output:
-        out: The images, some of them mirrored.
-    """
-    ...
-@overload
-def ImageFlip(
-    in_: _Row, flip_code: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
-) -> _Array: ...
-@overload
-def ImageFlip(
-    in_: _Rows, flip_code: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
-) -> list[_Array]: ...
-
-@overload
-def ImagePad(
-    in_: Blob,
-    *,
-    padding: Sequence[int],
-    fill: float | Sequence[float] = (0.0,),
-    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
-    name: str | None = None,
-) -> Blob:
-    """Puts rows and columns around each image.
-
-    To bring images of many sizes to one, see Pad, or PadBatch.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
-
-    Args:
-        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
-            (height, width), also ragged.
-        padding (list of int, required, in [0, 65535]): Pixels to put around an image: one number
-            for all sides, two for (top and bottom, left and right), or four for (top, left, bottom,
-            right).
-        fill (list of float, default (0.0,)): What mode='constant' puts there: one number, or one
-            for each channel.
-        mode (str, default 'constant', one of 'constant', 'edge', 'reflect', 'symmetric'): What is
-            put around an image: 'constant' the value fill, 'edge' the pixel at the edge, 'reflect'
-            the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled; as
-            numpy.pad and torchvision.
-        name (str, default None): Name of this node, unique in a loader; None for none.
-
-    Returns:
-        The blob of the output:
-        out: The images with more rows and columns, of the same dtype.
-    """
-    ...
-@overload
-def ImagePad(
-    in_: _Row, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
-    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant", name: str | None = None,
-    **on_rows: Unpack[OnRows],
-) -> _Array: ...
-@overload
-def ImagePad(
-    in_: _Rows, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
-    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant", name: str | None = None,
-    **on_rows: Unpack[OnRows],
-) -> list[_Array]: ...
-
-@overload
-def ImageRandomCrop(
-    in_: Blob,
-    *,
-    num_attempts: int = 10,
-    random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
-    name: str | None = None,
-) -> Blob:
-    """Cuts a random part out of each image, as RandomResizedCrop does before it resamples.
-
-    This is OneFlow's image_random_crop; the draws depend on the seed of the reader, the epoch, the
-    record and the name of the node.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
-
-    Args:
-        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
-            (height, width), also ragged.
-        num_attempts (int, default 10, in [0, 1000]): How often a part is drawn until one fits into
-            the image; after that it is the largest one in the middle.
-        random_area (list of float, default (0.08, 1.0), in [0, 1]): The least and the most of the
-            image's area that is cut out.
-        random_aspect_ratio (list of float, default (0.75, 1.333333), in [0, 1000000]): The least
-            and the largest width / height of what is cut out.
-        name (str, default None): Name of this node, unique in a loader; None for none.
-
-    Returns:
-        The blob of the output:
-        out: A part of each image, of its own size: ragged.
-    """
-    ...
-@overload
-def ImageRandomCrop(
-    in_: _Row, *, num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
-    **on_rows: Unpack[OnRows],
-) -> _Array: ...
-@overload
-def ImageRandomCrop(
-    in_: _Rows, *, num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
-    **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -2919,100 +2615,54 @@ def Posterize(
 ) -> list[_Array]: ...
 
 @overload
-def RandomCrop(
+def RandAugment(
     in_: Blob,
     *,
-    size: Sequence[int],
-    padding: Sequence[int] = (),
-    pad_if_needed: bool = False,
+    num_ops: int = 2,
+    magnitude: int = 9,
+    num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
     fill: float | Sequence[float] = (0.0,),
-    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None,
 ) -> Blob:
-    """Cuts a part of one size out of each image, at a random place.
+    """Makes num_ops random changes to each image, one after the other.
 
-    The rule is that of torchvision: the image is padded, then each place where the part fits is as
-    likely as the others. The draws depend on seed, epoch, record and the name of the node.
+    Changes and strengths are torchvision's: identity, shears, translations, rotation, brightness,
+    color, contrast, sharpness, posterize, solarize, autocontrast, equalize, each with the same
+    probability; those with two directions take either. They give Pillow's results.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
 
     Args:
-        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
-            (height, width), also ragged.
-        size (list of int, required, in [1, 65535]): (height, width) of the output.
-        padding (list of int, default (), in [0, 65535]): Pixels to put around an image before: one
-            number for all sides, two for (top and bottom, left and right), or four for (top, left,
-            bottom, right).
-        pad_if_needed (bool, default False): Whether an image that is still too small gets what is
-            missing on both sides; else it is an error of its row.
-        fill (list of float, default (0.0,)): What padding_mode='constant' puts there: one number,
-            or one for each channel.
-        padding_mode (str, default 'constant', one of 'constant', 'edge', 'reflect', 'symmetric'):
-            What is put around an image: 'constant' the value fill, 'edge' the pixel at the edge,
-            'reflect' the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled;
-            as numpy.pad and torchvision.
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        num_ops (int, default 2, in [0, 1000]): How many changes are made.
+        magnitude (int, default 9, in [0, 1000000]): How strong they are, from 0 to
+            num_magnitude_bins - 1.
+        num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
+            and moved pixels are resampled.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
+            place empty: one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: Images of one size, of the same dtype.
+        out: Images of the type of the input.
     """
     ...
 @overload
-def RandomCrop(
-    in_: _Row, *, size: Sequence[int], padding: Sequence[int] = (), pad_if_needed: bool = False,
-    fill: float | Sequence[float] = (0.0,),
-    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
-    name: str | None = None, **on_rows: Unpack[OnRows],
+def RandAugment(
+    in_: _Row, *, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
-def RandomCrop(
-    in_: _Rows, *, size: Sequence[int], padding: Sequence[int] = (), pad_if_needed: bool = False,
-    fill: float | Sequence[float] = (0.0,),
-    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
-    name: str | None = None, **on_rows: Unpack[OnRows],
-) -> list[_Array]: ...
-
-@overload
-def RandomFlip(
-    in_: Blob,
-    *,
-    horizontal: float = 0.5,
-    vertical: float = 0.0,
-    name: str | None = None,
-) -> Blob:
-    """Mirrors images by chance: left to right, and top to bottom where that is asked for.
-
-    The draws depend on seed, epoch, record and the name of the node. To let boxes follow, draw the
-    flips with CoinFlip and give them to ImageFlip.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
-
-    Args:
-        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
-            (height, width), also ragged.
-        horizontal (float, default 0.5, in [0, 1]): Probability that an image is mirrored left to
-            right.
-        vertical (float, default 0.0, in [0, 1]): Probability that it is mirrored top to bottom,
-            drawn independently.
-        name (str, default None): Name of this node, unique in a loader; None for none.
-
-    Returns:
-        The blob of the output:
-        out: The images, some of them mirrored.
-    """
-    ...
-@overload
-def RandomFlip(
-    in_: _Row, *, horizontal: float = 0.5, vertical: float = 0.0, name: str | None = None,
-    **on_rows: Unpack[OnRows],
-) -> _Array: ...
-@overload
-def RandomFlip(
-    in_: _Rows, *, horizontal: float = 0.5, vertical: float = 0.0, name: str | None = None,
-    **on_rows: Unpack[OnRows],
+def RandAugment(
+    in_: _Rows, *, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -3169,4 +2819,49 @@ def Solarize(
 def Solarize(
     in_: _Rows, *, threshold: float = 128.0, probability: float = 1.0, name: str | None = None,
     **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def TrivialAugment(
+    in_: Blob,
+    *,
+    num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Makes one random change of random strength to each image.
+
+    Changes and strengths are those of torchvision's TrivialAugmentWide; the changes are those of
+    RandAugment.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
+            and moved pixels are resampled.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
+            place empty: one number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def TrivialAugment(
+    in_: _Row, *, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def TrivialAugment(
+    in_: _Rows, *, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...

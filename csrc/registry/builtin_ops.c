@@ -51,6 +51,8 @@
     X(image_flip)                                                                                  \
     X(image_pad)                                                                                   \
     X(image_random_crop)                                                                           \
+    X(image_decoder)                                                                               \
+    X(image_encoder)                                                                               \
     X(image_size)                                                                                  \
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
@@ -60,6 +62,11 @@
     X(random_resized_crop)                                                                         \
     X(resize)                                                                                      \
     X(solarize)
+    X(rand_augment)                                                                                \
+    X(random_resized_crop)                                                                         \
+    X(resize)                                                                                      \
+    X(solarize)                                                                                    \
+    X(trivial_augment)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
