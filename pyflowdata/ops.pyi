@@ -48,10 +48,25 @@ __all__ = [
     "TarReader",
     "MegatronReader",
     "GPTReader",
-    "CropMirrorNormalize",
-    "ImageDecoder",
-    "Normalize",
     "GeneratorReader",
+    "ImageFolderReader",
+    "AdjustSharpness",
+    "AutoContrast",
+    "CoinFlip",
+    "ColorJitter",
+    "CropMirrorNormalize",
+    "Equalize",
+    "GaussianBlur",
+    "Grayscale",
+    "ImageDecoder",
+    "ImageEncoder",
+    "ImageSize",
+    "Invert",
+    "Normalize",
+    "Posterize",
+    "RandomResizedCrop",
+    "Resize",
+    "Solarize",
 ]
 
 @type_check_only
@@ -1925,6 +1940,307 @@ def GPTReader(
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+def GeneratorReader(
+    source: object,
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    thread_safe: bool = False,
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[ReaderAttrs],
+) -> Blobs:
+    """Reads the samples of a Python object: arrays, numbers, bytes and texts.
+
+    An object with __len__ and __getitem__ is read in any order, like files with an index; iterables
+    are streams. A sample whose values do not fit the types is damaged. The loader raises the
+    exceptions of the object, with their tracebacks.
+
+    Args:
+        source (object, required): Either an object with __len__ and __getitem__, or a function that
+            is called for each epoch, without arguments, and returns an iterable, or an iterable
+            that starts again each time.
+        fields (list of str, required): The fields of a sample, each [NAME=]KEY:TYPE, such as
+            x:float32[3], y:int64, tokens:int32[?] or name:bytes. A dict has the fields by their
+            keys, a tuple in this order; if there is one field, it may be the sample itself.
+        thread_safe (bool, default False): Whether several threads may call __getitem__ at once;
+            otherwise one thread at a time calls it.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
+            shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
+            seed, order_key, group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of fields: The values of a field, ragged where a dimension varies or the type
+            is bytes.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob]:
+    """Reads the image files of a folder that has a folder for each class.
+
+    data_dir is that folder, or files name several, whose classes are united. The records are those
+    of torchvision's ImageFolder, in its order: by the name of the class, then by folder and name,
+    compared as bytes. Files in folders of a class count to it, at any depth; symbolic links are
+    followed, unless they lead back to a folder above. Names that begin with a period are left out,
+    files and folders. The list of files is an index, kept as others are for 4096 files or more;
+    opening it again looks at each folder, and at no file. Each file is opened, read and closed when
+    its record is needed; one that is empty or cannot be read is a damaged record.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        classes (list of str, found in the files if left out): The classes in the order of their
+            numbers, each the name of a folder in data_dir; other folders are not read. Left out,
+            all folders, sorted by the bytes of their names.
+        class_numbers (list of int, default ()): The label of each of the classes; empty for 0, 1, 2
+            and so on.
+        extensions (list of str, default ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif',
+            '.tiff', '.webp', '.pbm')): How names of image files end, in any case; other files are
+            left out. An empty list takes every file.
+        allow_empty (bool, default False): Whether a class may be without files, or without a
+            folder.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        image: The bytes of each file, uint8 (None,), as they lie there: a decoder follows.
+        label: The number of the file's class, int64.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: Literal[False] = False, with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: Literal[True], with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: Literal[True], with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob]: ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: bool = False, with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def AdjustSharpness(
+    in_: Blob,
+    *,
+    factor: float,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Blends each image with its smoothed one: smooth + factor * (image - smooth).
+
+    As ImageEnhance.Sharpness of Pillow, with its kernel of 3 x 3 pixels; with probability it is
+    torchvision's RandomAdjustSharpness. Arithmetic is that of float32; the result is clipped, and
+    its fraction cut off.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        factor (float, required, in [0, 1000000]): 0 gives the smoothed image, 1 the image itself, 2
+            a sharper one.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def AdjustSharpness(
+    in_: _Row, *, factor: float, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def AdjustSharpness(
+    in_: _Rows, *, factor: float, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def AutoContrast(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Stretches each channel so that its darkest number becomes 0 and its brightest 255.
+
+    As ImageOps.autocontrast of Pillow; with probability it is torchvision's RandomAutocontrast.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def AutoContrast(
+    in_: _Row, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def AutoContrast(
+    in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def CoinFlip(
+    in_: Blob,
+    *,
+    probability: float = 0.5,
+    name: str | None = None,
+) -> Blob:
+    """Draws 1 or 0 for each record, as for the mirror of CropMirrorNormalize.
+
+    The draw depends on seed, epoch, record and the name of the node; two nodes draw independently.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Any blob of the batch, also ragged: it tells the
+            records, its values do not matter.
+        probability (float, default 0.5, in [0, 1]): Of a 1.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: int8 (), 1 or 0 for each record.
+    """
+    ...
+@overload
+def CoinFlip(
+    in_: _Row, *, probability: float = 0.5, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CoinFlip(
+    in_: _Rows, *, probability: float = 0.5, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ColorJitter(
+    in_: Blob,
+    *,
+    brightness: float | Sequence[float] = (0.0,),
+    contrast: float | Sequence[float] = (0.0,),
+    saturation: float | Sequence[float] = (0.0,),
+    hue: float | Sequence[float] = (0.0,),
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Changes brightness, contrast, saturation and hue by random amounts, in random order.
+
+    The rule is that of torchvision, each amount uniform in its range; what a change does is that of
+    Pillow (ImageEnhance, and hue as a byte of HSV), bit for bit. A range of only 1, or only 0 for
+    the hue, leaves the change out. Two equal numbers give a fixed amount: brightness=[1.2, 1.2].
+    Saturation and hue of grey images stay the same.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels), RGB or grey,
+            also ragged.
+        brightness (list of float, default (0.0,)): By which numbers are multiplied: the least and
+            the most factor; one number b stands for 1 - b (at least 0) and 1 + b.
+        contrast (list of float, default (0.0,)): By which the distance from the mean grey is
+            multiplied; as brightness.
+        saturation (list of float, default (0.0,)): By which the distance from the grey of the pixel
+            is multiplied; as brightness.
+        hue (list of float, default (0.0,)): By which hues are turned, a whole turn is 1: the least
+            and the most, in [-0.5, 0.5]; one number h stands for -h and h.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def ColorJitter(
+    in_: _Row, *, brightness: float | Sequence[float] = (0.0,),
+    contrast: float | Sequence[float] = (0.0,), saturation: float | Sequence[float] = (0.0,),
+    hue: float | Sequence[float] = (0.0,), probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ColorJitter(
+    in_: _Rows, *, brightness: float | Sequence[float] = (0.0,),
+    contrast: float | Sequence[float] = (0.0,), saturation: float | Sequence[float] = (0.0,),
+    hue: float | Sequence[float] = (0.0,), probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
 @overload
 def CropMirrorNormalize(
     in_: Blob,
@@ -1954,14 +2270,14 @@ def CropMirrorNormalize(
     Args:
         in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
             width), also ragged.
-        mirror (Blob or rows, or None): One number for each image, int8, uint8 or bool: all but 0
+        mirror (Blob or rows, or None): One number for each image, int8, uint8 or bool: not 0
             mirrors it left to right.
         color_space (str, default 'any', one of 'any', 'RGB', 'BGR', 'GRAY'): What the channels are:
             GRAY is one channel, RGB and BGR are three, any is not checked. They are never changed.
         output_layout (str, default 'NCHW', one of 'NCHW', 'NHWC'): Whether a row of the output is
             (channels, height, width), or (height, width, channels).
         mean (list of float, default (0.0,)): Subtracted from each number, which is 0 to 255: one,
-            or one for each channel.
+            or one per channel.
         std (list of float, default (1.0,)): What the difference is divided by: one number, or one
             for each channel.
         crop_h (int, default 0, in [0, 1073741824]): Height of the part that is taken; 0 is the
@@ -2002,6 +2318,124 @@ def CropMirrorNormalize(
 ) -> list[_Array]: ...
 
 @overload
+def Equalize(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Makes each value of a channel about as frequent as the others.
+
+    As ImageOps.equalize of Pillow; with probability it is torchvision's RandomEqualize.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def Equalize(
+    in_: _Row, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Equalize(
+    in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def GaussianBlur(
+    in_: Blob,
+    *,
+    kernel_size: Sequence[int],
+    sigma: float | Sequence[float] = (0.1, 2.0),
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Blurs images with a Gaussian kernel, as torchvision does.
+
+    Beyond its border an image is mirrored, without repeating the pixels of the border. Weights have
+    16 bits; results differ by one at most from those of float arithmetic.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels), also ragged.
+        kernel_size (list of int, required, in [1, 255]): Size of the kernel in pixels: one odd
+            number, or height and width.
+        sigma (list of float, default (0.1, 2.0), in [0.001, 1000]): Standard deviation in pixels:
+            one number, or the least and the most, between which one is drawn for each record.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def GaussianBlur(
+    in_: _Row, *, kernel_size: Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0),
+    probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def GaussianBlur(
+    in_: _Rows, *, kernel_size: Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0),
+    probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Grayscale(
+    in_: Blob,
+    *,
+    channels: int = 1,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Makes RGB images grey: 0.299 R + 0.587 G + 0.114 B, as Pillow and torchvision do.
+
+    Factors have 16 bits, the result is rounded. With probability=0.1 and channels=3 it is
+    torchvision's RandomGrayscale.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, 3), RGB; or with 1
+            channel; also ragged.
+        channels (int, default 1, in [1, 3]): Of the output: 1, or 3 that are all the same.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels).
+    """
+    ...
+@overload
+def Grayscale(
+    in_: _Row, *, channels: int = 1, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Grayscale(
+    in_: _Rows, *, channels: int = 1, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def ImageDecoder(
     in_: Blob,
     *,
@@ -2011,9 +2445,13 @@ def ImageDecoder(
     max_pixels: int = 178956970,
     name: str | None = None,
 ) -> Blob:
-    """Decodes images of files in JPEG.
+    """Decodes image files: JPEG, PNG, WebP, BMP and PNM (PBM, PGM, PPM).
 
-    The format is told by the first bytes.
+    The first bytes tell the format. JPEG is decoded as libjpeg-turbo does by default (accurate
+    inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by Pillow's formula. Of
+    samples with 16 bits, PNG's keep the high byte, and PNM's are scaled to 0 to 255 and rounded. Of
+    an animation the first frame is decoded. The row is damaged if it is no image, if the file is
+    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -2052,6 +2490,127 @@ def ImageDecoder(
     in_: _Rows, *, color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "RGB",
     apply_orientation: bool = False, incomplete: Literal["error", "fill"] = "error",
     max_pixels: int = 178956970, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageEncoder(
+    in_: Blob,
+    *,
+    format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg",
+    quality: int = 90,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0",
+    compression: int = 6,
+    name: str | None = None,
+) -> Blob:
+    """Encodes images as files of JPEG, PNG, PPM or BMP.
+
+    The bytes depend on the image, the attrs and the versions of the libraries only.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width): 1 channel is gray, 3 are RGB; PNG also takes 2, gray with alpha, and 4, RGBA.
+        format (str, default 'jpeg', one of 'jpeg', 'png', 'ppm', 'bmp'): The format of the files.
+            PNG, PPM and BMP lose nothing; PPM writes PGM for images of one channel.
+        quality (int, default 90, in [1, 100]): Of JPEG: libjpeg's scale of quality, as in Pillow.
+        subsampling (str, default '4:2:0', one of '4:2:0', '4:2:2', '4:4:0', '4:4:4'): Of JPEG with
+            colours: how the two colour differences are stored; 4:4:4 keeps all of them, 4:2:0 one
+            for four pixels.
+        compression (int, default 6, in [0, 9]): Of PNG: zlib's level; 0 stores, 1 is fast, 9 small.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each file, uint8 (None,).
+    """
+    ...
+@overload
+def ImageEncoder(
+    in_: _Row, *, format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg", quality: int = 90,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression: int = 6,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageEncoder(
+    in_: _Rows, *, format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg", quality: int = 90,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression: int = 6,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageSize(
+    in_: Blob,
+    *,
+    apply_orientation: bool = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads height and width from the headers of image files, and decodes no pixels.
+
+    It knows the formats of ImageDecoder, and needs none of their libraries. With the same
+    apply_orientation the sizes are those of ImageDecoder's images.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole
+            file of one image, or its beginning with the header.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Height and width, int64 (2,).
+    """
+    ...
+@overload
+def ImageSize(
+    in_: _Row, *, apply_orientation: bool = False, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageSize(
+    in_: _Rows, *, apply_orientation: bool = False, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Invert(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Replaces each number x by 255 - x.
+
+    As ImageOps.invert of Pillow; with probability it is torchvision's RandomInvert.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def Invert(
+    in_: _Row, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Invert(
+    in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -2105,45 +2664,198 @@ def Normalize(
     **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
-def GeneratorReader(
-    source: object,
+@overload
+def Posterize(
+    in_: Blob,
     *,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
-    thread_safe: bool = False,
-    with_mask: bool = False,
-    with_id: bool = False,
-    **attrs: Unpack[ReaderAttrs],
-) -> Blobs:
-    """Reads the samples of a Python object: arrays, numbers, bytes and texts.
+    bits: int,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Keeps the highest bits of each number.
 
-    An object with __len__ and __getitem__ is read in any order, like files with an index; iterables
-    are streams. A sample whose values do not fit the types is damaged. The loader raises the
-    exceptions of the object, with their tracebacks.
+    As ImageOps.posterize of Pillow; with probability it is torchvision's RandomPosterize.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        source (object, required): Either an object with __len__ and __getitem__, or a function that
-            is called for each epoch, without arguments, and returns an iterable, or an iterable
-            that starts again each time.
-        fields (list of str, required): The fields of a sample, each [NAME=]KEY:TYPE, such as
-            x:float32[3], y:int64, tokens:int32[?] or name:bytes. A dict has the fields by their
-            keys, a tuple in this order; if there is one field, it may be the sample itself.
-        thread_safe (bool, default False): Whether several threads may call __getitem__ at once;
-            otherwise one thread at a time calls it.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
-            index and the record's number in the dataset.
-        **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
-            shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
-            seed, order_key, group_buffer_size, rank, world_size, on_error, max_errors, name.
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        bits (int, required, in [0, 8]): How many of the highest bits of each number are kept; the
+            others become 0.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
-        The blobs of the outputs:
-        one for each of fields: The values of a field, ragged where a dimension varies or the type
-            is bytes.
-        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
-            records that were padded.
-        id (only with with_id=True): Index of the record's file and its 0-based number in the
-            dataset.
+        The blob of the output:
+        out: Images of the type of the input.
     """
     ...
+@overload
+def Posterize(
+    in_: _Row, *, bits: int, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Posterize(
+    in_: _Rows, *, bits: int, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomResizedCrop(
+    in_: Blob,
+    *,
+    size: Sequence[int],
+    area: float | Sequence[float] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333),
+    num_attempts: int = 10,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True,
+    name: str | None = None,
+) -> Blob:
+    """Cuts a random part out of each image, and resamples it to one size.
+
+    The rule is that of torchvision and OneFlow: an area is drawn uniformly and an aspect ratio with
+    uniform logarithm, then a place for a part of this size. The draws depend on seed, epoch, record
+    and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        size (list of int, required, in [1, 65535]): (height, width) of the output.
+        area (list of float, default (0.08, 1.0), in [0, 1]): The least and the most of the image's
+            area that is cut out.
+        aspect_ratio (list of float, default (0.75, 1.3333333333333333), in [0, 1000000]): The least
+            and the largest width / height of what is cut out.
+        num_attempts (int, default 10, in [0, 1000]): How often a part is drawn until one fits into
+            the image; after that it is the largest one in the middle.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear', 'bicubic', 'lanczos',
+            'area'): How pixels are resampled: 'bilinear', 'bicubic' and 'lanczos' equal Pillow's,
+            'nearest' takes the pixel that a place is in, 'area' averages what an output pixel
+            covers, as OpenCV.
+        antialias (bool, default True): Whether bilinear and bicubic average over more pixels where
+            an image becomes smaller, as Pillow and torchvision do. false: over 2 x 2 or 4 x 4
+            pixels always, as OpenCV; faster, with jagged edges.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of one size, uint8.
+    """
+    ...
+@overload
+def RandomResizedCrop(
+    in_: _Row, *, size: Sequence[int], area: float | Sequence[float] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333), num_attempts: int = 10,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomResizedCrop(
+    in_: _Rows, *, size: Sequence[int], area: float | Sequence[float] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333), num_attempts: int = 10,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Resize(
+    in_: Blob,
+    *,
+    size: Sequence[int] = (),
+    shorter: int = 0,
+    longer: int = 0,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True,
+    name: str | None = None,
+) -> Blob:
+    """Resamples images to size=(height, width), or to a size that keeps the aspect ratio.
+
+    With antialias, which is the default, the result equals that of Pillow's Image.resize(), bit for
+    bit. Each channel is resampled by itself, alpha too.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        size (list of int, default (), in [1, 65535]): (height, width) of the output; the aspect
+            ratio is not kept.
+        shorter (int, default 0, in [0, 65535]): How long the shorter side becomes; the other one
+            keeps the aspect ratio, rounded down. torchvision's Resize(256) is shorter=256.
+        longer (int, default 0, in [0, 65535]): How long the longer side becomes; with shorter, how
+            long it becomes at most: the image is then as large as both allow, as with torchvision's
+            max_size.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear', 'bicubic', 'lanczos',
+            'area'): How pixels are resampled: 'bilinear', 'bicubic' and 'lanczos' equal Pillow's,
+            'nearest' takes the pixel that a place is in, 'area' averages what an output pixel
+            covers, as OpenCV.
+        antialias (bool, default True): Whether bilinear and bicubic average over more pixels where
+            an image becomes smaller, as Pillow and torchvision do. false: over 2 x 2 or 4 x 4
+            pixels always, as OpenCV; faster, with jagged edges.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images in another size, uint8; ragged where shorter or longer is given and the
+            input is.
+    """
+    ...
+@overload
+def Resize(
+    in_: _Row, *, size: Sequence[int] = (), shorter: int = 0, longer: int = 0,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Resize(
+    in_: _Rows, *, size: Sequence[int] = (), shorter: int = 0, longer: int = 0,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Solarize(
+    in_: Blob,
+    *,
+    threshold: float = 128.0,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Replaces each number x that is not below the threshold by 255 - x.
+
+    As ImageOps.solarize of Pillow; with probability it is torchvision's RandomSolarize.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        threshold (float, default 128.0, in [0, 256]): Numbers from this one on are inverted.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def Solarize(
+    in_: _Row, *, threshold: float = 128.0, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Solarize(
+    in_: _Rows, *, threshold: float = 128.0, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...

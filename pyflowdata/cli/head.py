@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None and not args.images:
         raise UsageError("--out is where --images writes to; give both")
     load_plugins(args)
-    files = expand(args.files)
+    files = expand(args.files, args.format)
     source = source_of(args, files)
     say_left_out(source)
     try:

@@ -216,6 +216,7 @@ def reader_nodes(blobs: Sequence[Blob]) -> list[Node]:
     found: dict[Node, None] = {}
 
     def walk(node: Node) -> None:
+        """Adds the readers of a node and of its inputs, depth first."""
         if node.op.is_reader:
             found[node] = None
         for blob in node.inputs:
