@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .. import ops
 from .font import ADVANCE, HEIGHT, text_dots
 
 Array = npt.NDArray[Any]
@@ -40,13 +41,7 @@ def thumbnail(image: Array, size: tuple[int, int]) -> Array:
         return image.repeat(times, axis=0).repeat(times, axis=1)
     if factor >= 1:
         return image
-    rows, columns = (
-        (np.arange(to) * side // to)
-        for side in (height, width)
-        for to in [max(1, round(side * factor))]
-    )
-    small: Array = image[rows[:, np.newaxis], columns]
-    return small
+    return ops.Resize(image, size=[max(1, round(height * factor)), max(1, round(width * factor))])
 
 
 def draw(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .. import ops
 from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError
-from ..graph import eager, find_op
 from ..ragged import Ragged
 from .pixels import is_image
 
@@ -132,7 +132,7 @@ def decoded(rows: Sequence[Any]) -> tuple[list[Array | None], str]:
             images.append(row)
             continue
         try:
-            images.append(eager.call(find_op("ImageDecoder"), None, {}, {"in": row}))
+            images.append(ops.ImageDecoder(row))
         except (CorruptDataError, UnsupportedError) as failure:
             images.append(None)
             failures.append(f"image {number}: {failure.message}")

@@ -29,7 +29,7 @@ PYTHON_LAYERS = {
     "graph": {"native", "ragged", "errors"},
     "ops": {"graph"},
     "loader": {"graph", "native", "ragged", "errors"},
-    "sheet": {"loader", "graph", "ragged", "errors"},
+    "sheet": {"loader", "ops", "graph", "ragged", "errors"},
     "plugins": {"ops", "graph", "native", "errors"},
     "pyops": {"plugins", "graph", "native", "ragged", "errors"},
     "__init__": {
