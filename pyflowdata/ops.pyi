@@ -48,6 +48,7 @@ __all__ = [
     "GPTReader",
     "GeneratorReader",
     "ImageFolderReader",
+    "ManifestReader",
 ]
 
 @type_check_only
@@ -1827,4 +1828,85 @@ def ImageFolderReader(
     extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
     allow_empty: bool = False, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def ManifestReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    usage: str | PathLike[str] = "train",
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    multi_label: bool = False,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob]:
+    """Reads the images that a manifest names, as MindData's ManifestDataset does: a file of JSON
+    objects, one a line, with source (the path of an image), usage and annotation (a list of objects
+    with a name, the label).
+
+    Paths are relative to the manifest's folder. All lines are checked when the reader opens; an
+    image is opened, read and closed when its record is needed, and one that is missing, empty or
+    cannot be read is a damaged record, as is a line without label.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        usage (str, default 'train'): Which lines are records: those with this usage, in upper or
+            lower case; empty for all.
+        classes (list of str, found in the files if left out): The labels in the order of their
+            numbers; lines that have other labels alone are left out. Left out, all labels of the
+            files, of every usage, sorted by bytes.
+        class_numbers (list of int, default ()): The number of each of the classes; empty for 0, 1,
+            2 and so on.
+        multi_label (bool, default False): Whether a line may have any number of labels: the output
+            label is then ragged.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        image: The bytes of each image, uint8 (None,), as they lie there: a decoder follows.
+        label: The number of the line's label, int64; with multi_label all of them, int64 (None,),
+            each once.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+@overload
+def ManifestReader(
+    data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: Literal[False] = False,
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def ManifestReader(
+    data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: Literal[True],
+    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def ManifestReader(
+    data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: Literal[True],
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob]: ...
+@overload
+def ManifestReader(
+    data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: bool = False,
+    with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...

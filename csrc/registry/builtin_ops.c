@@ -35,7 +35,8 @@
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
     X(generator_reader)                                                                            \
-    X(image_folder_reader)
+    X(image_folder_reader)                                                                         \
+    X(manifest_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
