@@ -67,6 +67,7 @@
     X(resize)                                                                                      \
     X(solarize)                                                                                    \
     X(trivial_augment)
+    X(manifest_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

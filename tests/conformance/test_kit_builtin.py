@@ -59,6 +59,16 @@ def image_folder():
     return FOLDERS[-1].name
 
 
+def manifest():
+    """A manifest, as the only part of its folder, and its images in another one."""
+    images = Path(image_folder())
+    lines = [
+        f'{{"source": "{path}", "usage": "train", "annotation": [{{"name": "{path.parent.name}"}}]}}'
+        for path in sorted(images.glob("*/*.png"))
+    ]
+    return folder_of(part_0="\n".join(lines).encode())
+
+
 NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
 IMAGES = np.arange(20 * 3 * 32 * 32).reshape(20, 3, 32, 32).astype(np.uint8)
 
@@ -192,6 +202,7 @@ SAMPLES = {
         range(300), fields=["x:int64"], batch_size=4, thread_safe=True
     ),
     "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
+    "ManifestReader": lambda: flow.ManifestReader(manifest(), batch_size=4),
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),
@@ -246,6 +257,7 @@ SAMPLES = {
 UNNOTICED = {
     "MDSReader": {"damage-unnoticed", "damage-status"},
     "MindRecordReader": {"damage-unnoticed", "damage-status"},
+    "ManifestReader": {"damage-unnoticed", "cut-unnoticed"},
     "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
     "CSVReader": {"damage-unnoticed", "cut-unnoticed"},
     "TextLineReader": {"damage-unnoticed", "cut-unnoticed"},
