@@ -171,12 +171,24 @@ static pfd_status check_ragged_outputs(const range *at, const pfd_plan_op *op, p
     return PFD_OK;
 }
 
+/* The function of an op that does another one as well; *name: of the op that failed. */
+static pfd_status compute_both(const pfd_plan_op *op, const pfd_compute_args *args,
+                               const char **name, pfd_error *err)
+{
+    pfd_producer producer = {op->producer->op->op->name, pfd_attrs_struct(op->producer->attrs)};
+    pfd_status status = op->fused(args, &producer, err);
+    if (status != PFD_OK && !strcmp(err->op, producer.name)) *name = producer.name;
+    return status;
+}
+
 static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err)
 {
     const pfd_node *node = op->node;
+    uint32_t num_inputs = pfd_plan_op_inputs(op);
+    const char *name = node->op->op->name;
     pfd_worker *worker = at->worker;
     empty_ragged_outputs(at, op);
-    for (uint32_t i = 0; i < node->op->op->num_inputs; i++)
+    for (uint32_t i = 0; i < num_inputs; i++)
         worker->ports[i] = &worker->tensors[op->inputs[i]];
     const pfd_record *records = range_records(at, op->reader);
     const pfd_data_reader *reader = &at->plan->readers[op->reader];
@@ -190,15 +202,16 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .outputs = worker->ports + at->plan->most_inputs + op->first_output,
         .scratch = worker->scratch,
         .random_key = random_key(at, op, reader),
-        .num_inputs = node->op->op->num_inputs,
+        .num_inputs = num_inputs,
         .num_outputs = node->op->op->num_outputs,
         .source = pfd_op_is_reader(node->op->op) ? pfd_source_self(reader->source) : NULL,
     };
     pfd_error_clear(err);
-    pfd_status status = node->op->op->compute(&args, err);
+    pfd_status status = op->fused ? compute_both(op, &args, &name, err)
+                                  : node->op->op->compute(&args, err);
     status = pfd_scratch_explain(worker->scratch, pfd_check_returned(status, "compute", err), err);
     if (status == PFD_OK) status = check_ragged_outputs(at, op, err);
-    return status == PFD_OK ? PFD_OK : failed(at, op->reader, node->op->op->name, status, err);
+    return status == PFD_OK ? PFD_OK : failed(at, op->reader, name, status, err);
 }
 
 static void count_bytes(const range *at)

@@ -25,7 +25,7 @@ static void set_stage(const pfd_plan *plan, pfd_plan_op *op)
     const pfd_op *described = op->node->op->op;
     int32_t is_odd = (described->flags & PFD_WHOLE_BATCH) != 0;
     op->stage = is_odd;
-    for (uint32_t i = 0; i < described->num_inputs; i++) {
+    for (uint32_t i = 0; i < pfd_plan_op_inputs(op); i++) {
         int32_t from = stage_of_tensor(plan, op->inputs[i]);
         int32_t first = from % 2 == is_odd ? from : from + 1;
         if (first > op->stage) op->stage = first;
@@ -41,7 +41,7 @@ static void set_stages(pfd_plan *plan)
         pfd_plan_op *op = &plan->ops[i];
         set_stage(plan, op);
         if (op->stage >= plan->num_stages) plan->num_stages = op->stage + 1;
-        for (uint32_t k = 0; k < op->node->op->op->num_inputs; k++)
+        for (uint32_t k = 0; k < pfd_plan_op_inputs(op); k++)
             if (stage_of_tensor(plan, op->inputs[k]) != op->stage)
                 plan->tensors[op->inputs[k]].in_slot = 1;
         for (uint32_t k = 0; op->stage % 2 && k < op->node->op->op->num_outputs; k++)
@@ -62,14 +62,24 @@ static int64_t record_bytes(const pfd_plan *plan)
     return bytes;
 }
 
-/* A range is about as many rows as fit into a core's cache with all that is made of them; a ragged
- * row is taken to be as large as its records. */
+/* About how large a row is, from the size of its records.  Images, of which two dimensions vary, are
+ * mostly decoded; records are what they are decoded from. */
+static int64_t guess_row_bytes(const pfd_plan_tensor *tensor, int64_t records)
+{
+    enum { DECODED = 8 };
+    int32_t num_varying = 0;
+    for (int32_t d = 0; d < tensor->type.ndim; d++) num_varying += tensor->type.shape[d] < 0;
+    if (!tensor->is_ragged) return tensor->row_bytes;
+    return tensor->row_bytes + records * (num_varying > 1 ? DECODED : 1);
+}
+
+/* A range is about as many rows as fit into a core's cache with all that is made of them. */
 static void choose_chunk(pfd_plan *plan)
 {
     int64_t records = record_bytes(plan), most = plan->local_batch_size;
     int64_t row = 1 + records + plan->num_readers * (int64_t)sizeof(pfd_record);
     for (int32_t i = 0; i < plan->num_tensors; i++)
-        row += plan->tensors[i].row_bytes + (plan->tensors[i].is_ragged ? records : 0);
+        row += guess_row_bytes(&plan->tensors[i], records);
     int64_t rows = CHUNK_BYTES / row;
     if (rows < 1) rows = 1;
     if (rows > most) rows = most;
