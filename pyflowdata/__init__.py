@@ -26,6 +26,7 @@ from .errors import (
 )
 from .graph import Blob, user_op_builder
 from .graph.world import World, world
+from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
 from .native import include_dir, version
 from .ops import *  # noqa: F403
@@ -35,6 +36,8 @@ from .pyops import register_decoder
 from .ragged import Ragged
 
 __all__ = [
+    "IMAGENET_MEAN",
+    "IMAGENET_STD",
     "Blob",
     "CancelledError",
     "CompileError",

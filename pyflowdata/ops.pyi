@@ -46,6 +46,9 @@ __all__ = [
     "TarReader",
     "MegatronReader",
     "GPTReader",
+    "CropMirrorNormalize",
+    "ImageDecoder",
+    "Normalize",
     "GeneratorReader",
 ]
 
@@ -171,10 +174,10 @@ def MiniReader(
 ) -> Blob:
     """Reads text files in which each line holds two comma-separated numbers.
 
-    Lines end with LF or CRLF, the last line of a file may go without; blank lines and empty files
-    are passed over, and files are never glued together. Spaces and tabs around a number are
-    allowed. Numbers are decimal literals as Python's float() takes them, inf and nan included,
-    rounded to the nearest float64 whatever the locale.
+    Lines end with LF or CRLF; the last line of a file may have no line end. Blank lines and empty
+    files are skipped. A line never continues in the next file. Spaces and tabs around a number are
+    allowed. Numbers are decimal literals as Python's float() accepts them, including inf and nan,
+    rounded to the nearest float64 in every locale.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
@@ -229,17 +232,17 @@ def MindRecordReader(
 ) -> Blobs:
     """Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0.
 
-    Name one shard of a set, or those to be read; the .db files beside them are not needed. Scalars
-    are exact, whatever was indexed; bytes come whole. Numbers and arrays need their type in the
-    field ('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are refused.
+    Name one shard of a set, or those to be read; their .db files are not needed. Scalars are exact,
+    even if the field is indexed. Numbers and arrays need their type in the field ('ids:int64[?]');
+    string and bytes are ragged uint8. Encrypted files are refused.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         columns (list of str, found in the files if left out): Fields to read, each
-            [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), 'x:float32[?,3]'; left out, all
+            [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), 'x:float32[?,3]'; if left out, all
             fields of the header.
-        whole_set (bool, default True): Whether a shard that is named alone stands for all shards of
-            its set, in the order of the set.
+        whole_set (bool, default True): Whether to read all shards of its set, in the order of the
+            set, if only one shard is given.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
@@ -252,8 +255,8 @@ def MindRecordReader(
 
     Returns:
         The blobs of the outputs:
-        one for each of columns: A field: numbers and arrays of the type that the shards have and
-            the field says, strings and bytes as ragged uint8.
+        one for each of columns: A field: numbers and arrays with the type of the field, strings and
+            bytes as ragged uint8.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -273,14 +276,14 @@ def MDSReader(
 
     Give the dataset's folder, its index.json, or single shards. Numbers (int, int8 ... float64,
     str_int, str_float) and ndarrays need their type in the field; bytes, str, json, jpeg, png and
-    all others are ragged uint8, as they lie in the shard. Pickles are not loaded. A plain shard is
-    read at random; where one is compressed (zstd, gz), the dataset is a stream that decompresses
-    shard after shard.
+    all others are ragged uint8, unchanged. Pickles are not loaded. Plain shards are read in any
+    order; if a shard is compressed (zstd, gz), the dataset is a stream that decompresses one shard
+    after the other.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         columns (list of str, found in the files if left out): Columns to read, each
-            [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), 'x:float32[?,3]'; left out, all
+            [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), 'x:float32[?,3]'; if left out, all
             columns of the first shard.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
@@ -294,8 +297,8 @@ def MDSReader(
 
     Returns:
         The blobs of the outputs:
-        one for each of columns: A column: numbers as their column has them, arrays of the shape
-            that the field says, all else as ragged uint8.
+        one for each of columns: A column: numbers with the dtype of the column, arrays with the
+            shape of the field, everything else as ragged uint8.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -315,17 +318,17 @@ def TextLineReader(
 ) -> Blob:
     """Reads the lines of text files as bytes.
 
-    Lines end with LF or CRLF, which are left out; the last line of a file may go without. Blank
-    lines and empty files are passed over, and files are never glued together. The bytes are given
-    as they stand, in whatever encoding; only a UTF-8 byte order mark at the beginning of a file is
-    left out.
+    Lines end with LF or CRLF, which are not part of the output; the last line of a file may have no
+    line end. Blank lines and empty files are skipped. A line never continues in the next file. The
+    bytes are not decoded, whatever their encoding; a UTF-8 byte order mark at the beginning of a
+    file is skipped.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to leave out at the
-            beginning of each file, blank ones counted.
-        keep_blank_lines (bool, default False): Whether lines of nothing but spaces and tabs are
-            records as well.
+        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to skip at the
+            beginning of each file, including blank lines.
+        keep_blank_lines (bool, default False): Whether empty lines, and lines of only spaces and
+            tabs, are records too.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
@@ -388,31 +391,32 @@ def CSVReader(
 ) -> Blobs:
     """Reads columns of CSV files and of other delimited text.
 
-    Each element of columns becomes an output: float64 unless its type says otherwise, bool, an
-    integer, float32, or unchanged bytes; several columns become one array. A field that begins with
-    the quote ends at the next, and two quotes inside stand for one. Spaces and tabs around a number
-    are allowed. A missing value without a default, and a row with more or fewer fields than the
-    header, are errors. Blank lines, empty files and a UTF-8 byte order mark are skipped.
+    Each element of columns becomes an output. Its type is float64 unless the element gives another
+    one: bool, an integer, float32, or bytes, which are not changed. Several columns become one
+    array. A field that begins with the quote ends at the next one, and two quotes inside it mean
+    one. Spaces and tabs around a number are allowed. A missing value without a default, and a row
+    with more or fewer fields than the header, are errors. Blank lines, empty files and a UTF-8 byte
+    order mark are skipped.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        columns (list of str, required): What to read, an output each: [NAME=]KEY[:TYPE][=DEFAULT],
-            where KEY is a column's name or number, a range as in 1..64, or several of these with |
-            between, for one array.
+        columns (list of str, required): The columns to read, one output each:
+            [NAME=]KEY[:TYPE][=DEFAULT]. KEY is a column's name or number, a range such as 1..64, or
+            several of these separated by |, for one array.
         delimiter (str, default ','): The byte between two fields.
-        quote (str, default '"'): The byte around fields that hold delimiters; empty: quotes are
-            text.
-        comment (str, default ''): The beginning of lines that are not rows, such as comments;
-            empty: every line is a row.
+        quote (str, default '"'): The byte that encloses fields with delimiters in them; empty:
+            quotes are text.
+        comment (str, default ''): The text with which lines begin that are not rows, such as
+            comments; empty: every line is a row.
         header (str, default 'auto', one of 'auto', 'yes', 'no'): Whether each file begins with a
-            row of names; auto: where a column is asked for by name.
-        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to leave out at the
+            row of names; auto: yes if a column is asked for by name.
+        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to skip at the
             beginning of each file, before the header.
-        missing (list of str, default ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL')): Texts that stand
-            for no value, as an empty field does: the column's default takes their place.
+        missing (list of str, default ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL')): Texts that mean
+            a missing value, as an empty field does; the column's default replaces them.
         uneven_rows (str, default 'raise', one of 'raise', 'allow'): Whether rows may have fewer
-            fields than the header, which are then missing, or more, which are ignored.
-        multiline (bool, default False): Whether quoted fields may hold line ends.
+            fields than the header, which are then missing values, or more, which are ignored.
+        multiline (bool, default False): Whether quoted fields may contain line ends.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
@@ -497,9 +501,9 @@ def TFRecordReader(
 ) -> Blob:
     """Reads the records of TensorFlow's TFRecord files as bytes.
 
-    Both checksums are compared: a damaged length, or a file that ends inside a record, is an error
-    of the file when it is opened, since what follows cannot be found; damaged bytes are an error of
-    one record, which on_error may leave out. An empty file has no records.
+    Both checksums of a record are checked. A damaged length, or a file that ends inside a record,
+    is an error of the file when it is opened, because the records after it cannot be found. Damaged
+    bytes are an error of one record, which on_error can skip. An empty file has no records.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
@@ -553,13 +557,13 @@ def ExampleDecoder(
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
 ) -> Blobs:
-    """Takes tf.train.Examples apart, a column for each feature asked for.
+    """Decodes tf.train.Examples, with one output for each field.
 
-    A float dtype reads a float_list, bool and integers an int64_list, and a number that the dtype
-    does not hold is an error, also 2 for a bool. A feature that is missing takes its default;
-    without one it is an error, or an empty row where the number of values varies. Other features
-    are passed over. Records are read by the rules of the protobuf library: of equal keys the last
-    one counts, numbers may be packed or not.
+    A float dtype reads a float_list, bool and integers an int64_list. A number outside the range of
+    the dtype is an error, for example 2 for a bool. A missing feature gets its default; without a
+    default it is an error, or an empty row if the number of values varies. Other features are
+    skipped. Records are read by the rules of the protobuf library: of equal keys the last one
+    counts, numbers may be packed or not.
 
     Args:
         in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
@@ -569,9 +573,9 @@ def ExampleDecoder(
             'image/encoded:bytes' one byte string.
         decode_raw (list of str, default ()): The names of those fields whose feature is one byte
             string of little-endian numbers of the field's dtype.
-        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): What becomes
-            of a feature with another number of values than its shape has: an error, or what is too
-            short is padded with the default or 0, what is too long is cut, or both (fit).
+        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): How to handle
+            a feature with another number of values than its shape has: raise an error, pad short
+            ones with the default or 0, truncate long ones, or do both (fit).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -588,11 +592,11 @@ def SequenceExampleDecoder(
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
 ) -> Blobs:
-    """Takes tf.train.SequenceExamples apart, a column for each feature asked for.
+    """Decodes tf.train.SequenceExamples, with one output for each field.
 
-    Features of the context are read as ExampleDecoder does. A key that begins with feature_lists/
-    is that of a list of steps, after the prefix: the first dimension of its shape counts the steps,
-    all of which have the same number of values.
+    Features of the context are read like those of ExampleDecoder. The prefix feature_lists/ before
+    a key means a list of steps: the first dimension of its shape counts the steps, and all steps
+    have the same number of values.
 
     Args:
         in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
@@ -602,10 +606,10 @@ def SequenceExampleDecoder(
             of steps with three values each; a list that may be missing ends with '='.
         decode_raw (list of str, default ()): The names of those fields whose features are one byte
             string, of each step, with little-endian numbers of the field's dtype.
-        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): What becomes
-            of a feature, or of the steps of a list, with another number of values than the shape
-            has: an error, or what is too short is padded with the default or 0, what is too long is
-            cut, or both (fit).
+        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): How to handle
+            a feature, or of the steps of a list, with another number of values than the shape has:
+            raise an error, pad short ones with the default or 0, truncate long ones, or do both
+            (fit).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -689,16 +693,16 @@ def DecodeNpy(
     shape: Sequence[int | None],
     name: str | None = None,
 ) -> Blob:
-    """Takes the bytes of each row as a .npy file, as numpy.save writes it.
+    """Decodes each row as the bytes of a .npy file, as numpy.save writes it.
 
-    An array of another dtype or shape is damaged, and so is one that ends too early or too late.
-    Either order of bytes and of dimensions is taken.
+    An array with another dtype or shape counts as damaged; so does one with too few or too many
+    bytes. Both byte orders, and C and Fortran order, are accepted.
 
     Args:
         in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
-        dtype (dtype, required): The dtype that every array has.
-        shape (shape, required, at least -1): The shape of every array, empty for a number; -1 for a
-            dimension that varies, in Python also None.
+        dtype (dtype, required): The dtype of every array.
+        shape (shape, required, at least -1): The shape of every array, empty for a number; -1, or
+            None in Python, for a dimension that varies.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -925,22 +929,21 @@ def RawReader(
 ) -> Blob:
     """Reads flat binary files of rows of one dtype and shape, back to back.
 
-    What numpy.ndarray.tofile() writes is such a file. The rows must fill each file but for its
-    header and footer; where they do not, opening fails and names the place. Access is by
-    arithmetic: no index is needed.
+    numpy.ndarray.tofile() writes such files. Without its header and footer, each file must be a
+    whole number of rows; otherwise opening fails. The place of a record is computed, so no index is
+    needed.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        shape (shape, required): Shape of one row, "3,32,32" for example; empty for one number a
+        shape (shape, required): Shape of one row, for example "3,32,32"; empty for one number per
             record.
-        dtype (dtype, default 'uint8'): The dtype of the numbers, as they are stored; as a bool,
-            every byte other than 0 is true.
+        dtype (dtype, default 'uint8'): The dtype of the stored numbers; for bool, every byte other
+            than 0 is true.
         byte_order (str, default 'little', one of 'little', 'big'): Which byte of a number is stored
-            first: little, the lowest, as x86 and ARM machines write them; big, the highest.
-        header_bytes (int, default 0, at least 0): Bytes at the beginning of each file that belong
-            to no record.
-        footer_bytes (int, default 0, at least 0): Bytes at the end of each file that belong to no
-            record.
+            first: with little the lowest, as x86 and ARM machines write them; with big the highest.
+        header_bytes (int, default 0, at least 0): How many bytes to skip at the beginning of each
+            file.
+        footer_bytes (int, default 0, at least 0): How many bytes to skip at the end of each file.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
@@ -953,7 +956,7 @@ def RawReader(
 
     Returns:
         The blobs of the outputs:
-        out: The rows, of the dtype and shape that the attrs say.
+        out: The rows, with the dtype and shape of the attrs.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -998,19 +1001,19 @@ def NpyReader(
 ) -> Blob:
     """Reads .npy files of NumPy along their first axis: a record is array[i].
 
-    The arrays are of numbers or bools, in C order, of one dtype and row shape, and may have
-    different lengths. Attrs left out are taken from the header of the first file; each header is
-    checked against them when the loader opens. Access is by arithmetic, without an index.
-    Compressed files are decompressed into memory as a whole.
+    The arrays have numbers or bools, are in C order, and have one dtype and row shape; their
+    lengths may differ. Attrs that are left out are inferred from the header of the first file; each
+    header is checked against the attrs when the loader opens. The place of a record is computed, so
+    no index is needed. Compressed files are decompressed into memory as a whole.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        dtype (dtype, found in the files if left out): The dtype of the arrays; every file must have
-            it. Of bools, every byte other than 0 is true.
-        shape (shape, found in the files if left out): Shape of one row, which is that of the arrays
-            without their first axis; every file must have it.
+        dtype (dtype, found in the files if left out): The dtype of the arrays, the same in every
+            file. In an array of bools, every byte other than 0 is true.
+        shape (shape, found in the files if left out): Shape of one row: the shape of the array
+            without its first axis, the same in every file.
         byte_order (str, found in the files if left out, one of 'little', 'big'): Which byte of a
-            number is stored first; every file must have it so.
+            number is stored first, the same in every file.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
@@ -1023,7 +1026,7 @@ def NpyReader(
 
     Returns:
         The blobs of the outputs:
-        out: The rows of the arrays, of the dtype and shape that the attrs say.
+        out: The rows of the arrays, with the dtype and shape of the attrs.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -1065,8 +1068,8 @@ def OFRecordReader(
 ) -> Blob:
     """Reads OneFlow's OFRecord files: messages of named lists, each after its length.
 
-    The format has no checksums: a wrong length is found when the file is indexed, a damaged message
-    when a decoder reads it, and other values where numbers stand are not found at all.
+    The format has no checksums: a wrong length is detected when the file is indexed, a damaged
+    message when a decoder reads it, and changed numbers are not detected.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
@@ -1124,8 +1127,8 @@ def OFRecordRawDecoder(
     """Takes a feature out of each OFRecord as numbers.
 
     The feature is a list of floats, doubles or integers, or a bytes_list of one value, whose bytes
-    are numbers from 0 to 255. Floats that become integers lose what is after the point; doubles too
-    large for float32 are infinite. Of a list each value is looked at, also those that are cut off.
+    are numbers from 0 to 255. Floats that become integers lose their fraction; doubles too large
+    for float32 become infinite. Values that are cut off are checked too.
 
     Args:
         in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
@@ -1134,19 +1137,19 @@ def OFRecordRawDecoder(
             name.
         shape (shape, required): Shape of a row of the output; empty for one number.
         dtype (dtype, required, one of 'bool', 'int8', 'uint8', 'int16', 'uint16', 'int32',
-            'uint32', 'int64', 'uint64', 'float32', 'float64'): The dtype of the output; a number
-            that an integer dtype does not hold is damage, and so is an integer other than 0 and 1
-            for a bool.
+            'uint32', 'int64', 'uint64', 'float32', 'float64'): The dtype of the output. A number
+            outside the range of an integer dtype counts as damage; so does an integer other than 0
+            and 1 for a bool.
         dim1_varying_length (bool, default False): Whether a record may have fewer rows along the
-            shape's first dimension; zeros fill it up.
-        truncate (bool, default False): Whether a record may have any number of values: what is too
-            much is cut off, and zeros fill up what is missing.
+            first dimension of the shape; the missing rows are zero.
+        truncate (bool, default False): Whether a record may have any number of values: surplus
+            values are cut off, and missing ones are zero.
         auto_zero_padding (bool, default False): A former name of truncate.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The numbers of each record's feature, of the dtype and shape that the attrs say.
+        out: The numbers of each record's feature, with the dtype and shape of the attrs.
     """
     ...
 
@@ -1156,7 +1159,7 @@ def OFRecordBytesDecoder(
     blob_name: str | PathLike[str],
     name: str | None = None,
 ) -> Blob:
-    """Takes a feature of bytes out of each OFRecord, an encoded image for example.
+    """Takes a feature of bytes out of each OFRecord, for example an encoded image.
 
     The feature must be a bytes_list of one value. The bytes are not copied until a batch is
     delivered.
@@ -1187,23 +1190,23 @@ def IDXReader(
 ) -> Blob:
     """Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape.
 
-    With labels each record has an array and its label, which the files of a pair hold at the same
-    place. Dtypes and shapes left out are taken from the headers of the first files. Headers are
-    checked against the attrs, and the numbers of images and labels against each other, when the
-    loader opens. Compressed files are decompressed into memory as a whole. EMNIST's images are
-    stored transposed, and come as they are.
+    With labels, record i has array i of an image file and label i of its label file. Dtypes and
+    shapes that are left out are inferred from the headers of the first files. Headers are checked
+    against the attrs, and the numbers of images and labels against each other, when the loader
+    opens. Compressed files are decompressed into memory as a whole. EMNIST stores its images
+    transposed; they are not turned.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         labels (list of str, default ()): Files of labels, paths or patterns: one for each file of
             images, in the same order.
         dtype (dtype, found in the files if left out, one of 'uint8', 'int8', 'int16', 'int32',
-            'float32', 'float64'): The dtype of the images; every file must have it.
-        shape (shape, found in the files if left out): Shape of one image; every file must have it.
+            'float32', 'float64'): The dtype of the images, the same in every file.
+        shape (shape, found in the files if left out): Shape of one image, the same in every file.
         label_dtype (dtype, found in the files if left out, one of 'uint8', 'int8', 'int16',
             'int32', 'float32', 'float64'): The dtype of the labels.
         label_shape (shape, found in the files if left out): Shape of one label: empty for a number;
-            QMNIST's are int32 of shape 8.
+            the labels of QMNIST are int32 of shape 8.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
@@ -1216,7 +1219,8 @@ def IDXReader(
 
     Returns:
         The blobs of the outputs:
-        images: The arrays, of the attrs' dtype and shape, in the byte order of this machine.
+        images: The arrays, with the dtype and shape of the attrs, in the byte order of this
+            machine.
         labels (only with labels): The label of each array.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
@@ -1299,18 +1303,18 @@ def CIFARReader(
 ) -> tuple[Blob, Blob]:
     """Reads the binary version of CIFAR-10 and CIFAR-100.
 
-    Files may have any number of records. Labels outside the classes are damage; changed pixels are
-    not found, as the format has no checksums.
+    Files may have any number of records. A label outside the classes is reported as damage. Changed
+    pixels cannot be detected, because the format has no checksums.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        version (int, found in the files if left out, in [10, 100]): Which data set: 10 for
-            CIFAR-10, 100 for CIFAR-100. Left out, the size of the first file decides, if it fits
-            one of them.
-        layout (str, default 'CHW', one of 'CHW', 'HWC'): Axes of an image: CHW is (3, 32, 32), as
-            they are stored; HWC is (32, 32, 3).
-        with_coarse_label (bool, default False): Whether the output coarse_label is returned too,
-            which CIFAR-100 has.
+        version (int, found in the files if left out, in [10, 100]): The data set: 10 for CIFAR-10,
+            100 for CIFAR-100. If left out, it is inferred from the size of the first file, if that
+            fits only one of them.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Axes of an image: CHW is (3, 32, 32), the
+            order in the file; HWC is (32, 32, 3).
+        with_coarse_label (bool, default False): Whether to return the output coarse_label too; only
+            CIFAR-100 has it.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
@@ -1323,10 +1327,10 @@ def CIFARReader(
 
     Returns:
         The blobs of the outputs:
-        image: The images, uint8, the channels red, green and blue.
-        label: The class of each image, uint8: of 10, or the fine one of 100.
-        coarse_label (only with with_coarse_label=True): Which of 20 groups the class of CIFAR-100
-            belongs to, uint8.
+        image: The images, uint8, with the channels red, green and blue.
+        label: The class of each image, uint8: one of 10, or the fine label of 100.
+        coarse_label (only with with_coarse_label=True): The group of the class, uint8: one of the
+            20 of CIFAR-100.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -1392,15 +1396,16 @@ def OneRecReader(
     with_id: Literal[False] = False,
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
-    """Reads OneRec files, a former format of OneFlow: messages in frames with digests.
+    """Reads OneRec files, an older format of OneFlow: messages in frames with digests.
 
-    Each frame has an XXH64 digest of its header, checked whenever it is looked up, and one of its
-    payload, checked when it is read; a damaged payload costs one record, a damaged header the file.
+    Each frame has an XXH64 digest of its header, which is checked whenever the frame is looked up,
+    and one of its payload, which is checked when the payload is read. A damaged payload is an error
+    of one record, a damaged header an error of the file.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        check_digest (bool, default True): Whether the digest of each payload is checked, and not
-            only that of each header.
+        check_digest (bool, default True): Whether to check the digest of each payload; the digest
+            of each header is always checked.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
@@ -1447,11 +1452,11 @@ def OneRecDecoder(
     features: str | PathLike[str] | Sequence[str | PathLike[str]],
     name: str | None = None,
 ) -> Blobs:
-    """Takes features out of OneRec messages, an output for each.
+    """Takes features out of OneRec messages, one output for each.
 
-    Numbers have the dtype that they are stored with and are not cast; bytes are int8 numbers, or
-    one string or binary. A feature that a record does not have is damage, unless it has a default:
-    one number, which fills the row, or nothing for an empty row of varying size.
+    Numbers have the dtype with which they are stored and are not cast; bytes are int8 numbers, or
+    one string or binary. A feature that a record does not have counts as damage, unless it has a
+    default: one number, which fills the row, or nothing, for an empty row of varying size.
 
     Args:
         in_ (Blob, the input 'in'): Messages as OneRecReader gives them, uint8 of shape (batch,
@@ -1477,19 +1482,19 @@ def TarReader(
 ) -> Blobs:
     """Reads tar files of samples as WebDataset packs them.
 
-    Files that follow each other and have the same key are a sample: the key is the path up to the
-    first dot of the file's name, the extension what follows it, in lower case. Entries other than
-    files, names that begin with a dot or have none, and names like __this__ are skipped. ustar, GNU
-    and pax headers are read.
+    Consecutive files with the same key are a sample: the key is the path up to the first dot of the
+    file's name, the extension is the rest after that dot, in lower case. Entries other than files,
+    names that begin with a dot or have none, and names like __this__ are skipped. ustar, GNU and
+    pax headers are read.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        fields (list of str, found in the files if left out): The outputs, each the extension of a
-            sample's file, which begins after the dot that ends the key: 'jpg', 'image=jpg|png',
-            'note=txt:bytes=' with an empty default, 'key=__key__'; left out, the key and the
+        fields (list of str, found in the files if left out): The outputs. Each is the extension of
+            a sample's file, without the dot after the key: 'jpg', 'image=jpg|png',
+            'note=txt:bytes=' with an empty default, 'key=__key__'. If left out, the key and the
             extensions of the first samples.
-        index_files (list of str, default ()): An index file of DALI for each of the files, which is
-            compared with it.
+        index_files (list of str, default ()): Index files of DALI, one for each file, which are
+            compared with the files.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
@@ -1523,17 +1528,16 @@ def MegatronReader(
 ) -> Blob:
     """Reads documents of tokens from .bin and .idx files of Megatron-LM.
 
-    Either of the two is named, and the other one lies beside it. Both versions of the .idx are
-    read, and each entry of it is compared with the .bin when the reader opens.
+    One of the two is given, and the other one must be in the same folder. Both versions of the .idx
+    are read. When the reader opens, it compares each entry of the .idx with the .bin.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         dtype (dtype, found in the files if left out, one of 'int8', 'uint8', 'int16', 'uint16',
-            'int32', 'uint32', 'int64', 'uint64'): The dtype of the rows: that of the files, or one
-            that holds all its values.
+            'int32', 'uint32', 'int64', 'uint64'): The dtype of the rows: the dtype of the files, or
+            one that can hold all of its values.
         unit (str, default 'document', one of 'document', 'sequence'): What a record is: a document,
-            or one of the sequences (sentences, say) that it is made of; mostly a document is one
-            sequence.
+            or one of its sequences, for example a sentence; usually a document is one sequence.
         gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
             in another order or twice; otherwise its sequences must be all of the .bin, one after
             the other.
@@ -1602,15 +1606,16 @@ def GPTReader(
 ) -> Blob:
     """Reads windows of seq_length + 1 tokens over the documents of all files, one after the other.
 
-    Files are .bin and .idx of Megatron-LM, of which either is named and the other one lies beside
-    it, or flat ones as nanoGPT writes them. A window ends with the token that the next one begins
-    with; it goes on from document to document and from file to file, and the rest after the last
-    whole window is not read.
+    Files are pairs of .bin and .idx of Megatron-LM in the same folder, of which one is given, or
+    flat files as nanoGPT writes them. A window ends with the token that the next one begins with. A
+    window can continue in the next document and in the next file. The rest after the last whole
+    window is not read.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        seq_length (int, required, in [1, 1073741824]): Tokens from one window to the next; a window
-            has one more, so that inputs and targets are both in it.
+        seq_length (int, required, in [1, 1073741824]): Tokens from the beginning of a window to
+            that of the next one. A window has one token more, so that it has both inputs and
+            targets.
         dtype (dtype, default 'int64', one of 'uint8', 'uint16', 'int32', 'uint32', 'int64'): The
             dtype of the rows: that of the files, or one that holds all its values.
         format (str, default 'auto', one of 'auto', 'megatron', 'flat'): What the files are:
@@ -1619,20 +1624,21 @@ def GPTReader(
         file_dtype (str, default 'auto', one of 'auto', 'uint8', 'int8', 'uint16', 'int16',
             'uint32', 'int32', 'int64'): The dtype of the tokens in flat files; auto takes what the
             .idx says.
-        header_bytes (int, default 0, in [0, 1073741824]): Bytes before the first token of a flat
-            file.
+        header_bytes (int, default 0, in [0, 1073741824]): How many bytes to skip at the beginning
+            of each flat file.
         gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
             in another order or twice; otherwise its sequences must be all of the .bin, one after
             the other.
-        order (str, default 'own', one of 'own', 'megatron'): Which windows there are, and in which
-            order: own cuts the files as they are, and random_shuffle shuffles windows; megatron
-            gives the samples of Megatron-LM's GPTDataset, in its order.
-        num_samples (int, default 0, at least 0): Where order is megatron, the samples that there
-            must be at least, for which the documents are repeated; 0 takes each document once.
-        megatron_seed (int, default 1234, at least 0): Where order is megatron, its random_seed.
-        split (list of float, default ()): Where order is megatron, the weights of training,
-            validation and test documents, as in 969,30,1; empty takes all documents.
-        split_index (int, default 0, in [0, 2]): Where order is megatron, which part of the split is
+        order (str, default 'own', one of 'own', 'megatron'): The windows and their order. own: the
+            files are cut into windows, and random_shuffle shuffles these. megatron: the samples of
+            Megatron-LM's GPTDataset, in its order.
+        num_samples (int, default 0, at least 0): For order='megatron': the least number of samples;
+            the documents are repeated as often as needed. 0 uses each document once.
+        megatron_seed (int, default 1234, at least 0): For order='megatron': Megatron-LM's
+            random_seed.
+        split (list of float, default ()): For order='megatron': the weights of training, validation
+            and test documents, as in 969,30,1; empty means all documents.
+        split_index (int, default 0, in [0, 2]): For order='megatron': which part of the split is
             read: 0, 1 or 2.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
@@ -1694,6 +1700,132 @@ def GPTReader(
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+def CropMirrorNormalize(
+    in_: Blob,
+    mirror: Blob | None = None,
+    *,
+    color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
+    output_layout: Literal["NCHW", "NHWC"] = "NCHW",
+    mean: float | Sequence[float] = (0.0,),
+    std: float | Sequence[float] = (1.0,),
+    crop_h: int = 0,
+    crop_w: int = 0,
+    crop_pos_y: float = 0.5,
+    crop_pos_x: float = 0.5,
+    output_dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Blob:
+    """Takes a part of each image, mirrors it, and computes (x - mean) / std, in one pass.
+
+    Numbers of the image are 0 to 255, and so are mean and std, as in OneFlow; Normalize has the
+    convention of torchvision. The arithmetic is that of float32: x - mean is rounded, then its
+    product with 1 / std; float16 is rounded once more. An image that is smaller than crop_h x
+    crop_w is an error of its row.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) or (height, width), also
+            ragged.
+        mirror (Blob, or None): One number for each image, int8, uint8 or bool: all but 0 mirrors it
+            left to right.
+        color_space (str, default 'any', one of 'any', 'RGB', 'BGR', 'GRAY'): What the channels are:
+            GRAY is one channel, RGB and BGR are three, any is not checked. They are never changed.
+        output_layout (str, default 'NCHW', one of 'NCHW', 'NHWC'): Whether a row of the output is
+            (channels, height, width), or (height, width, channels).
+        mean (list of float, default (0.0,)): Subtracted from each number, which is 0 to 255: one,
+            or one for each channel.
+        std (list of float, default (1.0,)): What the difference is divided by: one number, or one
+            for each channel.
+        crop_h (int, default 0, in [0, 1073741824]): Height of the part that is taken; 0 is the
+            whole height.
+        crop_w (int, default 0, in [0, 1073741824]): Width of the part that is taken; 0 is the whole
+            width.
+        crop_pos_y (float, default 0.5, in [0, 1]): Where the part begins: 0 at the top, 1 as far
+            down as possible; the row is rounded down.
+        crop_pos_x (float, default 0.5, in [0, 1]): Where the part begins: 0 at the left, 1 as far
+            right as possible; the column is rounded down.
+        output_dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the
+            output.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Floats, (channels, height, width) or (height, width, channels). Rows have one size
+            where the images have, or where both crop_h and crop_w are given.
+    """
+    ...
+
+def ImageDecoder(
+    in_: Blob,
+    *,
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "RGB",
+    apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970,
+    name: str | None = None,
+) -> Blob:
+    """Decodes images of files in JPEG.
+
+    The format is told by the first bytes.
+
+    Args:
+        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole file of
+            one image.
+        color_space (str, default 'RGB', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
+            pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
+            channel is dropped but for RGBA, and 255 where there is none.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
+            pixels are lost, since its bytes end early or are damaged: with 'error' the row is
+            damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
+            rest. Damage that costs no pixels is tolerated, as Pillow does: of JPEG, bytes between
+            segments, and a missing end marker.
+        max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
+            keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels), of any height and width.
+    """
+    ...
+
+def Normalize(
+    in_: Blob,
+    *,
+    mean: float | Sequence[float],
+    std: float | Sequence[float],
+    layout: Literal["CHW", "HWC"] = "CHW",
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Blob:
+    """Scales images of bytes to 0 to 1, and computes (x - mean) / std.
+
+    Numbers of uint8 are divided by 255, those of float32 are taken as they are. This is ToTensor
+    and Normalize of torchvision; IMAGENET_MEAN and IMAGENET_STD are such numbers.
+    CropMirrorNormalize takes mean and std from 0 to 255. The arithmetic is that of float32: the
+    difference is rounded, then its product with 1 / std, where mean and std are multiplied by 255
+    for uint8; float16 is rounded once more.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 or float32 (height, width, channels) or (height,
+            width), also ragged.
+        mean (list of float, required): Subtracted from each number, which is 0 to 1: one, or one
+            for each channel.
+        std (list of float, required): What the difference is divided by: one number, or one for
+            each channel.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether a row of the output is (channels,
+            height, width), or (height, width, channels).
+        dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the output.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Floats, (channels, height, width) or (height, width, channels).
+    """
+    ...
+
 def GeneratorReader(
     source: object,
     *,
@@ -1705,19 +1837,19 @@ def GeneratorReader(
 ) -> Blobs:
     """Reads the samples of a Python object: arrays, numbers, bytes and texts.
 
-    An object with __len__ and __getitem__ is read in any order, as files with an index are;
-    iterables are streams. A sample whose values do not fit the types is damaged; what the object
-    raises is raised by the loader, with its traceback.
+    An object with __len__ and __getitem__ is read in any order, like files with an index; iterables
+    are streams. A sample whose values do not fit the types is damaged. The loader raises the
+    exceptions of the object, with their tracebacks.
 
     Args:
         source (object, required): Either an object with __len__ and __getitem__, or a function that
             is called for each epoch, without arguments, and returns an iterable, or an iterable
             that starts again each time.
-        fields (list of str, required): What is taken of a sample, [NAME=]KEY:TYPE each, such as
-            x:float32[3], y:int64, tokens:int32[?] or name:bytes; a dict is asked for the keys, a
-            tuple has the fields in this order, and a single field may be the sample itself.
-        thread_safe (bool, default False): Whether __getitem__ may be called by several threads at
-            once; else by one at a time.
+        fields (list of str, required): The fields of a sample, each [NAME=]KEY:TYPE, such as
+            x:float32[3], y:int64, tokens:int32[?] or name:bytes. A dict has the fields by their
+            keys, a tuple in this order; if there is one field, it may be the sample itself.
+        thread_safe (bool, default False): Whether several threads may call __getitem__ at once;
+            otherwise one thread at a time calls it.
         with_mask (bool, default False): Whether the output mask is returned too: bool, False for
             rows that only fill a batch.
         with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's

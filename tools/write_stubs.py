@@ -151,6 +151,8 @@ def _function(op: Op, group: _Group | None, last: list[str], result: str, *, doc
     attrs = [attr for attr in own if attr not in switches]
     star = "*" if op.has_many_inputs else ""
     parameters = [f"{star}{python_name(port.name)}: Blob" for port in op.inputs]
+    if op.has_optional_input:
+        parameters[-1] += " | None = None"
     parameters += [_parameter(attr) for attr in attrs if attr.name in positional]
     named = [_parameter(attr) for attr in attrs if attr.name not in positional] + last
     named += [] if group else ["name: str | None = None"]

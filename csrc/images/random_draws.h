@@ -1,8 +1,9 @@
-/* images/random_draws.h -- random numbers of a record in an op: pure functions of (seed, epoch, name of
- * the node, record, draw), the same on every machine, at any thread count, batch size and rank.
+/* images/random_draws.h -- random numbers of a record in an op: pure functions of (seed, epoch,
+ * name of the node, record, draw), the same on every machine, at any thread count, batch size and
+ * rank.
  *
- * A draw is a number from 0 that says which random number of the record is meant.  An op gives each of
- * its decisions a draw of its own; the order of the calls does not matter.
+ * A draw is a number from 0 that says which random number of the record is meant.  An op gives each
+ * of its decisions a draw of its own; the order of the calls does not matter.
  */
 #ifndef PFD_IMAGES_RANDOM_DRAWS_H
 #define PFD_IMAGES_RANDOM_DRAWS_H
@@ -31,8 +32,9 @@ static inline double pfd_uniform_between(const pfd_compute_args *args, int64_t r
     return low + distance;
 }
 
-/* low * (high / low)^u, u uniform in [0, 1) with 32 bits, 0 < low <= high: the logarithm is uniform.
- * Square roots are correctly rounded everywhere, exp() and log() of the C library are not. */
+/* low * (high / low)^u, u uniform in [0, 1) with 32 bits, 0 < low <= high: the logarithm is
+ * uniform. Square roots are correctly rounded everywhere, exp() and log() of the C library are
+ * not. */
 static inline double pfd_log_uniform(const pfd_compute_args *args, int64_t row, int64_t draw,
                                      double low, double high)
 {

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t pfd_plan_op_inputs(const pfd_plan_op *op)
-{
-    return (op->producer ? op->producer : op->node)->op->op->num_inputs;
-}
-
 static const pfd_fusion *find(const pfd_plan_op *producer, const pfd_plan_op *consumer)
 {
     const pfd_op *first = producer->node->op->author, *second = consumer->node->op->author;
@@ -21,7 +16,7 @@ static int32_t count_users(const pfd_plan *plan, int32_t tensor)
 {
     int32_t users = 0;
     for (int32_t i = 0; i < plan->num_ops; i++)
-        for (uint32_t k = 0; k < pfd_plan_op_inputs(&plan->ops[i]); k++)
+        for (uint32_t k = 0; k < plan->ops[i].node->op->op->num_inputs; k++)
             users += plan->ops[i].inputs[k] == tensor;
     return users;
 }
@@ -49,7 +44,7 @@ void pfd_plan_fuse(pfd_plan *plan)
 {
     for (int32_t i = 0; i < plan->num_ops; i++) {
         const pfd_plan_op *op = &plan->ops[i];
-        if (pfd_plan_op_inputs(op) != 1) continue;
+        if (op->node->op->op->num_inputs != 1) continue;
         int32_t tensor = op->inputs[0], from = op_of_tensor(plan, tensor);
         if (plan->ops[from].producer) continue; /* two, not three */
         const pfd_fusion *fusion = find(&plan->ops[from], op);

@@ -25,7 +25,7 @@ static void set_stage(const pfd_plan *plan, pfd_plan_op *op)
     const pfd_op *described = op->node->op->op;
     int32_t is_odd = (described->flags & PFD_WHOLE_BATCH) != 0;
     op->stage = is_odd;
-    for (uint32_t i = 0; i < pfd_plan_op_inputs(op); i++) {
+    for (uint32_t i = 0; i < described->num_inputs; i++) {
         int32_t from = stage_of_tensor(plan, op->inputs[i]);
         int32_t first = from % 2 == is_odd ? from : from + 1;
         if (first > op->stage) op->stage = first;
@@ -41,7 +41,7 @@ static void set_stages(pfd_plan *plan)
         pfd_plan_op *op = &plan->ops[i];
         set_stage(plan, op);
         if (op->stage >= plan->num_stages) plan->num_stages = op->stage + 1;
-        for (uint32_t k = 0; k < pfd_plan_op_inputs(op); k++)
+        for (uint32_t k = 0; k < op->node->op->op->num_inputs; k++)
             if (stage_of_tensor(plan, op->inputs[k]) != op->stage)
                 plan->tensors[op->inputs[k]].in_slot = 1;
         for (uint32_t k = 0; op->stage % 2 && k < op->node->op->op->num_outputs; k++)

@@ -4,13 +4,13 @@
 
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
-    X(mindrecord_reader)                                                                          \
+    X(mindrecord_reader)                                                                           \
     X(mds_reader)                                                                                  \
     X(text_line_reader)                                                                            \
     X(csv_reader)                                                                                  \
     X(mini_decoder)                                                                                \
     X(affine)                                                                                      \
-    X(tfrecord_reader)                                                                            \
+    X(tfrecord_reader)                                                                             \
     X(example_decoder)                                                                             \
     X(sequence_example_decoder)                                                                    \
     X(cast)                                                                                        \
@@ -24,18 +24,20 @@
     X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \
-    X(ofrecord_reader)                                                                            \
-    X(ofrecord_raw_decoder)                                                                       \
-    X(ofrecord_bytes_decoder)                                                                     \
+    X(ofrecord_reader)                                                                             \
+    X(ofrecord_raw_decoder)                                                                        \
+    X(ofrecord_bytes_decoder)                                                                      \
     X(idx_reader)                                                                                  \
     X(cifar_reader)                                                                                \
-    X(onerec_reader)                                                                              \
-    X(onerec_decoder)                                                                             \
+    X(onerec_reader)                                                                               \
+    X(onerec_decoder)                                                                              \
     X(tar_reader)                                                                                  \
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
-    X(generator_reader)                                                                            \
-    X(image_decoder)
+    X(crop_mirror_normalize)                                                                       \
+    X(image_decoder)                                                                               \
+    X(normalize)                                                                                   \
+    X(generator_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

@@ -169,6 +169,9 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, and a reader takes no inputs");
     if ((op->flags & PFD_MANY_INPUTS) && (op->open || op->num_inputs != 1))
         return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs one input declared");
+    if ((op->flags & PFD_OPTIONAL_INPUT) && (op->open || op->num_inputs < 2))
+        return fault(err, op->name, "flags",
+                     "has PFD_OPTIONAL_INPUT, which needs two inputs declared or more");
     if (op->companions && !(op->flags & PFD_READS_FILES))
         return fault(err, op->name, "companions", "are for ops with PFD_READS_FILES");
     if (op->propose && !(op->flags & PFD_READS_FILES))
@@ -227,7 +230,8 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
         return fault(err, op->name ? op->name : "NULL", "name",
                      "must be in CamelCase, at most 63 letters");
     if (!pfd_is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
-    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS))
+    if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS |
+                      PFD_OPTIONAL_INPUT))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));

@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "registry/attr_text.h"
 #include "registry/nearest_name.h"
-#include "registry/node_found.h"
+#include "registry/inferred_attrs.h"
 #include "registry/node_ports.h"
 #include "parse/row_type.h"
 
@@ -250,7 +250,7 @@ static pfd_status fill(pfd_node *node, const char *name, const pfd_attr_value *v
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "%" PRId64 " attr values and %" PRId64
                         " inputs are given, at NULL", num_values, num_inputs);
     PFD_TRY(create_attrs(node, values, num_values, err));
-    PFD_TRY(pfd_node_find_attrs(node, values, num_values, err));
+    PFD_TRY(pfd_node_infer_attrs(node, values, num_values, err));
     PFD_TRY(pfd_node_ports_create(node->op, pfd_attrs_struct(node->attrs), num_inputs,
                                   &node->own_op, err));
     if (node->own_op) node->op = node->own_op;
@@ -306,7 +306,7 @@ void pfd_node_release(pfd_node *node)
         pfd_attrs_free(next->attrs);
         pfd_attrs_free(next->file_attrs);
         pfd_attrs_free(next->reader_attrs);
-        free(next->found);
+        free(next->inferred);
         free(next->inputs);
         free(next->outputs);
         free(next->name);
@@ -322,8 +322,8 @@ const pfd_op *pfd_node_op(const pfd_node *node)
 
 const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n)
 {
-    *n = node->num_found;
-    return node->found;
+    *n = node->num_inferred;
+    return node->inferred;
 }
 
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,

@@ -112,10 +112,12 @@ pfd_status pfd_node_ports_create(const pfd_registered_op *from, const void *attr
     const pfd_op *op = from->op, *public_op = from->public_op;
     const pfd_list_string *list = output_list(op, attrs);
     int32_t has_many = (op->flags & PFD_MANY_INPUTS) != 0 && num_inputs > 0;
+    int32_t lacks_last =
+        (op->flags & PFD_OPTIONAL_INPUT) != 0 && num_inputs == (int64_t)op->num_inputs - 1;
     *out = NULL;
-    if (!list && !has_many) return PFD_OK;
+    if (!list && !has_many && !lacks_last) return PFD_OK;
     PFD_TRY(check(from, list, num_inputs, err));
-    uint32_t inputs = has_many ? (uint32_t)num_inputs : op->num_inputs;
+    uint32_t inputs = has_many || lacks_last ? (uint32_t)num_inputs : op->num_inputs;
     uint32_t outputs = list ? (uint32_t)list->size : op->num_outputs;
     uint32_t added = public_op->num_outputs - op->num_outputs;
     size_t names = (size_t)inputs * input_name_bytes;

@@ -12,7 +12,8 @@
 
 typedef struct pfd_inflated_files pfd_inflated_files;
 
-/* `bounds` is asked while files are decompressed whether the loader is closing. */
+/* While files are decompressed, `bounds` says whether the loader is closing.  PFD_OUT_OF_MEMORY: they
+ * take more than it allows, or more than a quarter of the memory of the process. */
 pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
                                    const pfd_scratch *bounds, pfd_inflated_files **out,
                                    pfd_error *err);

@@ -7,6 +7,7 @@ import inspect
 import keyword
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidArgumentError
@@ -74,6 +75,8 @@ def signature(op: Op) -> inspect.Signature:
         )
         for port in op.inputs
     ]
+    if op.has_optional_input:
+        parameters[-1] = parameters[-1].replace(default=None, annotation=Blob | None)
     for attr in ordered_attrs(op):
         default = inspect.Parameter.empty if attr.required else attr.default
         parameters.append(
@@ -132,6 +135,8 @@ def _input_doc(op: Op, port: Port) -> str:
     about = "Blob" if name == port.name else f"Blob, the input '{port.name}'"
     if op.has_many_inputs:
         name, about = f"*{name}", f"one or more, each a {about}"
+    if op.has_optional_input and port == op.inputs[-1]:
+        about += ", or None"
     return f"{name} ({about}): {port.doc}"
 
 
@@ -229,6 +234,9 @@ def take_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
     inputs = []
     if op.has_many_inputs:
         return _take_many_inputs(op, given)
+    if op.has_optional_input and given.get(op.inputs[-1].name) is None:
+        given.pop(op.inputs[-1].name, None)
+        op = replace(op, inputs=op.inputs[:-1])
     for port in op.inputs:
         if port.name not in given:
             raise InvalidArgumentError(

@@ -140,6 +140,7 @@ class Op:
         outputs_attr: The attr that lists the outputs of a node, which `outputs` then describes
             by one entry; "" if outputs are declared.
         has_many_inputs: Whether the only input takes one or more blobs.
+        has_optional_input: Whether the last input may be left out.
     """
 
     name: str
@@ -151,9 +152,16 @@ class Op:
     origin: str
     outputs_attr: str = ""
     has_many_inputs: bool = False
+    has_optional_input: bool = False
 
     def attr(self, name: str) -> Attr | None:
         return next((attr for attr in self.attrs if attr.name == name), None)
+
+    def takes(self, num_inputs: int) -> bool:
+        """Whether a node of the op can have that many inputs."""
+        if self.has_many_inputs:
+            return num_inputs > 0
+        return 0 <= len(self.inputs) - num_inputs <= self.has_optional_input
 
     def switch(self, output: str) -> Attr | None:
         """The attr that turns an output on, or None: the bool `with_<output>`, or a list with the
@@ -197,7 +205,7 @@ def _read_ports(ports: CData, count: int) -> tuple[Port, ...]:
 
 def with_ports_of(op: Op, node: CData) -> Op:
     """The op with the inputs and outputs of a `pfd_node`."""
-    if not op.outputs_attr and not op.has_many_inputs:
+    if not op.outputs_attr and not op.has_many_inputs and not op.has_optional_input:
         return op
     own = lib.pfd_node_op(node)
     return replace(
@@ -219,6 +227,7 @@ def _read_op(op: CData, origin: str) -> Op:
         origin=origin,
         outputs_attr=text(op.outputs_attr),
         has_many_inputs=bool(op.flags & lib.PFD_MANY_INPUTS),
+        has_optional_input=bool(op.flags & lib.PFD_OPTIONAL_INPUT),
     )
 
 

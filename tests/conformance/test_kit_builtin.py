@@ -100,6 +100,14 @@ def made(kind):
     return MADE[kind]
 
 
+def images(height=9, width=7, channels=3):
+    """Dense images of uint8 from files."""
+    shape = (height, width, channels)
+    pixels = np.random.default_rng(0).integers(0, 256, (20, *shape), np.uint8)
+    folder = folder_of(part_0=pixels.tobytes())
+    return flow.RawReader(folder, shape=shape, dtype="uint8", batch_size=4)
+
+
 # Op -> the blobs of one use of it, over a sample.
 SAMPLES = {
     "MiniReader": mini_rows,
@@ -162,6 +170,10 @@ SAMPLES = {
     "Pad": lambda: flow.Pad(text_lines(), shape=[50], with_mask=True, with_length=True),
     "PadBatch": lambda: flow.PadBatch(text_lines(), with_mask=True, with_length=True),
     "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
+    "CropMirrorNormalize": lambda: flow.CropMirrorNormalize(
+        images(), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
+    ),
+    "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
@@ -191,8 +203,8 @@ UNNOTICED = {
 EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "loader", "damage: flipped"]
 DAMAGED = ["damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
-    "Affine", "Cast", "Concat", "DecodeRaw", "ExampleDecoder", "OneHot", "OneRecDecoder", "Pad",
-    "PadBatch", "SequenceExampleDecoder", "Slice",
+    "Affine", "Cast", "Concat", "CropMirrorNormalize", "DecodeRaw", "ExampleDecoder", "Normalize",
+    "OneHot", "OneRecDecoder", "Pad", "PadBatch", "SequenceExampleDecoder", "Slice",
 }  # fmt: skip
 
 
@@ -229,7 +241,7 @@ def test_the_other_ways_of_a_token_reader_pass(attrs):
 def test_megatrons_order_passes_but_for_shuffling_it():
     """The kit shuffles each reader at last, which this order refuses."""
     blob = flow.GPTReader(files=TOKENS, seq_length=32, order="megatron", num_samples=90)
-    with pytest.raises(testing.CheckFailed, match="random order already") as caught:
+    with pytest.raises(testing.CheckFailed, match="already a random order") as caught:
         testing.check_reader(blob)
     assert [fault.id for fault in caught.value.report.faults] == ["loader-fails"]
 

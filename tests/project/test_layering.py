@@ -24,13 +24,16 @@ C_OPS = ("formats", "ops", "image_ops")
 PYTHON_LAYERS = {
     "errors": set(),
     "ragged": set(),
+    "image_statistics": set(),
     "native": {"errors"},
     "graph": {"native", "errors"},
     "ops": {"graph"},
     "loader": {"graph", "native", "ragged", "errors"},
     "plugins": {"ops", "graph", "native", "errors"},
     "pyops": {"plugins", "graph", "native", "ragged", "errors"},
-    "__init__": {"pyops", "plugins", "loader", "ops", "graph", "native", "ragged", "errors"},
+    "__init__": {
+        "pyops", "plugins", "loader", "ops", "graph", "native", "ragged", "image_statistics", "errors",
+    },
     "conformance": {"plugins", "loader", "graph", "native", "errors"},
     "testing": {"conformance", "plugins", "graph", "errors"},
     "formats": {"loader", "graph", "native", "ragged", "errors"},

@@ -1,4 +1,4 @@
-/* OFRecordBytesDecoder: one feature of bytes, as it is. */
+/* OFRecordBytesDecoder: takes one feature of bytes out of each record. */
 #include "formats/ofrecord/ofrecord_row.h"
 #include "pyflowdata/op.h"
 
@@ -23,8 +23,8 @@ static pfd_status decode_row(const pfd_of_row *row, pfd_ragged_row *out, pfd_err
     PFD_TRY(pfd_of_row_find(row, &feature, err));
     if (feature.kind != PFD_OF_BYTES)
         return pfd_of_row_fail(row, NULL, err,
-                               "it is %s; this decoder takes bytes_list, OFRecordRawDecoder takes "
-                               "the others",
+                               "it is %s; this decoder reads bytes_list, OFRecordRawDecoder the "
+                               "others",
                                pfd_of_kind_name(feature.kind));
     PFD_TRY(pfd_of_row_bytes(row, &feature, &value, err));
     *out = (pfd_ragged_row){.data = value.at, .num_elements = value.end - value.at};
@@ -59,7 +59,7 @@ const pfd_op pfd_op_ofrecord_bytes_decoder = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "OFRecordBytesDecoder",
-    .doc = "Takes a feature of bytes out of each OFRecord, an encoded image for example. "
+    .doc = "Takes a feature of bytes out of each OFRecord, for example an encoded image. "
            "The feature must be a bytes_list of one value. The bytes are not copied until a batch "
            "is delivered.",
     PFD_OP_ATTRS(ofrecord_bytes_decoder_attrs, attr_table),

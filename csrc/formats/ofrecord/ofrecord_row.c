@@ -1,4 +1,4 @@
-/* A decoder's row of an OFRecord, and its failures. */
+/* One row of an OFRecord decoder, and the errors about it. */
 #include "formats/ofrecord/ofrecord_row.h"
 
 #include "core/rows.h"

@@ -484,6 +484,8 @@ typedef struct pfd_port {
 #define PFD_WHOLE_BATCH 2u  /* other ops: compute() is called with all rows of a batch at once */
 #define PFD_TAKES_RAGGED 4u /* other ops: inputs may be ragged; else the host refuses them */
 #define PFD_MANY_INPUTS 8u  /* other ops: one or more blobs for its only input */
+#define PFD_OPTIONAL_INPUT 16u /* since 1.1; other ops: the last of two or more inputs may be left
+                                  out, num_inputs is then one less */
 
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */

@@ -331,7 +331,7 @@ def test_decode_raw_names_a_field():
     rows = flow.TFRecordReader(files=EXAMPLES, batch_size=4)
     with pytest.raises(flow.InvalidArgumentError, match="no field in 'features' has the name 'b'"):
         flow.ExampleDecoder(rows, features=["a=b:int64"], decode_raw=["b"])
-    with pytest.raises(flow.InvalidArgumentError, match="takes bytes as numbers.* field 'b:bytes'"):
+    with pytest.raises(flow.InvalidArgumentError, match="reads bytes as numbers.* field 'b:bytes'"):
         flow.ExampleDecoder(rows, features=["b:bytes"], decode_raw=["b"])
 
 

@@ -1,5 +1,5 @@
-/* Fields of a file as the elements of a list of fields. */
-#include "sources/found_fields.h"
+/* Writes the fields of a file as the elements of a list attr. */
+#include "sources/inferred_fields.h"
 
 #include "core/error.h"
 #include "parse/quote.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether every reader has an output of this name. */
+/* Whether it is the name of an output that every reader has. */
 static int32_t is_of_readers(const char *name)
 {
     int32_t found = 0;
@@ -18,8 +18,8 @@ static int32_t is_of_readers(const char *name)
     return found;
 }
 
-/* The names of readers' outputs, and what is made of them. */
-static int32_t is_taken(const char *name, const pfd_found_field *fields, int64_t n)
+/* Whether an output with this name exists: one of every reader, or a field of the file. */
+static int32_t is_taken(const char *name, const pfd_inferred_field *fields, int64_t n)
 {
     int32_t taken = is_of_readers(name);
     for (int64_t i = 0; i < n && !taken; i++) taken = !strcmp(name, fields[i].key);
@@ -27,7 +27,7 @@ static int32_t is_taken(const char *name, const pfd_found_field *fields, int64_t
 }
 
 static pfd_status check_key(const pfd_propose_args *args, const char *attr, const pfd_file *file,
-                            const pfd_found_field *field, pfd_error *err)
+                            const pfd_inferred_field *field, pfd_error *err)
 {
     char shown[256];
     if (field->key_size > 0 && (size_t)field->key_size == strlen(field->key) &&
@@ -35,15 +35,15 @@ static pfd_status check_key(const pfd_propose_args *args, const char *attr, cons
         return PFD_OK;
     return args->host->fail_file(
         err, file, -1, PFD_UNSUPPORTED,
-        "the name %s cannot be written in a field, as it is empty, or has an '=' or a 0 in it; "
-        "list those that are to be read in the attr '%s'",
+        "the name %s cannot be written in a list of fields, because it is empty or contains '=' or "
+        "a zero byte; list the fields that are to be read in the attr '%s'",
         pfd_quote_bytes((const uint8_t *)field->key, field->key_size, shown, sizeof shown), attr);
 }
 
-static pfd_status write_element(const pfd_propose_args *args, const pfd_found_field *fields,
+static pfd_status write_element(const pfd_propose_args *args, const pfd_inferred_field *fields,
                                 int64_t n, int64_t i, const char **out, pfd_error *err)
 {
-    const pfd_found_field *field = &fields[i];
+    const pfd_inferred_field *field = &fields[i];
     int32_t is_renamed = is_of_readers(field->key);
     size_t key = (size_t)field->key_size, capacity = 2 * key + (size_t)n + sizeof field->type + 8;
     char *text = args->host->alloc(args->scratch, (int64_t)capacity);
@@ -62,9 +62,9 @@ static pfd_status write_element(const pfd_propose_args *args, const pfd_found_fi
     return PFD_OK;
 }
 
-pfd_status pfd_found_fields_set(const pfd_propose_args *args, const char *attr,
-                                const pfd_file *file, const pfd_found_field *fields, int64_t n,
-                                pfd_error *err)
+pfd_status pfd_inferred_fields_set(const pfd_propose_args *args, const char *attr,
+                                   const pfd_file *file, const pfd_inferred_field *fields,
+                                   int64_t n, pfd_error *err)
 {
     int64_t bytes = n * (int64_t)sizeof(const char *);
     const char **elements = args->host->alloc(args->scratch, bytes);

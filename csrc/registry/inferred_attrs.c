@@ -1,5 +1,5 @@
-/* Infers attrs that the user left out from the headers of the files. */
-#include "registry/node_found.h"
+/* Infers the attrs that the user left out from the headers of the files. */
+#include "registry/inferred_attrs.h"
 
 #include "core/dtype.h"
 #include "core/error.h"
@@ -14,36 +14,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { beginning = 65536 }; /* bytes of a compressed file that are looked at before all else */
+enum { beginning = 65536 }; /* bytes that are decompressed when a compressed file is opened */
 
-/* A file that propose() looks into. */
-typedef struct look {
-    pfd_input_files *files; /* of which it is the only one */
-    pfd_stream_window window; /* where it is compressed */
-} look;
+/* A file that propose() opened. */
+typedef struct opened_file {
+    pfd_input_files *files;   /* has this one file */
+    pfd_stream_window window; /* of a compressed file; else zeroed */
+} opened_file;
 
-typedef struct finder {
+typedef struct inference {
     pfd_node *node;
     const pfd_attr_value *given;
     int64_t num_given;
     pfd_path_list paths;
-    look **looks; /* one for each path; NULL: not opened */
-} finder;
+    opened_file **opened; /* one for each path; NULL: not opened */
+} inference;
 
-static int32_t is_wanted(const finder *self, const pfd_attr *row)
+static int32_t is_left_out(const inference *self, const pfd_attr *row)
 {
     return (row->flags & PFD_ATTR_FOUND) && !pfd_attrs_has_value(row, self->given, self->num_given);
 }
 
-static int32_t is_found(const pfd_node *node, const pfd_attr *row)
+static int32_t is_inferred(const pfd_node *node, const pfd_attr *row)
 {
-    for (int64_t i = 0; i < node->num_found; i++)
-        if (!strcmp(node->found[i].name, row->name)) return 1;
+    for (int64_t i = 0; i < node->num_inferred; i++)
+        if (!strcmp(node->inferred[i].name, row->name)) return 1;
     return 0;
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */
-static pfd_status open_look(const finder *self, char *const *path, look *out, pfd_error *err)
+static pfd_status open_file(const inference *self, char *const *path, opened_file *out,
+                            pfd_error *err)
 {
     int64_t n;
     const pfd_file_attrs *attrs = pfd_attrs_struct(self->node->file_attrs);
@@ -57,36 +58,36 @@ static pfd_status open_look(const finder *self, char *const *path, look *out, pf
 
 static pfd_status open_path(void *found, int64_t i, const pfd_file **file, pfd_error *err)
 {
-    finder *self = found;
+    inference *self = found;
     int64_t n;
     if (i < 0 || i >= self->paths.size)
-        return pfd_fail(err, PFD_INTERNAL, "open() of path %" PRId64 ", and there are %" PRId64, i,
+        return pfd_fail(err, PFD_INTERNAL,
+                        "propose() opens path %" PRId64 ", but the op has %" PRId64 " paths", i,
                         self->paths.size);
-    if (!self->looks[i]) {
-        self->looks[i] = calloc(1, sizeof **self->looks);
-        if (!self->looks[i]) return pfd_fail_memory(err, sizeof **self->looks, "a file");
-        PFD_TRY(open_look(self, &self->paths.paths[i], self->looks[i], err));
+    if (!self->opened[i]) {
+        self->opened[i] = calloc(1, sizeof **self->opened);
+        if (!self->opened[i]) return pfd_fail_memory(err, sizeof **self->opened, "a file");
+        PFD_TRY(open_file(self, &self->paths.paths[i], self->opened[i], err));
     }
-    const look *opened = self->looks[i];
-    *file = opened->window.inflater ? &opened->window.file.file
-                                    : pfd_input_files_list(opened->files, &n)[0];
+    const opened_file *one = self->opened[i];
+    *file = one->window.inflater ? &one->window.file.file : pfd_input_files_list(one->files, &n)[0];
     return PFD_OK;
 }
 
-static void close_finder(finder *self)
+static void end_inference(inference *self)
 {
-    for (int64_t i = 0; self->looks && i < self->paths.size; i++) {
-        if (!self->looks[i]) continue;
-        pfd_stream_window_close(&self->looks[i]->window);
-        pfd_input_files_close(self->looks[i]->files);
-        free(self->looks[i]);
+    for (int64_t i = 0; self->opened && i < self->paths.size; i++) {
+        if (!self->opened[i]) continue;
+        pfd_stream_window_close(&self->opened[i]->window);
+        pfd_input_files_close(self->opened[i]->files);
+        free(self->opened[i]);
     }
-    free(self->looks);
+    free(self->opened);
     pfd_path_list_free(&self->paths);
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
-static pfd_status find_row(const finder *self, const char *name, const pfd_attr **row,
+static pfd_status find_row(const inference *self, const char *name, const pfd_attr **row,
                            pfd_error *err)
 {
     const pfd_op *op = self->node->op->op;
@@ -99,20 +100,21 @@ static pfd_status find_row(const finder *self, const char *name, const pfd_attr 
                     name ? name : "NULL");
 }
 
-/* A value that was given stays, and of several that are found the last counts. */
-static pfd_status set(finder *self, const pfd_attr *row, pfd_attr_value value, pfd_error *err)
+/* Does not change an attr that the user gave. If propose() sets an attr twice, the last value
+ * counts. */
+static pfd_status set(inference *self, const pfd_attr *row, pfd_attr_value value, pfd_error *err)
 {
     pfd_node *node = self->node;
-    if (!is_wanted(self, row)) return PFD_OK;
+    if (!is_left_out(self, row)) return PFD_OK;
     int64_t i = 0;
-    while (i < node->num_found && strcmp(node->found[i].name, row->name) != 0) i++;
+    while (i < node->num_inferred && strcmp(node->inferred[i].name, row->name) != 0) i++;
     value.name = row->name;
-    pfd_status status = pfd_attrs_set(node->attrs, row, &value, &node->found[i], err);
-    if (status != PFD_OK) { /* the user did not write it */
+    pfd_status status = pfd_attrs_set(node->attrs, row, &value, &node->inferred[i], err);
+    if (status != PFD_OK) { /* the value comes from a file, not from the user */
         pfd_error_set_file(err, self->paths.size > 0 ? self->paths.paths[0] : "");
         return status;
     }
-    if (i == node->num_found) node->num_found++;
+    if (i == node->num_inferred) node->num_inferred++;
     return PFD_OK;
 }
 
@@ -163,7 +165,7 @@ static pfd_status set_strings(void *found, const char *attr, const char *const *
 }
 
 /* ---- The call -------------------------------------------------------------------------------- */
-static pfd_status call_propose(finder *self, pfd_error *err)
+static pfd_status call_propose(inference *self, pfd_error *err)
 {
     pfd_scratch *scratch = pfd_scratch_create();
     if (!scratch) return pfd_fail_memory(err, 0, "a scratch");
@@ -185,50 +187,51 @@ static pfd_status call_propose(finder *self, pfd_error *err)
     return status;
 }
 
-static pfd_status find(finder *self, pfd_error *err)
+static pfd_status infer(inference *self, pfd_error *err)
 {
     PFD_TRY(pfd_node_find_files(self->node, &self->paths, err));
-    self->looks = calloc((size_t)self->paths.size + 1, sizeof(look *));
-    self->node->found = calloc(self->node->op->op->num_attrs, sizeof *self->node->found);
-    if (!self->looks || !self->node->found)
+    self->opened = calloc((size_t)self->paths.size + 1, sizeof(opened_file *));
+    self->node->inferred = calloc(self->node->op->op->num_attrs, sizeof *self->node->inferred);
+    if (!self->opened || !self->node->inferred)
         return pfd_fail_memory(err, self->paths.size, "a list of files");
     return call_propose(self, err);
 }
 
-/* An attr that was not inferred has its default: a node with all of these values given needs no
- * inference. */
-static pfd_status settle(finder *self, const pfd_attr *row, pfd_scratch *memory, pfd_error *err)
+/* An attr that propose() did not set gets its default. It is listed with the inferred ones, so that
+ * a node that is made with all of the listed values needs no inference. */
+static pfd_status set_default(inference *self, const pfd_attr *row, pfd_scratch *memory,
+                              pfd_error *err)
 {
     pfd_attr_value value;
     if (!row->default_value)
-        return pfd_attrs_fail_missing(row, ", the files do not say it", err);
+        return pfd_attrs_fail_missing(row, ", the files do not state it", err);
     PFD_TRY(pfd_attr_parse_default(row, memory, &value, err));
     return set(self, row, value, err);
 }
 
-static pfd_status settle_all(finder *self, pfd_error *err)
+static pfd_status set_defaults(inference *self, pfd_error *err)
 {
     const pfd_op *op = self->node->op->op;
     pfd_scratch *memory = pfd_scratch_create();
     if (!memory) return pfd_fail_memory(err, 0, "a scratch");
     pfd_status status = PFD_OK;
     for (uint32_t i = 0; i < op->num_attrs && status == PFD_OK; i++)
-        if (is_wanted(self, &op->attrs[i]) && !is_found(self->node, &op->attrs[i]))
-            status = settle(self, &op->attrs[i], memory, err);
+        if (is_left_out(self, &op->attrs[i]) && !is_inferred(self->node, &op->attrs[i]))
+            status = set_default(self, &op->attrs[i], memory, err);
     pfd_scratch_free(memory);
     return status;
 }
 
-pfd_status pfd_node_find_attrs(pfd_node *node, const pfd_attr_value *given, int64_t num_given,
-                               pfd_error *err)
+pfd_status pfd_node_infer_attrs(pfd_node *node, const pfd_attr_value *given, int64_t num_given,
+                                pfd_error *err)
 {
     const pfd_op *op = node->op->op;
-    finder self = {.node = node, .given = given, .num_given = num_given};
-    int32_t wanted = 0;
-    for (uint32_t i = 0; i < op->num_attrs; i++) wanted |= is_wanted(&self, &op->attrs[i]);
-    if (!wanted) return PFD_OK;
-    pfd_status status = find(&self, err);
-    if (status == PFD_OK) status = settle_all(&self, err);
-    close_finder(&self);
+    inference self = {.node = node, .given = given, .num_given = num_given};
+    int32_t left_out = 0;
+    for (uint32_t i = 0; i < op->num_attrs; i++) left_out |= is_left_out(&self, &op->attrs[i]);
+    if (!left_out) return PFD_OK;
+    pfd_status status = infer(&self, err);
+    if (status == PFD_OK) status = set_defaults(&self, err);
+    end_inference(&self);
     return status;
 }

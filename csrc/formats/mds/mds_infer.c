@@ -1,16 +1,17 @@
-/* Infers the columns of MDS datasets where the user left them out. */
+/* Infers the columns of an MDS dataset if the user left them out. */
 #include "core/error.h"
 #include "formats/mds/mds_files.h"
 #include "formats/mds/mds_json.h"
 #include "parse/field_spec.h"
-#include "sources/found_fields.h"
+#include "sources/inferred_fields.h"
 
 #include <string.h>
 
-/* A column as a field. An encoding without a type here is read as bytes; so is the text of a
- * Decimal, whose digits a float64 may not hold. */
-static pfd_status propose_column(const pfd_host *host, const pfd_file *file,
-                                 const pfd_mds_column *column, pfd_found_field *out, pfd_error *err)
+/* Makes a field of a column. Encodings that have no dtype here are read as bytes. So is the text of
+ * a Decimal, because a float64 may not hold all of its digits. */
+static pfd_status infer_column(const pfd_host *host, const pfd_file *file,
+                               const pfd_mds_column *column, pfd_inferred_field *out,
+                               pfd_error *err)
 {
     pfd_row_type type = {.dtype = column->dtype};
     out->key = column->name;
@@ -19,9 +20,9 @@ static pfd_status propose_column(const pfd_host *host, const pfd_file *file,
     if (is_array && (!column->dtype || column->ndim < 0 || column->ndim > PFD_MAX_DIMS))
         return host->fail_file(
             err, file, -1, PFD_UNSUPPORTED,
-            "the column '%.100s' is %.60s, whose dtype and shape the shards do not say, or with "
-            "more than %d dimensions; list the columns that are to be read with their types, as in "
-            "columns=['%.100s:float32[?,?]', 'label:int64']",
+            "the column '%.100s' is %.60s, but the shards do not state its dtype and shape, or it "
+            "has more than %d dimensions; list the columns that are to be read with their types, "
+            "as in columns=['%.100s:float32[?,?]', 'label:int64']",
             column->name, column->encoding, PFD_MAX_DIMS, column->name);
     if (is_array) {
         type.ndim = column->ndim;
@@ -37,28 +38,28 @@ static pfd_status propose_column(const pfd_host *host, const pfd_file *file,
     return PFD_OK;
 }
 
-static pfd_status propose_columns(const pfd_propose_args *args, const pfd_file *file, int64_t begin,
-                                  const pfd_mds_arrays *arrays, pfd_error *err)
+static pfd_status infer_columns(const pfd_propose_args *args, const pfd_file *file, int64_t begin,
+                                const pfd_mds_arrays *arrays, pfd_error *err)
 {
     pfd_mds_columns columns;
     pfd_json json;
     pfd_status status = pfd_mds_columns_parse(args->host, arrays, &columns, &json, err);
     if (status == PFD_CORRUPT_DATA) status = pfd_mds_fail_json(args->host, file, begin, &json, err);
     int64_t n = columns.size;
-    pfd_found_field *found = NULL;
+    pfd_inferred_field *fields = NULL;
     if (status == PFD_OK) {
-        found = args->host->alloc(args->scratch, n * (int64_t)sizeof *found);
-        if (!found) status = args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for columns");
+        fields = args->host->alloc(args->scratch, n * (int64_t)sizeof *fields);
+        if (!fields) status = args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for columns");
     }
     for (int64_t i = 0; status == PFD_OK && i < n; i++)
-        status = propose_column(args->host, file, &columns.list[i], &found[i], err);
-    if (status == PFD_OK) status = pfd_found_fields_set(args, "columns", file, found, n, err);
+        status = infer_column(args->host, file, &columns.list[i], &fields[i], err);
+    if (status == PFD_OK) status = pfd_inferred_fields_set(args, "columns", file, fields, n, err);
     pfd_mds_columns_free(&columns);
     return status;
 }
 
-/* PFD_END: the index names no shards. */
-static pfd_status propose_by_index(const pfd_propose_args *args, const pfd_file *file,
+/* PFD_END: the index lists no shards. */
+static pfd_status infer_from_index(const pfd_propose_args *args, const pfd_file *file,
                                    pfd_error *err)
 {
     const uint8_t *text;
@@ -67,36 +68,36 @@ static pfd_status propose_by_index(const pfd_propose_args *args, const pfd_file 
     PFD_TRY(pfd_mds_read_index(args->host, file, args->scratch, &text, err));
     pfd_mds_index_begin(text, file->size, &index);
     if (pfd_mds_index_next(&index, &first))
-        return propose_columns(args, file, 0, &first.columns, err);
+        return infer_columns(args, file, 0, &first.columns, err);
     return index.json.problem ? pfd_mds_fail_json(args->host, file, 0, &index.json, err) : PFD_END;
 }
 
-static pfd_status propose_by_shard(const pfd_propose_args *args, const pfd_file *file,
+static pfd_status infer_from_shard(const pfd_propose_args *args, const pfd_file *file,
                                    pfd_error *err)
 {
     int64_t begin;
     pfd_mds_bytes bytes;
     pfd_mds_arrays arrays;
     PFD_TRY(pfd_mds_read_config(args->host, file, args->scratch, &bytes, &arrays, &begin, err));
-    return propose_columns(args, file, begin, &arrays, err);
+    return infer_columns(args, file, begin, &arrays, err);
 }
 
-/* The first shard says it, by its index where there is one. */
-pfd_status pfd_mds_propose(const pfd_propose_args *args, pfd_error *err)
+/* The first shard states the columns; if there is an index, the shard's entry in it does. */
+pfd_status pfd_mds_infer(const pfd_propose_args *args, pfd_error *err)
 {
     const pfd_file *file = NULL;
     for (int64_t i = 0; i < args->num_paths; i++) {
         if (!pfd_mds_is_index(args->paths[i])) continue;
         PFD_TRY(args->open(args->found, i, &file, err));
-        pfd_status status = propose_by_index(args, file, err);
+        pfd_status status = infer_from_index(args, file, err);
         if (status != PFD_END) return status;
     }
     if (file) {
         (void)args->host->fail_file(err, file, -1, PFD_CORRUPT_DATA,
-                                    "the index names no shards, so that there are neither records "
-                                    "nor columns");
+                                    "the index lists no shards, so there are no records and no "
+                                    "columns");
         return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
     }
     PFD_TRY(args->open(args->found, 0, &file, err));
-    return propose_by_shard(args, file, err);
+    return infer_from_shard(args, file, err);
 }

@@ -1,15 +1,15 @@
-/* Infers the fields of a tar file's samples where the user left them out. */
-#include "formats/tar/tar_propose.h"
+/* Infers the fields of a tar file's samples if the user left them out. */
+#include "formats/tar/tar_infer.h"
 
 #include "core/error.h"
 #include "files/input_files.h"
 #include "formats/tar/tar_end.h"
-#include "sources/found_fields.h"
+#include "sources/inferred_fields.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Looked at once a sample is found: until then all of a file is. */
+/* How much of a file is read if it has a sample. A file without one is read to its end. */
 enum {
     most_members = 256,
     most_bytes = 1 << 24, /* of a compressed file */
@@ -18,8 +18,8 @@ enum {
 typedef struct extension {
     const char *name; /* in lower case, ends with a 0 */
     int64_t size;
-    int64_t samples; /* that have it */
-    int64_t latest;  /* of these, counted from 1 */
+    int64_t samples; /* how many samples have it */
+    int64_t latest;  /* the last sample that has it, counted from 1 */
 } extension;
 
 typedef struct walker {
@@ -81,7 +81,7 @@ static pfd_status take_member(walker *self, const pfd_tar_member *member, pfd_er
     return take_extension(self, &name, err);
 }
 
-/* One member; *at: where the next one begins. */
+/* Reads one member and sets *at to the beginning of the next one. */
 static pfd_status step(walker *self, int64_t *at, int32_t *is_end, pfd_error *err)
 {
     pfd_tar_member member;
@@ -99,14 +99,15 @@ static pfd_status step(walker *self, int64_t *at, int32_t *is_end, pfd_error *er
     return PFD_OK;
 }
 
-/* Whether more members are looked at: without a sample the end of the file decides. */
+/* Whether to read another member. Until a sample is found, only the end of the file stops it. */
 static int32_t goes_on(const walker *self, int64_t members, int64_t at)
 {
     if (self->num_found == 0) return 1;
     return members < most_members && (self->file->size < INT64_MAX || at <= most_bytes);
 }
 
-/* The members of the file.  Damage after a sample is for the reader to report. */
+/* Reads the members of the file.  Damage after the first sample is left for the reader to report.
+ */
 static pfd_status walk(walker *self, pfd_error *err)
 {
     int32_t is_end = 0;
@@ -123,7 +124,7 @@ static pfd_status walk(walker *self, pfd_error *err)
         return status;
     }
     if (is_end || self->samples == 1) return PFD_OK;
-    for (int64_t i = 0; i < self->num_found; i++) /* the last sample may have more members */
+    for (int64_t i = 0; i < self->num_found; i++) /* the last sample may have unread members */
         self->found[i].samples -= self->found[i].latest == self->samples;
     self->samples--;
     return PFD_OK;
@@ -132,23 +133,23 @@ static pfd_status walk(walker *self, pfd_error *err)
 static pfd_status set_fields(const walker *self, pfd_error *err)
 {
     int64_t n = self->num_found + 1;
-    pfd_found_field *fields =
+    pfd_inferred_field *fields =
         self->args->host->alloc(self->args->scratch, n * (int64_t)sizeof *fields);
     if (!fields) return self->args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for fields");
-    fields[0] = (pfd_found_field){.key = "__key__", .key_size = 7, .type = "bytes"};
+    fields[0] = (pfd_inferred_field){.key = "__key__", .key_size = 7, .type = "bytes"};
     for (int64_t i = 0; i < self->num_found; i++) {
         const extension *one = &self->found[i];
-        fields[i + 1] = (pfd_found_field){.key = one->name, .key_size = one->size};
+        fields[i + 1] = (pfd_inferred_field){.key = one->name, .key_size = one->size};
         if (one->samples == self->samples)
             memcpy(fields[i + 1].type, "bytes", sizeof "bytes");
         else
             memcpy(fields[i + 1].type, "bytes=", sizeof "bytes=");
     }
-    return pfd_found_fields_set(self->args, "fields", self->file, fields, n, err);
+    return pfd_inferred_fields_set(self->args, "fields", self->file, fields, n, err);
 }
 
-static pfd_status propose_by(const pfd_propose_args *args, const pfd_file *file, int32_t *is_found,
-                             pfd_error *err)
+static pfd_status infer_from_file(const pfd_propose_args *args, const pfd_file *file,
+                                  int32_t *is_found, pfd_error *err)
 {
     const pfd_frame_args frame = {
         PFD_SIZE(pfd_frame_args), args->host, args->attrs, file, 0, args->scratch};
@@ -162,17 +163,17 @@ static pfd_status propose_by(const pfd_propose_args *args, const pfd_file *file,
     return *is_found ? set_fields(&self, err) : PFD_OK;
 }
 
-pfd_status pfd_tar_propose(const pfd_propose_args *args, int64_t num_tars, pfd_error *err)
+pfd_status pfd_tar_infer(const pfd_propose_args *args, int64_t num_tars, pfd_error *err)
 {
     const pfd_file *file = NULL;
     int32_t is_found = 0;
     for (int64_t i = 0; i < num_tars && !is_found; i++) {
         PFD_TRY(args->open(args->found, i, &file, err));
-        PFD_TRY(propose_by(args, file, &is_found, err));
+        PFD_TRY(infer_from_file(args, file, &is_found, err));
     }
     if (is_found) return PFD_OK;
     (void)args->host->fail(err, PFD_CORRUPT_DATA,
-                           "the files have no sample, and so no fields");
+                           "the files have no samples, so there are no fields");
     if (file) pfd_error_set_file(err, file->path);
     return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
 }
