@@ -78,8 +78,9 @@ PFD_INLINE void pick_pixels(const uint8_t *in, const int32_t *offsets, uint8_t *
         memcpy(out + x * channels, in + offsets[x], (size_t)channels);
 }
 
-static pfd_status take_nearest(pfd_resampler *resampler, const pfd_pixels *in, const pfd_axis *rows,
-                               const pfd_axis *columns, uint8_t *out, pfd_error *err)
+static pfd_status take_nearest(pfd_resampler *resampler, const pfd_image_part *in,
+                               const pfd_axis *rows, const pfd_axis *columns, uint8_t *out,
+                               pfd_error *err)
 {
     int64_t width = columns->out_size, channels = in->channels, before = -1;
     int64_t row_bytes = width * channels;
@@ -144,7 +145,7 @@ static void make_pairs(const pfd_axis *axis, int64_t channels, pfd_pixel_pair *o
 
 /* Mixes two rows of the source, then the pixels of that row: only as many rows as the output has
  * then need the slower loop over pixels. */
-static pfd_status mix_two_by_two(pfd_resampler *resampler, const pfd_pixels *in,
+static pfd_status mix_two_by_two(pfd_resampler *resampler, const pfd_image_part *in,
                                  const pfd_axis *rows, const pfd_axis *columns, uint8_t *out,
                                  pfd_error *err)
 {
@@ -181,7 +182,7 @@ static pfd_status mix_two_by_two(pfd_resampler *resampler, const pfd_pixels *in,
 /* Four rows and more of the source, resampled to the width of the output or waiting for it. */
 typedef struct row_ring {
     const pfd_resample_kernels *kernels;
-    const pfd_pixels *in;
+    const pfd_image_part *in;
     pfd_taps rows, columns;
     const uint8_t **sources; /* of one output row */
     int64_t reach;           /* bytes of a row that may be read */
@@ -194,7 +195,7 @@ typedef struct row_ring {
 /* A row of the source. Where reading beyond its end would leave the image, it is a copy. */
 static const uint8_t *readable_row(const row_ring *work, int64_t row, uint8_t *copy)
 {
-    const pfd_pixels *in = work->in;
+    const pfd_image_part *in = work->in;
     int64_t last = in->height - 1, bytes = in->width * in->channels;
     if (row > last) row = last;
     const uint8_t *data = in->data + row * in->stride;
@@ -306,7 +307,7 @@ static int32_t is_whole(const pfd_axis *axis)
            axis->in_size == axis->out_size;
 }
 
-static pfd_status sum_pixels(pfd_resampler *resampler, int32_t filter, const pfd_pixels *in,
+static pfd_status sum_pixels(pfd_resampler *resampler, int32_t filter, const pfd_image_part *in,
                              const pfd_axis *rows, const pfd_axis *columns, uint8_t *out,
                              pfd_error *err)
 {
@@ -335,7 +336,7 @@ static pfd_status sum_pixels(pfd_resampler *resampler, int32_t filter, const pfd
 
 /* ---- Any filter ------------------------------------------------------------------------------ */
 
-pfd_status pfd_resample(pfd_resampler *resampler, int32_t filter, const pfd_pixels *in,
+pfd_status pfd_resample(pfd_resampler *resampler, int32_t filter, const pfd_image_part *in,
                         const pfd_box *box, uint8_t *out, int64_t height, int64_t width,
                         pfd_error *err)
 {

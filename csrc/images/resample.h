@@ -49,11 +49,11 @@ pfd_status pfd_filter_of(const pfd_host *host, int32_t interpolation, int32_t an
                          int32_t *filter, pfd_error *err);
 
 /* Pixels of an image, or of a part of it. */
-typedef struct pfd_pixels {
+typedef struct pfd_image_part {
     const uint8_t *data;
     int64_t height, width, channels; /* >= 1; 1 to 4 channels */
     int64_t stride;                  /* bytes from a row to the next */
-} pfd_pixels;
+} pfd_image_part;
 
 /* A part of an image, in coordinates of pixels: 0 <= top < bottom <= height, and so on. */
 typedef struct pfd_box {
@@ -72,7 +72,7 @@ typedef struct pfd_resampler {
 /* Resamples a box of the pixels, NULL: all of them, to (height, width, channels) at `out`.  Pixels
  * around the box take part where the filter reaches them, as with the box of Image.resize(); to
  * leave them out, pass the part alone. */
-pfd_status pfd_resample(pfd_resampler *resampler, int32_t filter, const pfd_pixels *in,
+pfd_status pfd_resample(pfd_resampler *resampler, int32_t filter, const pfd_image_part *in,
                         const pfd_box *box, uint8_t *out, int64_t height, int64_t width,
                         pfd_error *err);
 #endif
