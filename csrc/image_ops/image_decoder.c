@@ -52,8 +52,13 @@ const pfd_op pfd_op_image_decoder = {
     .flags = PFD_TAKES_RAGGED,
     .name = "ImageDecoder",
     .aliases = "image_decode",
-    .doc = "Decodes images of files in JPEG. "
-           "The format is told by the first bytes.",
+    .doc = "Decodes image files: JPEG, PNG, WebP, BMP and PNM (PBM, PGM, PPM). "
+           "The first bytes tell the format. JPEG is decoded as libjpeg-turbo does by default "
+           "(accurate inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by "
+           "Pillow's formula. Of samples with 16 bits, PNG's keep the high byte, and PNM's are "
+           "scaled to 0 to 255 and rounded. Of an animation the first frame is decoded. The row "
+           "is damaged if it is no image, if the file is damaged, and if it is of a kind that "
+           "is not decoded, such as JPEG with 12 bits.",
     PFD_OP_ATTRS(image_decoder_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

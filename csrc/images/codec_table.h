@@ -20,7 +20,8 @@ struct pfd_image_codec {
                          pfd_error *err);
 };
 
-extern const pfd_image_codec pfd_jpeg_codec;
+extern const pfd_image_codec pfd_jpeg_codec, pfd_png_codec, pfd_webp_codec, pfd_bmp_codec,
+    pfd_pnm_codec;
 
 /* For host->fail_row(): a byte of the image as a place in its record. */
 static inline int64_t pfd_image_byte(const pfd_image_file *file, int64_t byte)

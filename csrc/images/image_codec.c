@@ -8,7 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const pfd_image_codec *const codecs[] = {&pfd_jpeg_codec};
+static const pfd_image_codec *const codecs[] = {&pfd_jpeg_codec, &pfd_png_codec, &pfd_webp_codec,
+                                              &pfd_bmp_codec, &pfd_pnm_codec};
 
 /* Formats of images that no codec here decodes, for messages only. */
 static const struct {
@@ -71,7 +72,7 @@ static pfd_status fail_unknown(const pfd_image_file *file, pfd_error *err)
     const char *other = other_format(file);
     return file->host->fail_row(
         err, file->row, pfd_image_byte(file, 0), PFD_CORRUPT_DATA,
-        "the row is no image of a known format (JPEG): %s%s",
+        "the row is no image of a known format (JPEG, PNG, WebP, BMP, PNM): %s%s",
         other ? "its bytes look like " : "it begins with ",
         other ? other
               : pfd_quote_bytes(file->data, file->size < 16 ? file->size : 16, found,
@@ -117,7 +118,8 @@ pfd_status pfd_read_image_header(const pfd_image_file *file, const pfd_decode_op
                                     out->codec->name, out->stored_height, out->stored_width,
                                     options->max_pixels);
     int64_t per_byte = out->codec->most_pixels_per_byte;
-    if (per_byte && out->stored_height * out->stored_width / per_byte > file->size)
+    if (per_byte && options->incomplete == PFD_INCOMPLETE_ERROR &&
+         out->stored_height * out->stored_width / per_byte > file->size)
         return file->host->fail_row(err, file->row, pfd_image_byte(file, 0), PFD_CORRUPT_DATA,
                                     "%s: the header says (%" PRId64 ", %" PRId64
                                     ") for height and width, and %" PRId64

@@ -38,6 +38,10 @@
     X(image_decoder)                                                                               \
     X(normalize)                                                                                   \
     X(generator_reader)
+    X(generator_reader)                                                                            \
+    X(image_decoder)                                                                               \
+    X(image_encoder)                                                                               \
+    X(image_size)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
