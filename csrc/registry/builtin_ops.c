@@ -27,6 +27,8 @@
     X(ofrecord_reader)                                                                             \
     X(ofrecord_raw_decoder)                                                                        \
     X(ofrecord_bytes_decoder)                                                                      \
+    X(ofrecord_image_decoder)                                                                      \
+    X(ofrecord_image_decoder_random_crop)                                                          \
     X(idx_reader)                                                                                  \
     X(cifar_reader)                                                                                \
     X(onerec_reader)                                                                               \
@@ -34,14 +36,12 @@
     X(tar_reader)                                                                                  \
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
+    X(generator_reader)                                                                            \
     X(crop_mirror_normalize)                                                                       \
     X(image_decoder)                                                                               \
-    X(normalize)                                                                                   \
-    X(generator_reader)
-    X(generator_reader)                                                                            \
-    X(image_decoder)                                                                               \
     X(image_encoder)                                                                               \
-    X(image_size)
+    X(image_size)                                                                                  \
+    X(normalize)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
