@@ -1,7 +1,7 @@
 /* The weights of filters, as Pillow makes them: in float64, normalised to a sum of one, rounded. */
 #include "images/resample_taps.h"
 
-#include "images/resample.h"
+#include "images/interpolation.h"
 #include "images/sin_pi.h"
 
 #include <math.h>

@@ -42,6 +42,10 @@
     X(image_encoder)                                                                               \
     X(image_size)                                                                                  \
     X(normalize)
+    X(normalize)                                                                                   \
+    X(random_resized_crop)                                                                         \
+    X(resize)                                                                                      \
+    X(generator_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
