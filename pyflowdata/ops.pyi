@@ -50,6 +50,9 @@ __all__ = [
     "ImageDecoder",
     "Normalize",
     "GeneratorReader",
+    "ImageDecoder",
+    "ImageEncoder",
+    "ImageSize",
 ]
 
 @type_check_only
@@ -1866,5 +1869,102 @@ def GeneratorReader(
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
             dataset.
+    """
+    ...
+
+def ImageDecoder(
+    in_: Blob,
+    *,
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "RGB",
+    apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970,
+    name: str | None = None,
+) -> Blob:
+    """Decodes image files: JPEG, PNG, WebP, BMP and PNM (PBM, PGM, PPM).
+
+    The first bytes tell the format. JPEG is decoded as libjpeg-turbo does by default (accurate
+    inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by Pillow's formula. Of
+    samples with 16 bits, PNG's keep the high byte, and PNM's are scaled to 0 to 255 and rounded. Of
+    an animation the first frame is decoded. The row is damaged if it is no image, if the file is
+    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits.
+
+    Args:
+        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole file of
+            one image.
+        color_space (str, default 'RGB', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
+            pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
+            channel is dropped but for RGBA, and 255 where there is none.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
+            pixels are lost, since its bytes end early or are damaged: with 'error' the row is
+            damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
+            rest. Damage that costs no pixels is tolerated, as Pillow does: of JPEG, bytes between
+            segments, and a missing end marker.
+        max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
+            keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels), of any height and width.
+    """
+    ...
+
+def ImageEncoder(
+    in_: Blob,
+    *,
+    format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg",
+    quality: int = 90,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0",
+    compression: int = 6,
+    name: str | None = None,
+) -> Blob:
+    """Encodes images as files of JPEG, PNG, PPM or BMP.
+
+    The bytes depend on the image, the attrs and the versions of the libraries only.
+
+    Args:
+        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) or (height, width): 1
+            channel is gray, 3 are RGB; PNG also takes 2, gray with alpha, and 4, RGBA.
+        format (str, default 'jpeg', one of 'jpeg', 'png', 'ppm', 'bmp'): The format of the files.
+            PNG, PPM and BMP lose nothing; PPM writes PGM for images of one channel.
+        quality (int, default 90, in [1, 100]): Of JPEG: libjpeg's scale of quality, as in Pillow.
+        subsampling (str, default '4:2:0', one of '4:2:0', '4:2:2', '4:4:0', '4:4:4'): Of JPEG with
+            colours: how the two colour differences are stored; 4:4:4 keeps all of them, 4:2:0 one
+            for four pixels.
+        compression (int, default 6, in [0, 9]): Of PNG: zlib's level; 0 stores, 1 is fast, 9 small.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each file, uint8 (None,).
+    """
+    ...
+
+def ImageSize(
+    in_: Blob,
+    *,
+    apply_orientation: bool = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads height and width from the headers of image files, and decodes no pixels.
+
+    It knows the formats of ImageDecoder, and needs none of their libraries. With the same
+    apply_orientation the sizes are those of ImageDecoder's images.
+
+    Args:
+        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole file of
+            one image, or its beginning with the header.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Height and width, int64 (2,).
     """
     ...

@@ -51,7 +51,6 @@ const pfd_op pfd_op_image_decoder = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "ImageDecoder",
-    .aliases = "image_decode",
     .doc = "Decodes image files: JPEG, PNG, WebP, BMP and PNM (PBM, PGM, PPM). "
            "The first bytes tell the format. JPEG is decoded as libjpeg-turbo does by default "
            "(accurate inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by "

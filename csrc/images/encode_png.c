@@ -35,8 +35,8 @@ static void ignore_warning(png_structp png, png_const_charp message)
 static png_voidp allocate(png_structp png, png_alloc_size_t bytes)
 {
     job *at = png_get_mem_ptr(png);
-    void *memory =
-        bytes <= INT64_MAX / 8 ? pfd_scratch_alloc(at->out->workspace->arena, (int64_t)bytes) : NULL;
+    pfd_scratch *arena = at->out->workspace->arena;
+    void *memory = bytes <= INT64_MAX / 8 ? pfd_scratch_alloc(arena, (int64_t)bytes) : NULL;
     if (!memory) at->lacks_memory = 1;
     return memory;
 }

@@ -65,18 +65,16 @@ static const char *other_format(const pfd_image_file *file)
 
 static pfd_status fail_unknown(const pfd_image_file *file, pfd_error *err)
 {
-    char found[128];
+    char found[200];
     if (file->size == 0)
         return file->host->fail_row(err, file->row, pfd_image_byte(file, 0), PFD_CORRUPT_DATA,
                                     "the row has no bytes; it must hold an image");
     const char *other = other_format(file);
     return file->host->fail_row(
         err, file->row, pfd_image_byte(file, 0), PFD_CORRUPT_DATA,
-        "the row is no image of a known format (JPEG, PNG, WebP, BMP, PNM): %s%s",
-        other ? "its bytes look like " : "it begins with ",
-        other ? other
-              : pfd_quote_bytes(file->data, file->size < 16 ? file->size : 16, found,
-                                sizeof found));
+        "the row is no image of a known format (JPEG, PNG, WebP, BMP, PNM): it begins with %s%s%s",
+        pfd_quote_bytes(file->data, file->size < 16 ? file->size : 16, found, sizeof found),
+        other ? ", which looks like " : "", other ? other : "");
 }
 
 static const pfd_image_codec *codec_of(const pfd_image_file *file)

@@ -61,6 +61,9 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 
 #include <png.h>
 
+/* libpng reads so many bytes at once where it shall use all up to the end of a file that was cut. */
+enum { LEAST_READ = 512 };
+
 /* What is decoded, and where it goes. */
 typedef struct job {
     const pfd_image_file *file;
@@ -149,6 +152,7 @@ static void open_file(job *at)
     }
     png_set_read_fn(at->png, at, read_bytes);
     png_set_user_limits(at->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    if (fills) png_set_compression_buffer_size(at->png, LEAST_READ);
     png_set_keep_unknown_chunks(at->png, PNG_HANDLE_CHUNK_NEVER, ignored, sizeof ignored / 5);
     png_set_crc_action(at->png, fills ? PNG_CRC_WARN_USE : PNG_CRC_ERROR_QUIT,
                        fills ? PNG_CRC_WARN_DISCARD : PNG_CRC_ERROR_QUIT);
