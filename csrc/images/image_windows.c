@@ -2,8 +2,6 @@
 #include "images/image_windows.h"
 
 #include "images/image_codec.h"
-#include "images/image_rows.h"
-#include "pyflowdata/pyflowdata.h"
 
 static pfd_status decode_window(const pfd_compute_args *args, const pfd_decode_options *options,
                                 int64_t i, pfd_choose_window choose, const void *rule,
@@ -32,14 +30,9 @@ pfd_status pfd_take_window(const pfd_compute_args *args, const pfd_producer *dec
         pfd_status status = decode_window(args, decoder->attrs, i, choose, rule, out, err);
         return status == PFD_OK ? PFD_OK : pfd_fail_producer(decoder, err);
     }
-    pfd_image image = pfd_image_at(args->inputs[0], i);
-    *out = (pfd_image_part){.channels = image.channels};
-    if (!image.height || !image.width) return PFD_OK;
+    pfd_image image;
+    PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
     pfd_window window = choose(args, i, rule, image.height, image.width);
-    int64_t pixel = image.channels * pfd_dtype_size(args->inputs[0]->type.dtype);
-    out->stride = image.width * pixel;
-    out->data = image.data + window.top * out->stride + window.left * pixel;
-    out->height = window.height;
-    out->width = window.width;
+    *out = pfd_image_window(&image, &window);
     return PFD_OK;
 }

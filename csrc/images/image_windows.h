@@ -5,16 +5,15 @@
 #ifndef PFD_IMAGES_IMAGE_WINDOWS_H
 #define PFD_IMAGES_IMAGE_WINDOWS_H
 #include "core/fusion.h"
-#include "images/crop_window.h"
-#include "images/resample.h"
+#include "images/image_attrs.h"
 
-/* The window of an image of this size, height and width > 0; not empty, and in the image. */
+/* A window of an image of this size, which has pixels; not empty, and in the image. */
 typedef pfd_window (*pfd_choose_window)(const pfd_compute_args *args, int64_t row,
                                         const void *rule, int64_t height, int64_t width);
 
-/* The window of row i's image of input 0.  `decoder` is NULL where the rows are pixels, else the op
- * that decodes them, whose attrs begin with pfd_decode_options; then the pixels are in the scratch.
- * Of an image without pixels, the height and width are 0. */
+/* The window of row i's image in input 0, uint8.  `decoder` is NULL where the rows are pixels, else
+ * the op that decodes them, whose attrs begin with pfd_decode_options; the pixels are then in the
+ * scratch.  An image without pixels is an error of its row, as in pfd_image_with_pixels(). */
 pfd_status pfd_take_window(const pfd_compute_args *args, const pfd_producer *decoder, int64_t i,
                            pfd_choose_window choose, const void *rule, pfd_image_part *out,
                            pfd_error *err);

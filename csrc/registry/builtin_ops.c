@@ -41,11 +41,9 @@
     X(image_decoder)                                                                               \
     X(image_encoder)                                                                               \
     X(image_size)                                                                                  \
-    X(normalize)
     X(normalize)                                                                                   \
     X(random_resized_crop)                                                                         \
-    X(resize)                                                                                      \
-    X(generator_reader)
+    X(resize)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
