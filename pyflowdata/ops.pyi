@@ -7,12 +7,14 @@ Raises, each of them:
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Literal, TypedDict, overload, type_check_only
+from typing import Any, Literal, TypeAlias, TypedDict, overload, type_check_only
 
-from numpy.typing import DTypeLike
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Unpack
 
 from .graph import Blob
+from .ragged import Ragged
 
 __all__ = [
     "MiniReader",
@@ -46,18 +48,47 @@ __all__ = [
     "TarReader",
     "MegatronReader",
     "GPTReader",
-    "CropMirrorNormalize",
-    "ImageDecoder",
-    "Normalize",
     "GeneratorReader",
+    "ImageFolderReader",
+    "AdjustSharpness",
+    "AutoContrast",
+    "CoinFlip",
+    "ColorJitter",
+    "CropMirrorNormalize",
+    "Equalize",
+    "GaussianBlur",
+    "Grayscale",
     "ImageDecoder",
     "ImageEncoder",
     "ImageSize",
+    "Invert",
+    "Normalize",
+    "Posterize",
+    "RandomResizedCrop",
+    "Resize",
+    "Solarize",
 ]
 
 @type_check_only
 class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
     """The blobs of the outputs that a list names; of a list of one, the blob itself."""
+
+_Array: TypeAlias = NDArray[Any]
+_Row: TypeAlias = _Array | np.generic | bytes | bytearray | memoryview | float
+_Rows: TypeAlias = list[Any] | Ragged
+
+@type_check_only
+class OnRows(TypedDict, total=False):
+    """What a call on rows takes besides."""
+
+    seed: int
+    """The seed of random numbers, as that of a reader; -1 draws one."""
+
+    epoch: int
+    """The epoch whose random numbers are wanted."""
+
+    ordinal: int
+    """The number of the first row's record, for its random numbers."""
 
 @type_check_only
 class ReaderAttrs(TypedDict, total=False):
@@ -441,6 +472,7 @@ def CSVReader(
     """
     ...
 
+@overload
 def MiniDecoder(
     in_: Blob,
     *,
@@ -450,8 +482,12 @@ def MiniDecoder(
 
     The numbers are copied bit for bit.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of two numbers, float32 or float64 of shape (batch, 2).
+        in_ (Blob or rows, the input 'in'): Rows of two numbers, float32 or float64 of shape (batch,
+            2).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -460,7 +496,16 @@ def MiniDecoder(
         y: The second number of each row, shape (batch, 1), dtype as the input.
     """
     ...
+@overload
+def MiniDecoder(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def MiniDecoder(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
 
+@overload
 def Affine(
     in_: Blob,
     *,
@@ -475,8 +520,11 @@ def Affine(
     The arithmetic is that of float64, product and sum rounded one after the other, then the result
     is rounded to dtype. Lists have a number for each channel.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Numbers of any dtype and shape, also ragged.
+        in_ (Blob or rows, the input 'in'): Numbers of any dtype and shape, also ragged.
         scale (list of float, default (1.0,)): Each number is multiplied by this, or by the one of
             its channel.
         shift (list of float, default (0.0,)): Added after the multiplication: one number, or one
@@ -492,6 +540,18 @@ def Affine(
         out: The scaled numbers, shape as the input.
     """
     ...
+@overload
+def Affine(
+    in_: _Row, *, scale: float | Sequence[float] = (1.0,), shift: float | Sequence[float] = (0.0,),
+    dtype: DTypeLike = "float64", axis: int = -1, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Affine(
+    in_: _Rows, *, scale: float | Sequence[float] = (1.0,), shift: float | Sequence[float] = (0.0,),
+    dtype: DTypeLike = "float64", axis: int = -1, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def TFRecordReader(
@@ -552,6 +612,7 @@ def TFRecordReader(
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+@overload
 def ExampleDecoder(
     in_: Blob,
     *,
@@ -568,9 +629,12 @@ def ExampleDecoder(
     skipped. Records are read by the rules of the protobuf library: of equal keys the last one
     counts, numbers may be packed or not.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
-            gives them.
+        in_ (Blob or rows, the input 'in'): Records as bytes, uint8 of one dimension, as
+            TFRecordReader gives them.
         features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
             'x:float32[64]' has a fixed number of values, 'ids:int64[?]' any number,
             'image/encoded:bytes' one byte string.
@@ -586,7 +650,15 @@ def ExampleDecoder(
         one for each of features: One output for each field, in the order of features.
     """
     ...
+@overload
+def ExampleDecoder(
+    in_: _Row | _Rows, *, features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
 def SequenceExampleDecoder(
     in_: Blob,
     *,
@@ -601,9 +673,12 @@ def SequenceExampleDecoder(
     a key means a list of steps: the first dimension of its shape counts the steps, and all steps
     have the same number of values.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
-            gives them.
+        in_ (Blob or rows, the input 'in'): Records as bytes, uint8 of one dimension, as
+            TFRecordReader gives them.
         features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
             'label:int64' is one of the context, 'frames=feature_lists/frames:float32[?,3]' a list
             of steps with three values each; a list that may be missing ends with '='.
@@ -620,7 +695,15 @@ def SequenceExampleDecoder(
         one for each of features: One output for each field, in the order of features.
     """
     ...
+@overload
+def SequenceExampleDecoder(
+    in_: _Row | _Rows, *, features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
 def Cast(
     in_: Blob,
     *,
@@ -634,8 +717,11 @@ def Cast(
     fraction off; all but 0 is true. With overflow='wrap' and 'saturate' NaN becomes 0 in an integer
     dtype, and with 'wrap' infinity does too.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of any dtype and shape, also ragged.
+        in_ (Blob or rows, the input 'in'): Rows of any dtype and shape, also ragged.
         dtype (dtype, required): The dtype of the output.
         overflow (str, default 'raise', one of 'raise', 'wrap', 'saturate'): What becomes of a
             number that the dtype cannot hold: an error of its row, the low bits of the integer
@@ -647,7 +733,18 @@ def Cast(
         out: The same numbers, shape as the input.
     """
     ...
+@overload
+def Cast(
+    in_: _Row, *, dtype: DTypeLike, overflow: Literal["raise", "wrap", "saturate"] = "raise",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Cast(
+    in_: _Rows, *, dtype: DTypeLike, overflow: Literal["raise", "wrap", "saturate"] = "raise",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def Concat(
     *in_: Blob,
     axis: int = 0,
@@ -657,8 +754,11 @@ def Concat(
 
     Where dimensions vary, rows that do not agree are damaged.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        *in_ (one or more, each a Blob, the input 'in'): Rows of one dtype, also ragged, that agree
+        *in_ (one or more, Blob or rows, the input 'in'): Rows of one dtype, also ragged, that agree
             in all dimensions but one; numbers count as rows of one number.
         axis (int, default 0, in [-8, 7]): The dimension of a row along which they are joined, -1
             the last one.
@@ -669,7 +769,16 @@ def Concat(
         out: The rows joined, in the order of the inputs.
     """
     ...
+@overload
+def Concat(
+    *in_: _Row, axis: int = 0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Concat(
+    *in_: _Rows, axis: int = 0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def DecodeClass(
     in_: Blob,
     *,
@@ -679,8 +788,11 @@ def DecodeClass(
 
     Blanks and newlines around it are passed over; any other text is damaged.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -688,7 +800,16 @@ def DecodeClass(
         out: Numbers of int64, one a row.
     """
     ...
+@overload
+def DecodeClass(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def DecodeClass(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def DecodeNpy(
     in_: Blob,
     *,
@@ -701,8 +822,11 @@ def DecodeNpy(
     An array with another dtype or shape counts as damaged; so does one with too few or too many
     bytes. Both byte orders, and C and Fortran order, are accepted.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
         dtype (dtype, required): The dtype of every array.
         shape (shape, required, at least -1): The shape of every array, empty for a number; -1, or
             None in Python, for a dimension that varies.
@@ -713,7 +837,18 @@ def DecodeNpy(
         out: The arrays; ragged where a dimension varies.
     """
     ...
+@overload
+def DecodeNpy(
+    in_: _Row, *, dtype: DTypeLike, shape: Sequence[int | None], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def DecodeNpy(
+    in_: _Rows, *, dtype: DTypeLike, shape: Sequence[int | None], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def DecodeRaw(
     in_: Blob,
     *,
@@ -726,8 +861,11 @@ def DecodeRaw(
 
     A row of another size than dtype and shape take is damaged. Of bools, all that is not 0 is true.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
         dtype (dtype, required): What the bytes are.
         shape (shape, default (-1,), at least -1): The shape of a row, empty for a number; a first
             dimension of -1, in Python also None, follows from the number of bytes, and may vary
@@ -741,7 +879,20 @@ def DecodeRaw(
         out: The numbers; ragged where the first dimension varies.
     """
     ...
+@overload
+def DecodeRaw(
+    in_: _Row, *, dtype: DTypeLike, shape: Sequence[int | None] = (-1,),
+    byte_order: Literal["little", "big"] = "little", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def DecodeRaw(
+    in_: _Rows, *, dtype: DTypeLike, shape: Sequence[int | None] = (-1,),
+    byte_order: Literal["little", "big"] = "little", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def OneHot(
     in_: Blob,
     *,
@@ -755,8 +906,12 @@ def OneHot(
 
     A number outside of [0, depth) is an error of its row.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Class numbers from 0: integers of any shape, also ragged.
+        in_ (Blob or rows, the input 'in'): Class numbers from 0: integers of any shape, also
+            ragged.
         depth (int, required, at least 1): The number of classes.
         on_value (float, default 1.0): What stands at the place of the class.
         off_value (float, default 0.0): What stands at all other places.
@@ -768,6 +923,16 @@ def OneHot(
         out: Shape of the input, followed by a dimension of depth.
     """
     ...
+@overload
+def OneHot(
+    in_: _Row, *, depth: int, on_value: float = 1.0, off_value: float = 0.0,
+    dtype: DTypeLike = "float32", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OneHot(
+    in_: _Rows, *, depth: int, on_value: float = 1.0, off_value: float = 0.0,
+    dtype: DTypeLike = "float32", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def Pad(
@@ -785,8 +950,12 @@ def Pad(
     What is missing after a row gets a value; what is too long is an error of its row, or is cut
     where that is asked for.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, also ragged.
+        in_ (Blob or rows, the input 'in'): Rows of one dimension or more, of any dtype, also
+            ragged.
         shape (shape, required, at least 0): The shape of every row.
         value (float, default 0.0): What is put where a row has nothing.
         on_longer (str, default 'raise', one of 'raise', 'truncate'): What becomes of a row that is
@@ -828,6 +997,12 @@ def Pad(
     on_longer: Literal["raise", "truncate"] = "raise", with_mask: bool = False,
     with_length: bool = False, name: str | None = None,
 ) -> Blob | tuple[Blob, ...]: ...
+@overload
+def Pad(
+    in_: _Row | _Rows, *, shape: Sequence[int], value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise", with_mask: bool = False,
+    with_length: bool = False, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
 
 @overload
 def PadBatch(
@@ -845,8 +1020,11 @@ def PadBatch(
     output is a Ragged, whose rows then have one shape: its attribute dense is the array of (rows,
     longest, ...), without a copy. Where one size is wanted for all batches, Pad takes it.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Ragged rows of any dtype.
+        in_ (Blob or rows, the input 'in'): Ragged rows of any dtype.
         value (float, default 0.0): What is put where a row has nothing.
         multiple_of (int, default 1, at least 1): Dimensions that vary are rounded up to a multiple
             of this.
@@ -883,7 +1061,13 @@ def PadBatch(
     in_: Blob, *, value: float = 0.0, multiple_of: int = 1, with_mask: bool = False,
     with_length: bool = False, name: str | None = None,
 ) -> Blob | tuple[Blob, ...]: ...
+@overload
+def PadBatch(
+    in_: _Row | _Rows, *, value: float = 0.0, multiple_of: int = 1, with_mask: bool = False,
+    with_length: bool = False, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
 def Slice(
     in_: Blob,
     *,
@@ -899,8 +1083,12 @@ def Slice(
     row[0:5, 2:4]. What a row does not have is not there: a slice may be shorter than asked for, and
     empty.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, also ragged.
+        in_ (Blob or rows, the input 'in'): Rows of one dimension or more, of any dtype, also
+            ragged.
         start (list of int, default ()): Where each cut begins, counted from the end if negative;
             left out, at the beginning.
         stop (list of int, default ()): Where each cut ends, this index not included, and what lies
@@ -916,6 +1104,16 @@ def Slice(
         out: The parts; a dimension that varies still does.
     """
     ...
+@overload
+def Slice(
+    in_: _Row, *, start: Sequence[int] = (), stop: Sequence[int] = (), step: Sequence[int] = (),
+    axes: Sequence[int] = (), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Slice(
+    in_: _Rows, *, start: Sequence[int] = (), stop: Sequence[int] = (), step: Sequence[int] = (),
+    axes: Sequence[int] = (), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def RawReader(
@@ -1116,6 +1314,7 @@ def OFRecordReader(
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+@overload
 def OFRecordRawDecoder(
     in_: Blob,
     *,
@@ -1133,9 +1332,12 @@ def OFRecordRawDecoder(
     are numbers from 0 to 255. Floats that become integers lose their fraction; doubles too large
     for float32 become infinite. Values that are cut off are checked too.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
-            None).
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
         blob_name (str, required): Name of the feature in the record; OneFlow's op calls this attr
             name.
         shape (shape, required): Shape of a row of the output; empty for one number.
@@ -1155,7 +1357,20 @@ def OFRecordRawDecoder(
         out: The numbers of each record's feature, with the dtype and shape of the attrs.
     """
     ...
+@overload
+def OFRecordRawDecoder(
+    in_: _Row, *, blob_name: str | PathLike[str], shape: Sequence[int], dtype: DTypeLike,
+    dim1_varying_length: bool = False, truncate: bool = False, auto_zero_padding: bool = False,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordRawDecoder(
+    in_: _Rows, *, blob_name: str | PathLike[str], shape: Sequence[int], dtype: DTypeLike,
+    dim1_varying_length: bool = False, truncate: bool = False, auto_zero_padding: bool = False,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def OFRecordBytesDecoder(
     in_: Blob,
     *,
@@ -1167,9 +1382,12 @@ def OFRecordBytesDecoder(
     The feature must be a bytes_list of one value. The bytes are not copied until a batch is
     delivered.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
-            None).
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
         blob_name (str, required): Name of the feature in the record.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
@@ -1178,6 +1396,16 @@ def OFRecordBytesDecoder(
         out: The bytes of each record's feature, uint8 of shape (batch, None).
     """
     ...
+@overload
+def OFRecordBytesDecoder(
+    in_: _Row, *, blob_name: str | PathLike[str], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordBytesDecoder(
+    in_: _Rows, *, blob_name: str | PathLike[str], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def IDXReader(
@@ -1449,6 +1677,7 @@ def OneRecReader(
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+@overload
 def OneRecDecoder(
     in_: Blob,
     *,
@@ -1461,9 +1690,12 @@ def OneRecDecoder(
     one string or binary. A feature that a record does not have counts as damage, unless it has a
     default: one number, which fills the row, or nothing, for an empty row of varying size.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Messages as OneRecReader gives them, uint8 of shape (batch,
-            None).
+        in_ (Blob or rows, the input 'in'): Messages as OneRecReader gives them, uint8 of shape
+            (batch, None).
         features (list of str, required): The features, each [NAME=]KEY:TYPE[=DEFAULT]:
             "label:int64", "x:float32[64]", "ids:int64[?]", "image=img:bytes", "w:float32=1".
         name (str, default None): Name of this node, unique in a loader; None for none.
@@ -1473,6 +1705,11 @@ def OneRecDecoder(
         one for each of features: The features in the order of the attr features, each of its type.
     """
     ...
+@overload
+def OneRecDecoder(
+    in_: _Row | _Rows, *, features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
 
 def TarReader(
     data_dir: str | PathLike[str] = "",
@@ -1703,132 +1940,6 @@ def GPTReader(
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
-def CropMirrorNormalize(
-    in_: Blob,
-    mirror: Blob | None = None,
-    *,
-    color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
-    output_layout: Literal["NCHW", "NHWC"] = "NCHW",
-    mean: float | Sequence[float] = (0.0,),
-    std: float | Sequence[float] = (1.0,),
-    crop_h: int = 0,
-    crop_w: int = 0,
-    crop_pos_y: float = 0.5,
-    crop_pos_x: float = 0.5,
-    output_dtype: DTypeLike = "float32",
-    name: str | None = None,
-) -> Blob:
-    """Takes a part of each image, mirrors it, and computes (x - mean) / std, in one pass.
-
-    Numbers of the image are 0 to 255, and so are mean and std, as in OneFlow; Normalize has the
-    convention of torchvision. The arithmetic is that of float32: x - mean is rounded, then its
-    product with 1 / std; float16 is rounded once more. An image that is smaller than crop_h x
-    crop_w is an error of its row.
-
-    Args:
-        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) or (height, width), also
-            ragged.
-        mirror (Blob, or None): One number for each image, int8, uint8 or bool: all but 0 mirrors it
-            left to right.
-        color_space (str, default 'any', one of 'any', 'RGB', 'BGR', 'GRAY'): What the channels are:
-            GRAY is one channel, RGB and BGR are three, any is not checked. They are never changed.
-        output_layout (str, default 'NCHW', one of 'NCHW', 'NHWC'): Whether a row of the output is
-            (channels, height, width), or (height, width, channels).
-        mean (list of float, default (0.0,)): Subtracted from each number, which is 0 to 255: one,
-            or one for each channel.
-        std (list of float, default (1.0,)): What the difference is divided by: one number, or one
-            for each channel.
-        crop_h (int, default 0, in [0, 1073741824]): Height of the part that is taken; 0 is the
-            whole height.
-        crop_w (int, default 0, in [0, 1073741824]): Width of the part that is taken; 0 is the whole
-            width.
-        crop_pos_y (float, default 0.5, in [0, 1]): Where the part begins: 0 at the top, 1 as far
-            down as possible; the row is rounded down.
-        crop_pos_x (float, default 0.5, in [0, 1]): Where the part begins: 0 at the left, 1 as far
-            right as possible; the column is rounded down.
-        output_dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the
-            output.
-        name (str, default None): Name of this node, unique in a loader; None for none.
-
-    Returns:
-        The blob of the output:
-        out: Floats, (channels, height, width) or (height, width, channels). Rows have one size
-            where the images have, or where both crop_h and crop_w are given.
-    """
-    ...
-
-def ImageDecoder(
-    in_: Blob,
-    *,
-    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "RGB",
-    apply_orientation: bool = False,
-    incomplete: Literal["error", "fill"] = "error",
-    max_pixels: int = 178956970,
-    name: str | None = None,
-) -> Blob:
-    """Decodes images of files in JPEG.
-
-    The format is told by the first bytes.
-
-    Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole file of
-            one image.
-        color_space (str, default 'RGB', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
-            pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
-            channel is dropped but for RGBA, and 255 where there is none.
-        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
-            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
-            of the turned image.
-        incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
-            pixels are lost, since its bytes end early or are damaged: with 'error' the row is
-            damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
-            rest. Damage that costs no pixels is tolerated, as Pillow does: of JPEG, bytes between
-            segments, and a missing end marker.
-        max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
-            keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
-        name (str, default None): Name of this node, unique in a loader; None for none.
-
-    Returns:
-        The blob of the output:
-        out: Images, uint8 (height, width, channels), of any height and width.
-    """
-    ...
-
-def Normalize(
-    in_: Blob,
-    *,
-    mean: float | Sequence[float],
-    std: float | Sequence[float],
-    layout: Literal["CHW", "HWC"] = "CHW",
-    dtype: DTypeLike = "float32",
-    name: str | None = None,
-) -> Blob:
-    """Scales images of bytes to 0 to 1, and computes (x - mean) / std.
-
-    Numbers of uint8 are divided by 255, those of float32 are taken as they are. This is ToTensor
-    and Normalize of torchvision; IMAGENET_MEAN and IMAGENET_STD are such numbers.
-    CropMirrorNormalize takes mean and std from 0 to 255. The arithmetic is that of float32: the
-    difference is rounded, then its product with 1 / std, where mean and std are multiplied by 255
-    for uint8; float16 is rounded once more.
-
-    Args:
-        in_ (Blob, the input 'in'): Images, uint8 or float32 (height, width, channels) or (height,
-            width), also ragged.
-        mean (list of float, required): Subtracted from each number, which is 0 to 1: one, or one
-            for each channel.
-        std (list of float, required): What the difference is divided by: one number, or one for
-            each channel.
-        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether a row of the output is (channels,
-            height, width), or (height, width, channels).
-        dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the output.
-        name (str, default None): Name of this node, unique in a loader; None for none.
-
-    Returns:
-        The blob of the output:
-        out: Floats, (channels, height, width) or (height, width, channels).
-    """
-    ...
-
 def GeneratorReader(
     source: object,
     *,
@@ -1872,6 +1983,459 @@ def GeneratorReader(
     """
     ...
 
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob]:
+    """Reads the image files of a folder that has a folder for each class.
+
+    data_dir is that folder, or files name several, whose classes are united. The records are those
+    of torchvision's ImageFolder, in its order: by the name of the class, then by folder and name,
+    compared as bytes. Files in folders of a class count to it, at any depth; symbolic links are
+    followed, unless they lead back to a folder above. Names that begin with a period are left out,
+    files and folders. The list of files is an index, kept as others are for 4096 files or more;
+    opening it again looks at each folder, and at no file. Each file is opened, read and closed when
+    its record is needed; one that is empty or cannot be read is a damaged record.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        classes (list of str, found in the files if left out): The classes in the order of their
+            numbers, each the name of a folder in data_dir; other folders are not read. Left out,
+            all folders, sorted by the bytes of their names.
+        class_numbers (list of int, default ()): The label of each of the classes; empty for 0, 1, 2
+            and so on.
+        extensions (list of str, default ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif',
+            '.tiff', '.webp', '.pbm')): How names of image files end, in any case; other files are
+            left out. An empty list takes every file.
+        allow_empty (bool, default False): Whether a class may be without files, or without a
+            folder.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        image: The bytes of each file, uint8 (None,), as they lie there: a decoder follows.
+        label: The number of the file's class, int64.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: Literal[False] = False, with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: Literal[True], with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: Literal[True], with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob]: ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: bool = False, with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def AdjustSharpness(
+    in_: Blob,
+    *,
+    factor: float,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Blends each image with its smoothed one: smooth + factor * (image - smooth).
+
+    As ImageEnhance.Sharpness of Pillow, with its kernel of 3 x 3 pixels; with probability it is
+    torchvision's RandomAdjustSharpness. Arithmetic is that of float32; the result is clipped, and
+    its fraction cut off.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        factor (float, required, in [0, 1000000]): 0 gives the smoothed image, 1 the image itself, 2
+            a sharper one.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def AdjustSharpness(
+    in_: _Row, *, factor: float, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def AdjustSharpness(
+    in_: _Rows, *, factor: float, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def AutoContrast(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Stretches each channel so that its darkest number becomes 0 and its brightest 255.
+
+    As ImageOps.autocontrast of Pillow; with probability it is torchvision's RandomAutocontrast.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def AutoContrast(
+    in_: _Row, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def AutoContrast(
+    in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def CoinFlip(
+    in_: Blob,
+    *,
+    probability: float = 0.5,
+    name: str | None = None,
+) -> Blob:
+    """Draws 1 or 0 for each record, as for the mirror of CropMirrorNormalize.
+
+    The draw depends on seed, epoch, record and the name of the node; two nodes draw independently.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Any blob of the batch, also ragged: it tells the
+            records, its values do not matter.
+        probability (float, default 0.5, in [0, 1]): Of a 1.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: int8 (), 1 or 0 for each record.
+    """
+    ...
+@overload
+def CoinFlip(
+    in_: _Row, *, probability: float = 0.5, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CoinFlip(
+    in_: _Rows, *, probability: float = 0.5, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ColorJitter(
+    in_: Blob,
+    *,
+    brightness: float | Sequence[float] = (0.0,),
+    contrast: float | Sequence[float] = (0.0,),
+    saturation: float | Sequence[float] = (0.0,),
+    hue: float | Sequence[float] = (0.0,),
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Changes brightness, contrast, saturation and hue by random amounts, in random order.
+
+    The rule is that of torchvision, each amount uniform in its range; what a change does is that of
+    Pillow (ImageEnhance, and hue as a byte of HSV), bit for bit. A range of only 1, or only 0 for
+    the hue, leaves the change out. Two equal numbers give a fixed amount: brightness=[1.2, 1.2].
+    Saturation and hue of grey images stay the same.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels), RGB or grey,
+            also ragged.
+        brightness (list of float, default (0.0,)): By which numbers are multiplied: the least and
+            the most factor; one number b stands for 1 - b (at least 0) and 1 + b.
+        contrast (list of float, default (0.0,)): By which the distance from the mean grey is
+            multiplied; as brightness.
+        saturation (list of float, default (0.0,)): By which the distance from the grey of the pixel
+            is multiplied; as brightness.
+        hue (list of float, default (0.0,)): By which hues are turned, a whole turn is 1: the least
+            and the most, in [-0.5, 0.5]; one number h stands for -h and h.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def ColorJitter(
+    in_: _Row, *, brightness: float | Sequence[float] = (0.0,),
+    contrast: float | Sequence[float] = (0.0,), saturation: float | Sequence[float] = (0.0,),
+    hue: float | Sequence[float] = (0.0,), probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ColorJitter(
+    in_: _Rows, *, brightness: float | Sequence[float] = (0.0,),
+    contrast: float | Sequence[float] = (0.0,), saturation: float | Sequence[float] = (0.0,),
+    hue: float | Sequence[float] = (0.0,), probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def CropMirrorNormalize(
+    in_: Blob,
+    mirror: Blob | None = None,
+    *,
+    color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
+    output_layout: Literal["NCHW", "NHWC"] = "NCHW",
+    mean: float | Sequence[float] = (0.0,),
+    std: float | Sequence[float] = (1.0,),
+    crop_h: int = 0,
+    crop_w: int = 0,
+    crop_pos_y: float = 0.5,
+    crop_pos_x: float = 0.5,
+    output_dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Blob:
+    """Takes a part of each image, mirrors it, and computes (x - mean) / std, in one pass.
+
+    Numbers of the image are 0 to 255, and so are mean and std, as in OneFlow; Normalize has the
+    convention of torchvision. The arithmetic is that of float32: x - mean is rounded, then its
+    product with 1 / std; float16 is rounded once more. An image that is smaller than crop_h x
+    crop_w is an error of its row.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        mirror (Blob or rows, or None): One number for each image, int8, uint8 or bool: not 0
+            mirrors it left to right.
+        color_space (str, default 'any', one of 'any', 'RGB', 'BGR', 'GRAY'): What the channels are:
+            GRAY is one channel, RGB and BGR are three, any is not checked. They are never changed.
+        output_layout (str, default 'NCHW', one of 'NCHW', 'NHWC'): Whether a row of the output is
+            (channels, height, width), or (height, width, channels).
+        mean (list of float, default (0.0,)): Subtracted from each number, which is 0 to 255: one,
+            or one per channel.
+        std (list of float, default (1.0,)): What the difference is divided by: one number, or one
+            for each channel.
+        crop_h (int, default 0, in [0, 1073741824]): Height of the part that is taken; 0 is the
+            whole height.
+        crop_w (int, default 0, in [0, 1073741824]): Width of the part that is taken; 0 is the whole
+            width.
+        crop_pos_y (float, default 0.5, in [0, 1]): Where the part begins: 0 at the top, 1 as far
+            down as possible; the row is rounded down.
+        crop_pos_x (float, default 0.5, in [0, 1]): Where the part begins: 0 at the left, 1 as far
+            right as possible; the column is rounded down.
+        output_dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the
+            output.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Floats, (channels, height, width) or (height, width, channels). Rows have one size
+            where the images have, or where both crop_h and crop_w are given.
+    """
+    ...
+@overload
+def CropMirrorNormalize(
+    in_: _Row, mirror: _Row | None = None, *,
+    color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
+    output_layout: Literal["NCHW", "NHWC"] = "NCHW", mean: float | Sequence[float] = (0.0,),
+    std: float | Sequence[float] = (1.0,), crop_h: int = 0, crop_w: int = 0,
+    crop_pos_y: float = 0.5, crop_pos_x: float = 0.5, output_dtype: DTypeLike = "float32",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CropMirrorNormalize(
+    in_: _Rows, mirror: _Rows | None = None, *,
+    color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
+    output_layout: Literal["NCHW", "NHWC"] = "NCHW", mean: float | Sequence[float] = (0.0,),
+    std: float | Sequence[float] = (1.0,), crop_h: int = 0, crop_w: int = 0,
+    crop_pos_y: float = 0.5, crop_pos_x: float = 0.5, output_dtype: DTypeLike = "float32",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Equalize(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Makes each value of a channel about as frequent as the others.
+
+    As ImageOps.equalize of Pillow; with probability it is torchvision's RandomEqualize.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def Equalize(
+    in_: _Row, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Equalize(
+    in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def GaussianBlur(
+    in_: Blob,
+    *,
+    kernel_size: Sequence[int],
+    sigma: float | Sequence[float] = (0.1, 2.0),
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Blurs images with a Gaussian kernel, as torchvision does.
+
+    Beyond its border an image is mirrored, without repeating the pixels of the border. Weights have
+    16 bits; results differ by one at most from those of float arithmetic.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels), also ragged.
+        kernel_size (list of int, required, in [1, 255]): Size of the kernel in pixels: one odd
+            number, or height and width.
+        sigma (list of float, default (0.1, 2.0), in [0.001, 1000]): Standard deviation in pixels:
+            one number, or the least and the most, between which one is drawn for each record.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def GaussianBlur(
+    in_: _Row, *, kernel_size: Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0),
+    probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def GaussianBlur(
+    in_: _Rows, *, kernel_size: Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0),
+    probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Grayscale(
+    in_: Blob,
+    *,
+    channels: int = 1,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Makes RGB images grey: 0.299 R + 0.587 G + 0.114 B, as Pillow and torchvision do.
+
+    Factors have 16 bits, the result is rounded. With probability=0.1 and channels=3 it is
+    torchvision's RandomGrayscale.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, 3), RGB; or with 1
+            channel; also ragged.
+        channels (int, default 1, in [1, 3]): Of the output: 1, or 3 that are all the same.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels).
+    """
+    ...
+@overload
+def Grayscale(
+    in_: _Row, *, channels: int = 1, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Grayscale(
+    in_: _Rows, *, channels: int = 1, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def ImageDecoder(
     in_: Blob,
     *,
@@ -1889,9 +2453,12 @@ def ImageDecoder(
     an animation the first frame is decoded. The row is damaged if it is no image, if the file is
     damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole file of
-            one image.
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole
+            file of one image.
         color_space (str, default 'RGB', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
             pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
             channel is dropped but for RGBA, and 255 where there is none.
@@ -1912,7 +2479,20 @@ def ImageDecoder(
         out: Images, uint8 (height, width, channels), of any height and width.
     """
     ...
+@overload
+def ImageDecoder(
+    in_: _Row, *, color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "RGB",
+    apply_orientation: bool = False, incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageDecoder(
+    in_: _Rows, *, color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "RGB",
+    apply_orientation: bool = False, incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def ImageEncoder(
     in_: Blob,
     *,
@@ -1926,9 +2506,12 @@ def ImageEncoder(
 
     The bytes depend on the image, the attrs and the versions of the libraries only.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Images, uint8 (height, width, channels) or (height, width): 1
-            channel is gray, 3 are RGB; PNG also takes 2, gray with alpha, and 4, RGBA.
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width): 1 channel is gray, 3 are RGB; PNG also takes 2, gray with alpha, and 4, RGBA.
         format (str, default 'jpeg', one of 'jpeg', 'png', 'ppm', 'bmp'): The format of the files.
             PNG, PPM and BMP lose nothing; PPM writes PGM for images of one channel.
         quality (int, default 90, in [1, 100]): Of JPEG: libjpeg's scale of quality, as in Pillow.
@@ -1943,7 +2526,20 @@ def ImageEncoder(
         out: The bytes of each file, uint8 (None,).
     """
     ...
+@overload
+def ImageEncoder(
+    in_: _Row, *, format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg", quality: int = 90,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression: int = 6,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageEncoder(
+    in_: _Rows, *, format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg", quality: int = 90,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression: int = 6,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def ImageSize(
     in_: Blob,
     *,
@@ -1955,9 +2551,12 @@ def ImageSize(
     It knows the formats of ImageDecoder, and needs none of their libraries. With the same
     apply_orientation the sizes are those of ImageDecoder's images.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole file of
-            one image, or its beginning with the header.
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole
+            file of one image, or its beginning with the header.
         apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
             tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
             of the turned image.
@@ -1968,3 +2567,295 @@ def ImageSize(
         out: Height and width, int64 (2,).
     """
     ...
+@overload
+def ImageSize(
+    in_: _Row, *, apply_orientation: bool = False, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageSize(
+    in_: _Rows, *, apply_orientation: bool = False, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Invert(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Replaces each number x by 255 - x.
+
+    As ImageOps.invert of Pillow; with probability it is torchvision's RandomInvert.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def Invert(
+    in_: _Row, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Invert(
+    in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Normalize(
+    in_: Blob,
+    *,
+    mean: float | Sequence[float],
+    std: float | Sequence[float],
+    layout: Literal["CHW", "HWC"] = "CHW",
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Blob:
+    """Scales images of bytes to 0 to 1, and computes (x - mean) / std.
+
+    Numbers of uint8 are divided by 255, those of float32 are taken as they are. This is ToTensor
+    and Normalize of torchvision; IMAGENET_MEAN and IMAGENET_STD are such numbers.
+    CropMirrorNormalize takes mean and std from 0 to 255. The arithmetic is that of float32: the
+    difference is rounded, then its product with 1 / std, where mean and std are multiplied by 255
+    for uint8; float16 is rounded once more.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 or float32 (height, width, channels) or
+            (height, width), also ragged.
+        mean (list of float, required): Subtracted from each number, which is 0 to 1: one, or one
+            for each channel.
+        std (list of float, required): What the difference is divided by: one number, or one for
+            each channel.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether a row of the output is (channels,
+            height, width), or (height, width, channels).
+        dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the output.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Floats, (channels, height, width) or (height, width, channels).
+    """
+    ...
+@overload
+def Normalize(
+    in_: _Row, *, mean: float | Sequence[float], std: float | Sequence[float],
+    layout: Literal["CHW", "HWC"] = "CHW", dtype: DTypeLike = "float32", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Normalize(
+    in_: _Rows, *, mean: float | Sequence[float], std: float | Sequence[float],
+    layout: Literal["CHW", "HWC"] = "CHW", dtype: DTypeLike = "float32", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Posterize(
+    in_: Blob,
+    *,
+    bits: int,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Keeps the highest bits of each number.
+
+    As ImageOps.posterize of Pillow; with probability it is torchvision's RandomPosterize.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        bits (int, required, in [0, 8]): How many of the highest bits of each number are kept; the
+            others become 0.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def Posterize(
+    in_: _Row, *, bits: int, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Posterize(
+    in_: _Rows, *, bits: int, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomResizedCrop(
+    in_: Blob,
+    *,
+    size: Sequence[int],
+    area: float | Sequence[float] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333),
+    num_attempts: int = 10,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True,
+    name: str | None = None,
+) -> Blob:
+    """Cuts a random part out of each image, and resamples it to one size.
+
+    The rule is that of torchvision and OneFlow: an area is drawn uniformly and an aspect ratio with
+    uniform logarithm, then a place for a part of this size. The draws depend on seed, epoch, record
+    and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        size (list of int, required, in [1, 65535]): (height, width) of the output.
+        area (list of float, default (0.08, 1.0), in [0, 1]): The least and the most of the image's
+            area that is cut out.
+        aspect_ratio (list of float, default (0.75, 1.3333333333333333), in [0, 1000000]): The least
+            and the largest width / height of what is cut out.
+        num_attempts (int, default 10, in [0, 1000]): How often a part is drawn until one fits into
+            the image; after that it is the largest one in the middle.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear', 'bicubic', 'lanczos',
+            'area'): How pixels are resampled: 'bilinear', 'bicubic' and 'lanczos' equal Pillow's,
+            'nearest' takes the pixel that a place is in, 'area' averages what an output pixel
+            covers, as OpenCV.
+        antialias (bool, default True): Whether bilinear and bicubic average over more pixels where
+            an image becomes smaller, as Pillow and torchvision do. false: over 2 x 2 or 4 x 4
+            pixels always, as OpenCV; faster, with jagged edges.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of one size, uint8.
+    """
+    ...
+@overload
+def RandomResizedCrop(
+    in_: _Row, *, size: Sequence[int], area: float | Sequence[float] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333), num_attempts: int = 10,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomResizedCrop(
+    in_: _Rows, *, size: Sequence[int], area: float | Sequence[float] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333), num_attempts: int = 10,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Resize(
+    in_: Blob,
+    *,
+    size: Sequence[int] = (),
+    shorter: int = 0,
+    longer: int = 0,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True,
+    name: str | None = None,
+) -> Blob:
+    """Resamples images to size=(height, width), or to a size that keeps the aspect ratio.
+
+    With antialias, which is the default, the result equals that of Pillow's Image.resize(), bit for
+    bit. Each channel is resampled by itself, alpha too.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        size (list of int, default (), in [1, 65535]): (height, width) of the output; the aspect
+            ratio is not kept.
+        shorter (int, default 0, in [0, 65535]): How long the shorter side becomes; the other one
+            keeps the aspect ratio, rounded down. torchvision's Resize(256) is shorter=256.
+        longer (int, default 0, in [0, 65535]): How long the longer side becomes; with shorter, how
+            long it becomes at most: the image is then as large as both allow, as with torchvision's
+            max_size.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear', 'bicubic', 'lanczos',
+            'area'): How pixels are resampled: 'bilinear', 'bicubic' and 'lanczos' equal Pillow's,
+            'nearest' takes the pixel that a place is in, 'area' averages what an output pixel
+            covers, as OpenCV.
+        antialias (bool, default True): Whether bilinear and bicubic average over more pixels where
+            an image becomes smaller, as Pillow and torchvision do. false: over 2 x 2 or 4 x 4
+            pixels always, as OpenCV; faster, with jagged edges.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images in another size, uint8; ragged where shorter or longer is given and the
+            input is.
+    """
+    ...
+@overload
+def Resize(
+    in_: _Row, *, size: Sequence[int] = (), shorter: int = 0, longer: int = 0,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Resize(
+    in_: _Rows, *, size: Sequence[int] = (), shorter: int = 0, longer: int = 0,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Solarize(
+    in_: Blob,
+    *,
+    threshold: float = 128.0,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Replaces each number x that is not below the threshold by 255 - x.
+
+    As ImageOps.solarize of Pillow; with probability it is torchvision's RandomSolarize.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        threshold (float, default 128.0, in [0, 256]): Numbers from this one on are inverted.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def Solarize(
+    in_: _Row, *, threshold: float = 128.0, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Solarize(
+    in_: _Rows, *, threshold: float = 128.0, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...

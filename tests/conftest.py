@@ -24,6 +24,9 @@ for variable in [*os.environ]:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# No test multiplies matrices, and each process that imports numpy would start threads for it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # The cache of the user who runs the tests is not theirs; what tests it says where.
 os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")
 

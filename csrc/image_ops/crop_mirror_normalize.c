@@ -94,7 +94,7 @@ static const pfd_attr attr_table[] = {
                     "Whether a row of the output is (channels, height, width), or "
                     "(height, width, channels)."),
     PFD_FLOATS_ATTR(crop_mirror_normalize_attrs, mean, "0", 0, 0,
-                    "Subtracted from each number, which is 0 to 255: one, or one for each channel."),
+                    "Subtracted from each number, which is 0 to 255: one, or one per channel."),
     PFD_FLOATS_ATTR(crop_mirror_normalize_attrs, std, "1", 0, 0,
                     "What the difference is divided by: one number, or one for each channel."),
     PFD_INT_ATTR(crop_mirror_normalize_attrs, crop_h, "0", 0, 1 << 30,
@@ -105,15 +105,15 @@ static const pfd_attr attr_table[] = {
                    "Where the part begins: 0 at the top, 1 as far down as possible; the row is "
                    "rounded down."),
     PFD_FLOAT_ATTR(crop_mirror_normalize_attrs, crop_pos_x, "0.5", 0, 1,
-                   "Where the part begins: 0 at the left, 1 as far right as possible; the column is "
-                   "rounded down."),
+                   "Where the part begins: 0 at the left, 1 as far right as possible; the column "
+                   "is rounded down."),
     PFD_DTYPE_ATTR(crop_mirror_normalize_attrs, output_dtype, "float32", "float32|float16",
                    "The dtype of the output."),
 };
 
 static const pfd_port inputs[] = {
     {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
-    {"mirror", "One number for each image, int8, uint8 or bool: all but 0 mirrors it left to right."},
+    {"mirror", "One number for each image, int8, uint8 or bool: not 0 mirrors it left to right."},
 };
 
 static const pfd_port outputs[] = {

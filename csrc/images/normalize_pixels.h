@@ -14,8 +14,8 @@ typedef struct pfd_normalization {
     float mean[PFD_MAX_CHANNELS], scale[PFD_MAX_CHANNELS];
 } pfd_normalization;
 
-/* Normalizes height x width pixels, of which rows begin every row_bytes bytes.  `mirror` 1: each row
- * from right to left.  `out` has room for all of them, without gaps. */
+/* Normalizes height x width pixels, of which rows begin every row_bytes bytes.  `mirror` 1: each
+ * row from right to left.  `out` has room for all of them, without gaps. */
 void pfd_normalize(const pfd_normalization *how, const uint8_t *in, int64_t row_bytes,
                    int64_t height, int64_t width, int32_t mirror, void *out);
 

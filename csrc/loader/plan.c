@@ -39,8 +39,7 @@ static int32_t count_alike(const pfd_plan *plan, const pfd_node *node)
     return alike;
 }
 
-/* Where only the first dimension varies, row_splits count in it, and no shapes are needed. */
-static pfd_plan_tensor make_tensor(const pfd_row_type *type, const char *name)
+pfd_plan_tensor pfd_plan_tensor_of(const pfd_row_type *type, const char *name)
 {
     int64_t bytes = pfd_dtype_size(type->dtype), fixed = 1;
     int32_t num_varying = 0;
@@ -101,7 +100,7 @@ static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
                                          .inputs = inputs};
     for (uint32_t i = 0; i < num_outputs; i++) {
         const char *name = node->op->public_op->outputs[i].name;
-        tensors[plan->num_tensors++] = make_tensor(&node->outputs[i], name);
+        tensors[plan->num_tensors++] = pfd_plan_tensor_of(&node->outputs[i], name);
     }
     return PFD_OK;
 }

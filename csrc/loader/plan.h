@@ -82,6 +82,10 @@ void pfd_plan_close(pfd_plan *plan); /* accepts a zeroed struct */
  * are there, and nothing uses them. */
 void pfd_plan_fuse(pfd_plan *plan);
 
+/* A tensor with rows of a type, which lies nowhere yet.  Where only the first dimension varies,
+ * row_splits count in it, and no shapes are needed. */
+pfd_plan_tensor pfd_plan_tensor_of(const pfd_row_type *type, const char *name);
+
 /* plan_memory.c: decides the stages, how many rows a range has, and where tensors lie. */
 void pfd_plan_lay_out(pfd_plan *plan);
 #endif

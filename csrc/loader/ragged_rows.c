@@ -212,7 +212,8 @@ void pfd_ragged_rows_place(const pfd_plan *plan, pfd_slot *slot)
     }
 }
 
-static void write_shape(const pfd_plan_tensor *tensor, const pfd_ragged_row *row, int64_t *shape)
+void pfd_ragged_row_shape(const pfd_plan_tensor *tensor, const pfd_ragged_row *row,
+                          int64_t *shape)
 {
     if (row->shape) {
         memcpy(shape, row->shape, (size_t)tensor->type.ndim * sizeof *shape);
@@ -239,7 +240,7 @@ static void join(const pfd_slot *slot, const pfd_plan_tensor *tensor, int64_t be
         to += bytes;
     }
     for (int64_t i = begin; tensor->has_shapes && i < end; i++)
-        write_shape(tensor, &rows[i], batch->shapes + i * tensor->type.ndim);
+        pfd_ragged_row_shape(tensor, &rows[i], batch->shapes + i * tensor->type.ndim);
 }
 
 void pfd_ragged_rows_join(const pfd_plan *plan, pfd_slot *slot, int64_t begin, int64_t end)

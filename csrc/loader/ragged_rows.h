@@ -19,6 +19,10 @@ pfd_status pfd_ragged_rows_check(const pfd_plan_tensor *tensor, const pfd_ragged
 pfd_status pfd_ragged_rows_keep(const pfd_plan_tensor *tensor, pfd_ragged_row *rows, int64_t n,
                                 const pfd_record *records, pfd_scratch *arena, pfd_error *err);
 
+/* All dimensions of a row. */
+void pfd_ragged_row_shape(const pfd_plan_tensor *tensor, const pfd_ragged_row *row,
+                          int64_t *shape);
+
 /* Writes the row_splits of the wanted ragged blobs and returns the bytes of all their values, with
  * room for alignment; -1: more than any machine has. */
 int64_t pfd_ragged_rows_measure(const pfd_plan *plan, pfd_slot *slot);

@@ -37,13 +37,24 @@
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
     X(generator_reader)                                                                            \
+    X(image_folder_reader)                                                                         \
+    X(adjust_sharpness)                                                                            \
+    X(auto_contrast)                                                                               \
+    X(coin_flip)                                                                                   \
+    X(color_jitter)                                                                                \
     X(crop_mirror_normalize)                                                                       \
+    X(equalize)                                                                                    \
+    X(gaussian_blur)                                                                               \
+    X(grayscale)                                                                                   \
     X(image_decoder)                                                                               \
     X(image_encoder)                                                                               \
     X(image_size)                                                                                  \
+    X(invert)                                                                                      \
     X(normalize)                                                                                   \
+    X(posterize)                                                                                   \
     X(random_resized_crop)                                                                         \
-    X(resize)
+    X(resize)                                                                                      \
+    X(solarize)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

@@ -127,6 +127,25 @@ static pfd_status take_inputs(pfd_node *node, const pfd_blob *inputs, int64_t n,
     return PFD_OK;
 }
 
+/* In place of blobs, what the caller says of rows that it has. */
+static pfd_status check_input_types(const pfd_node *node, const pfd_row_type *types, int64_t n,
+                                    pfd_error *err)
+{
+    const pfd_op *op = node->op->public_op;
+    if (n != op->num_inputs) return fail_input_count(op, n, err);
+    for (int64_t i = 0; i < n; i++) {
+        int32_t is_fit = pfd_dtype_name(types[i].dtype) && types[i].ndim >= 0 &&
+                         types[i].ndim <= PFD_MAX_DIMS;
+        for (int32_t d = 0; is_fit && d < types[i].ndim; d++) is_fit = types[i].shape[d] >= -1;
+        if (!is_fit)
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "the type given for the rows of input '%s' is none: dtype %" PRId32
+                            ", %" PRId32 " dimensions",
+                            op->inputs[i].name, types[i].dtype, types[i].ndim);
+    }
+    return PFD_OK;
+}
+
 /* ---- Outputs ---- */
 
 static pfd_status fail_output(const pfd_node *node, uint32_t output, const char *found,
@@ -213,7 +232,8 @@ static pfd_status check_ragged(const pfd_op *op, const pfd_row_type *inputs, pfd
     return PFD_OK;
 }
 
-static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
+/* `given`: the types of the inputs' rows; NULL: those of the blobs. */
+static pfd_status infer_outputs(pfd_node *node, const pfd_row_type *given, pfd_error *err)
 {
     const pfd_op *op = node->op->op, *public_op = node->op->public_op;
     node->outputs = calloc(public_op->num_outputs, sizeof *node->outputs);
@@ -223,7 +243,7 @@ static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
         return pfd_fail_memory(err, public_op->num_outputs * (int64_t)sizeof *inputs, "types");
     }
     for (uint32_t i = 0; i < op->num_inputs; i++)
-        inputs[i] = node->inputs[i].node->outputs[node->inputs[i].output];
+        inputs[i] = given ? given[i] : node->inputs[i].node->outputs[node->inputs[i].output];
     pfd_status status = check_ragged(op, inputs, err);
     if (status == PFD_OK) status = call_infer(node, inputs, err);
     free(inputs);
@@ -239,23 +259,50 @@ static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
 
 /* ---- Life ---- */
 
-static pfd_status fill(pfd_node *node, const char *name, const pfd_attr_value *values,
-                       int64_t num_values, const pfd_blob *inputs, int64_t num_inputs,
-                       pfd_error *err)
+/* What a node is made of: blobs, or the types of rows. */
+typedef struct parts {
+    const char *name;
+    const pfd_attr_value *values;
+    int64_t num_values;
+    const pfd_blob *blobs;
+    const pfd_row_type *types;
+    int64_t num_inputs;
+} parts;
+
+static pfd_status fill(pfd_node *node, const parts *of, pfd_error *err)
 {
-    node->name = strdup(name ? name : "");
+    node->name = strdup(of->name ? of->name : "");
     if (!node->name) return pfd_fail_memory(err, 0, "a name");
-    if (num_values < 0 || num_inputs < 0 || (num_values > 0 && !values) ||
-        (num_inputs > 0 && !inputs))
+    if (of->num_values < 0 || of->num_inputs < 0 || (of->num_values > 0 && !of->values) ||
+        (of->num_inputs > 0 && !of->blobs && !of->types))
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "%" PRId64 " attr values and %" PRId64
-                        " inputs are given, at NULL", num_values, num_inputs);
-    PFD_TRY(create_attrs(node, values, num_values, err));
-    PFD_TRY(pfd_node_infer_attrs(node, values, num_values, err));
-    PFD_TRY(pfd_node_ports_create(node->op, pfd_attrs_struct(node->attrs), num_inputs,
+                        " inputs are given, at NULL", of->num_values, of->num_inputs);
+    PFD_TRY(create_attrs(node, of->values, of->num_values, err));
+    PFD_TRY(pfd_node_infer_attrs(node, of->values, of->num_values, err));
+    PFD_TRY(pfd_node_ports_create(node->op, pfd_attrs_struct(node->attrs), of->num_inputs,
                                   &node->own_op, err));
     if (node->own_op) node->op = node->own_op;
-    PFD_TRY(take_inputs(node, inputs, num_inputs, err));
-    return infer_outputs(node, err);
+    PFD_TRY(of->types ? check_input_types(node, of->types, of->num_inputs, err)
+                      : take_inputs(node, of->blobs, of->num_inputs, err));
+    return infer_outputs(node, of->types, err);
+}
+
+static pfd_status create(const pfd_registered_op *op, const parts *of, pfd_node **out,
+                         pfd_error *err)
+{
+    pfd_node *node = calloc(1, sizeof *node);
+    if (!node) return pfd_fail_memory(err, sizeof *node, "a node");
+    atomic_init(&node->references, 1);
+    node->op = op;
+    node->batch_size = 1; /* take_inputs() says better */
+    pfd_status status = fill(node, of, err);
+    if (status != PFD_OK) {
+        pfd_node_release(node);
+        pfd_error_set_op(err, op->op->name);
+        return status;
+    }
+    *out = node;
+    return PFD_OK;
 }
 
 pfd_status pfd_node_create(const char *op, const char *name, const pfd_attr_value *values,
@@ -264,18 +311,25 @@ pfd_status pfd_node_create(const char *op, const char *name, const pfd_attr_valu
 {
     const pfd_registered_op *found = pfd_registry_find(op, err);
     if (!found) return err->status;
-    pfd_node *node = calloc(1, sizeof *node);
-    if (!node) return pfd_fail_memory(err, sizeof *node, "a node");
-    atomic_init(&node->references, 1);
-    node->op = found;
-    pfd_status status = fill(node, name, values, num_values, inputs, num_inputs, err);
-    if (status != PFD_OK) {
-        pfd_node_release(node);
+    parts of = {.name = name, .values = values, .num_values = num_values, .blobs = inputs,
+                .num_inputs = num_inputs};
+    return create(found, &of, out, err);
+}
+
+pfd_status pfd_node_create_on_rows(const char *op, const char *name, const pfd_attr_value *values,
+                                   int64_t num_values, const pfd_row_type *inputs,
+                                   int64_t num_inputs, pfd_node **out, pfd_error *err)
+{
+    const pfd_registered_op *found = pfd_registry_find(op, err);
+    if (!found) return err->status;
+    if (pfd_op_is_reader(found->op)) {
+        (void)fail_input_count(found->op, num_inputs, err);
         pfd_error_set_op(err, found->op->name);
-        return status;
+        return err->status;
     }
-    *out = node;
-    return PFD_OK;
+    parts of = {.name = name, .values = values, .num_values = num_values, .types = inputs,
+                .num_inputs = num_inputs};
+    return create(found, &of, out, err);
 }
 
 pfd_node *pfd_node_retain(pfd_node *node)

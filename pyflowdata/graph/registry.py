@@ -140,6 +140,8 @@ class Op:
         outputs_attr: The attr that lists the outputs of a node, which `outputs` then describes
             by one entry; "" if outputs are declared.
         has_many_inputs: Whether the only input takes one or more blobs.
+        takes_ragged: Whether rows of inputs may differ in size.
+        is_whole_batch: Whether it looks at all rows of a batch at once.
         has_optional_input: Whether the last input may be left out.
     """
 
@@ -152,6 +154,8 @@ class Op:
     origin: str
     outputs_attr: str = ""
     has_many_inputs: bool = False
+    takes_ragged: bool = False
+    is_whole_batch: bool = False
     has_optional_input: bool = False
 
     def attr(self, name: str) -> Attr | None:
@@ -203,11 +207,10 @@ def _read_ports(ports: CData, count: int) -> tuple[Port, ...]:
     return tuple(Port(text(ports[i].name), text(ports[i].doc)) for i in range(count))
 
 
-def with_ports_of(op: Op, node: CData) -> Op:
-    """The op with the inputs and outputs of a `pfd_node`."""
+def with_ports_of(op: Op, own: CData) -> Op:
+    """The op with the inputs and outputs of the `pfd_op` that a node has of it."""
     if not op.outputs_attr and not op.has_many_inputs and not op.has_optional_input:
         return op
-    own = lib.pfd_node_op(node)
     return replace(
         op,
         inputs=_read_ports(own.inputs, own.num_inputs),
@@ -227,6 +230,8 @@ def _read_op(op: CData, origin: str) -> Op:
         origin=origin,
         outputs_attr=text(op.outputs_attr),
         has_many_inputs=bool(op.flags & lib.PFD_MANY_INPUTS),
+        takes_ragged=bool(op.flags & lib.PFD_TAKES_RAGGED),
+        is_whole_batch=bool(op.flags & lib.PFD_WHOLE_BATCH),
         has_optional_input=bool(op.flags & lib.PFD_OPTIONAL_INPUT),
     )
 
@@ -290,6 +295,7 @@ class FileFormat:
         decoders: Names of the ops that decode the reader's records, the usual one first.
         checks: What the reader checks to find damage; "" for nothing.
         folder_file: Name of the file that makes a folder a data set of the format; "" for none.
+        reads_folders: Whether its files are folders, each of which is a data set.
         origin: "built in", or the path of the plugin.
     """
 
@@ -301,6 +307,7 @@ class FileFormat:
     decoders: tuple[str, ...]
     checks: str
     folder_file: str
+    reads_folders: bool
     origin: str
 
 
@@ -318,6 +325,7 @@ def _read_format(found: CData, origin: str) -> FileFormat:
         decoders=_names(found.decoders),
         checks=text(found.checks),
         folder_file=text(found.folder_file),
+        reads_folders=found.probe_folder != ffi.NULL,
         origin=origin,
     )
 
@@ -329,6 +337,12 @@ def registered_formats() -> tuple[FileFormat, ...]:
     while (found := lib.pfd_format_at(len(formats))) != ffi.NULL:
         formats.append(_read_format(found, text(lib.pfd_format_origin(len(formats)))))
     return tuple(formats)
+
+
+def folder_format(path: str) -> str | None:
+    """The name of the format of which a folder is a data set as a whole; None: of none."""
+    found = lib.pfd_format_of_folder(encode(path, "path"))
+    return None if found == ffi.NULL else text(found.name)
 
 
 def detect_format(path: str, head: bytes, file_size: int | None) -> str:

@@ -49,6 +49,16 @@ def folder_of(**contents):
     return FOLDERS[-1].name
 
 
+def image_folder():
+    """A folder with two classes of files."""
+    FOLDERS.append(tempfile.TemporaryDirectory())
+    for i in range(11):
+        path = Path(FOLDERS[-1].name, f"class {i % 2}", f"{i}.png")
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(bytes(range(10 * i + 5)))
+    return FOLDERS[-1].name
+
+
 NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
 IMAGES = np.arange(20 * 3 * 32 * 32).reshape(20, 3, 32, 32).astype(np.uint8)
 
@@ -174,6 +184,7 @@ SAMPLES = {
     "GeneratorReader": lambda: flow.GeneratorReader(
         range(300), fields=["x:int64"], batch_size=4, thread_safe=True
     ),
+    "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),
@@ -187,10 +198,22 @@ SAMPLES = {
     "Pad": lambda: flow.Pad(text_lines(), shape=[50], with_mask=True, with_length=True),
     "PadBatch": lambda: flow.PadBatch(text_lines(), with_mask=True, with_length=True),
     "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
+    "AdjustSharpness": lambda: flow.AdjustSharpness(images(), factor=2.0),
+    "AutoContrast": lambda: flow.AutoContrast(images()),
+    "CoinFlip": lambda: flow.CoinFlip(images()),
+    "ColorJitter": lambda: flow.ColorJitter(
+        images(), brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, probability=0.8
+    ),
     "CropMirrorNormalize": lambda: flow.CropMirrorNormalize(
         images(), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
     ),
+    "Equalize": lambda: flow.Equalize(images(40, 30)),
+    "GaussianBlur": lambda: flow.GaussianBlur(images(), kernel_size=[5, 21]),
+    "Grayscale": lambda: flow.Grayscale(images(), channels=3, probability=0.2),
+    "Invert": lambda: flow.Invert(images(channels=1)),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
+    "Posterize": lambda: flow.Posterize(images(), bits=3),
+    "Solarize": lambda: flow.Solarize(images(), threshold=99.5),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
@@ -220,8 +243,10 @@ UNNOTICED = {
 EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "loader", "damage: flipped"]
 DAMAGED = ["damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
-    "Affine", "Cast", "Concat", "CropMirrorNormalize", "DecodeRaw", "ExampleDecoder", "Normalize",
-    "OneHot", "OneRecDecoder", "Pad", "PadBatch", "SequenceExampleDecoder", "Slice",
+    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CoinFlip", "ColorJitter", "Concat",
+    "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder", "GaussianBlur", "Grayscale",
+    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
+    "SequenceExampleDecoder", "Slice", "Solarize",
 }  # fmt: skip
 
 

@@ -26,7 +26,7 @@ PYTHON_LAYERS = {
     "ragged": set(),
     "image_statistics": set(),
     "native": {"errors"},
-    "graph": {"native", "errors"},
+    "graph": {"native", "ragged", "errors"},
     "ops": {"graph"},
     "loader": {"graph", "native", "ragged", "errors"},
     "plugins": {"ops", "graph", "native", "errors"},

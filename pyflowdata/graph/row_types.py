@@ -1,4 +1,5 @@
-"""Row types as users write them, ("float32", (3,)), and as C has them."""
+"""Row types as users write them, ("float32", (3,)), and as C has them; ragged rows as NumPy has
+them."""
 
 from __future__ import annotations
 
@@ -13,6 +14,14 @@ _DTYPES: dict[str, int] = {}
 while lib.pfd_dtype_name(len(_DTYPES) + 1) != ffi.NULL:
     _DTYPES[text(lib.pfd_dtype_name(len(_DTYPES) + 1))] = len(_DTYPES) + 1
 _NUMPY = {number: np.dtype(name) for name, number in _DTYPES.items()}
+DTYPES = {dtype: number for number, dtype in _NUMPY.items()}  # PFD_BOOL and so on
+
+# A pfd_ragged_row: two addresses, and between them the number of elements.
+RAGGED_ROW = np.dtype([("data", np.uint64), ("size", np.int64), ("shape", np.uint64)])
+assert [name for name, _ in ffi.typeof("pfd_ragged_row").fields] == [
+    "data", "num_elements", "shape"
+]  # fmt: skip
+assert RAGGED_ROW.itemsize == ffi.sizeof("pfd_ragged_row")
 
 
 class RowType(NamedTuple):
