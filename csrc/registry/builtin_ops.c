@@ -36,6 +36,15 @@
     X(tar_reader)                                                                                  \
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
+    X(center_crop)                                                                                 \
+    X(crop_mirror_normalize)                                                                       \
+    X(hwc2chw)                                                                                     \
+    X(image_decoder)                                                                               \
+    X(image_flip)                                                                                  \
+    X(image_pad)                                                                                   \
+    X(normalize)                                                                                   \
+    X(random_crop)                                                                                 \
+    X(random_flip)                                                                                 \
     X(generator_reader)                                                                            \
     X(image_folder_reader)                                                                         \
     X(adjust_sharpness)                                                                            \
