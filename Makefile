@@ -149,7 +149,8 @@ fixtures:
 fuzz:
 	@FUZZ_FLIPS=$(or $(FLIPS),5000) $(MAKE) --no-print-directory SAN=address,undefined run-fuzz
 run-fuzz: all .venv/test
-	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/formats/test_fuzz.py $(ARGS)
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/formats/test_fuzz.py \
+	    tests/images/test_damaged_images.py $(ARGS)
 
 # `objects` has the warnings of one compiler.  Those of clang do not depend on optimization, and none
 # depend on debugging symbols.
@@ -184,7 +185,7 @@ abi: .venv/train
 # AddressSanitizer runs the folders that use the library in pytest's process; the others start
 # compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
 # threads: the loader, and the Python that its threads call.
-ASAN_TESTS := $(addprefix tests/,core loader formats ops python test_mini_dataloader.py)
+ASAN_TESTS := $(addprefix tests/,core loader formats images ops python test_mini_dataloader.py)
 TSAN_TESTS := $(addprefix tests/,loader formats/objects python/test_python_ops.py test_mini_dataloader.py)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \

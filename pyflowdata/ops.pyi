@@ -2468,8 +2468,9 @@ def ImageDecoder(
         incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
             pixels are lost, since its bytes end early or are damaged: with 'error' the row is
             damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
-            rest. Damage that costs no pixels is tolerated, as Pillow does: of JPEG, bytes between
-            segments, and a missing end marker.
+            rest. Of JPEG, pixels are lost by data that end before their time, bad codes, missing
+            restart markers and scans in a wrong order; not by bytes between segments, an absent end
+            marker and the other things that libjpeg warns of. Of PNG, a wrong checksum is damage.
         max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
             keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
         name (str, default None): Name of this node, unique in a loader; None for none.

@@ -41,8 +41,10 @@
                         "What to do with an image of which pixels are lost, since its bytes end "  \
                         "early or are damaged: with 'error' the row is damaged; with 'fill' it "   \
                         "has what could be decoded, and gray (JPEG) or 0 in place of the rest. "   \
-                        "Damage that costs no pixels is tolerated, as Pillow does: of JPEG, "      \
-                        "bytes between segments, and a missing end marker."),                      \
+                        "Of JPEG, pixels are lost by data that end before their time, bad codes, " \
+                        "missing restart markers and scans in a wrong order; not by bytes "        \
+                        "between segments, an absent end marker and the other things that "        \
+                        "libjpeg warns of. Of PNG, a wrong checksum is damage."),                  \
         PFD_DECODE_ATTR(owner, PFD_ATTR_INT64, max_pixels, "max_pixels", "178956970", 1,           \
                         4611686018427387904.0, NULL,                                               \
                         "An image with more pixels is damaged, which keeps a few wrong bytes "     \

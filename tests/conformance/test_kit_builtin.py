@@ -1,8 +1,10 @@
 """The built-in readers and decoders pass the kit that plugins are checked with."""
 
 import gzip
+import io
 import random
 import shutil
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -102,6 +104,25 @@ def text_lines():
     return flow.TextLineReader(made("lines"), batch_size=4)
 
 
+def image_files():
+    """Files of several formats, in a tar file."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        for i in range(20):
+            form = ("jpeg", "png", "bmp", "ppm")[i % 4]
+            data = saved(photo(8 + i % 5, 9 + i % 3, seed=i), form)
+            entry = tarfile.TarInfo(f"{i:03}.img")
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return flow.TarReader(folder_of(part_0=content.getvalue()), fields=["image=img"], batch_size=4)
+
+
+def images():
+    return flow.CIFARReader(
+        folder_of(part_0=cifar(IMAGES, np.arange(20) % 10)), layout="HWC", batch_size=4
+    )[0]
+
+
 def made(kind):
     """A folder of files, made once."""
     if not MADE:
@@ -148,9 +169,7 @@ SAMPLES = {
     "IDXReader": lambda: flow.IDXReader(
         folder_of(part_0=idx(NUMBERS.astype(np.int16))), dtype="int16", shape=(3, 4), batch_size=4
     ),
-    "CIFARReader": lambda: flow.CIFARReader(
-        folder_of(part_0=cifar(IMAGES, np.arange(20) % 10)), layout="HWC", batch_size=4
-    )[0],
+    "CIFARReader": images,
     "OFRecordReader": ofrecords,
     "OFRecordRawDecoder": lambda: flow.OFRecordRawDecoder(
         ofrecords(), blob_name="int32", shape=(4,), dtype="float64"
@@ -214,6 +233,9 @@ SAMPLES = {
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
     "Posterize": lambda: flow.Posterize(images(), bits=3),
     "Solarize": lambda: flow.Solarize(images(), threshold=99.5),
+    "ImageDecoder": lambda: flow.ImageDecoder(image_files(), apply_orientation=True),
+    "ImageEncoder": lambda: flow.ImageEncoder(images(), format="png"),
+    "ImageSize": lambda: flow.ImageSize(image_files()),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
