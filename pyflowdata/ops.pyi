@@ -41,6 +41,8 @@ __all__ = [
     "OFRecordReader",
     "OFRecordRawDecoder",
     "OFRecordBytesDecoder",
+    "OFRecordImageDecoder",
+    "OFRecordImageDecoderRandomCrop",
     "IDXReader",
     "CIFARReader",
     "OneRecReader",
@@ -52,21 +54,29 @@ __all__ = [
     "ImageFolderReader",
     "AdjustSharpness",
     "AutoContrast",
+    "CenterCrop",
     "CoinFlip",
     "ColorJitter",
     "CropMirrorNormalize",
     "Equalize",
     "GaussianBlur",
     "Grayscale",
+    "HWC2CHW",
     "ImageDecoder",
     "ImageEncoder",
+    "ImageFlip",
+    "ImagePad",
     "ImageSize",
     "Invert",
     "Normalize",
     "Posterize",
+    "RandAugment",
+    "RandomCrop",
+    "RandomFlip",
     "RandomResizedCrop",
     "Resize",
     "Solarize",
+    "TrivialAugment",
 ]
 
 @type_check_only
@@ -1408,6 +1418,140 @@ def OFRecordBytesDecoder(
 ) -> list[_Array]: ...
 
 @overload
+def OFRecordImageDecoder(
+    in_: Blob,
+    *,
+    blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR",
+    apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970,
+    name: str | None = None,
+) -> Blob:
+    """Decodes the image in a feature of each OFRecord.
+
+    It is OFRecordBytesDecoder and ImageDecoder in one, with OneFlow's name and its order of
+    colours, BGR.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
+        blob_name (str, required): Name of the feature in the record, a bytes_list of one value.
+        color_space (str, default 'BGR', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
+            pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
+            channel is dropped but for RGBA, and 255 where there is none.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
+            pixels are lost, since its bytes end early or are damaged: with 'error' the row is
+            damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
+            rest. Of JPEG, pixels are lost by data that end before their time, bad codes, missing
+            restart markers and scans in a wrong order; not by bytes between segments, an absent end
+            marker and the other things that libjpeg warns of. Of PNG, a wrong checksum is damage.
+        max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
+            keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels), of any height and width.
+    """
+    ...
+@overload
+def OFRecordImageDecoder(
+    in_: _Row, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordImageDecoder(
+    in_: _Rows, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def OFRecordImageDecoderRandomCrop(
+    in_: Blob,
+    *,
+    blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR",
+    apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970,
+    num_attempts: int = 10,
+    random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
+    name: str | None = None,
+) -> Blob:
+    """Decodes a random window of the image in a feature of each OFRecord, as OneFlow's
+    ofrecord_image_decoder_random_crop.
+
+    Area and aspect ratio are drawn until the window fits, as RandomResizedCrop does; its place is
+    uniform. No more of a JPEG image is decoded than the window needs. Colours are in the order BGR
+    unless color_space says another. The draws depend on seed, epoch, name of the op and record
+    alone, so OneFlow's attrs seed and has_seed are not here.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
+        blob_name (str, required): Name of the feature in the record, a bytes_list of one value.
+        color_space (str, default 'BGR', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
+            pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
+            channel is dropped but for RGBA, and 255 where there is none.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
+            pixels are lost, since its bytes end early or are damaged: with 'error' the row is
+            damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
+            rest. Of JPEG, pixels are lost by data that end before their time, bad codes, missing
+            restart markers and scans in a wrong order; not by bytes between segments, an absent end
+            marker and the other things that libjpeg warns of. Of PNG, a wrong checksum is damage.
+        max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
+            keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
+        num_attempts (int, default 10, in [0, 1000]): How often a window is drawn that may not fit
+            into the image; then it is the largest one in the middle.
+        random_area (list of float, default (0.08, 1.0), in [0, 1]): Area of the window as a
+            fraction of the image's: lowest and highest.
+        random_aspect_ratio (list of float, default (0.75, 1.333333), in [0, 1000000]): Width of the
+            window divided by its height: lowest and highest.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels), of any height and width.
+    """
+    ...
+@overload
+def OFRecordImageDecoderRandomCrop(
+    in_: _Row, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordImageDecoderRandomCrop(
+    in_: _Rows, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
@@ -2152,6 +2296,50 @@ def AutoContrast(
 ) -> list[_Array]: ...
 
 @overload
+def CenterCrop(
+    in_: Blob,
+    *,
+    size: Sequence[int],
+    position: float | Sequence[float] = (0.5, 0.5),
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Cuts a part of one size out of the middle of each image.
+
+    Images that are smaller get a border first, as with torchvision's CenterCrop, whose result this
+    is.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        size (list of int, required, in [1, 65535]): (height, width) of the output.
+        position (list of float, default (0.5, 0.5), in [0, 1]): Where the part is cut out,
+            (vertical, horizontal): 0 at the top or left, 0.5 in the middle, 1 at the bottom or
+            right. Places between two pixels are rounded, ties to even.
+        fill (list of float, default (0.0,)): What is put around an image that is smaller than size:
+            one number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of one size, of the same dtype.
+    """
+    ...
+@overload
+def CenterCrop(
+    in_: _Row, *, size: Sequence[int], position: float | Sequence[float] = (0.5, 0.5),
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CenterCrop(
+    in_: _Rows, *, size: Sequence[int], position: float | Sequence[float] = (0.5, 0.5),
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def CoinFlip(
     in_: Blob,
     *,
@@ -2436,6 +2624,39 @@ def Grayscale(
 ) -> list[_Array]: ...
 
 @overload
+def HWC2CHW(
+    in_: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Brings images from (height, width, channels) to (channels, height, width).
+
+    This is the order of torch's ToTensor, without its scaling; CropMirrorNormalize and Normalize do
+    it with theirs.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The same numbers as (channels, height, width).
+    """
+    ...
+@overload
+def HWC2CHW(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def HWC2CHW(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def ImageDecoder(
     in_: Blob,
     *,
@@ -2538,6 +2759,90 @@ def ImageEncoder(
     in_: _Rows, *, format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg", quality: int = 90,
     subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression: int = 6,
     name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageFlip(
+    in_: Blob,
+    flip_code: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Mirrors images as a number for each of them says.
+
+    This is OneFlow's image_flip.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        flip_code (Blob or rows): int8, one number for each image: 0 leaves it as it is, 1 mirrors
+            it left to right, 2 top to bottom, 3 both; 16 and 17 are 2 and 3, as OneFlow writes
+            them.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images, some of them mirrored.
+    """
+    ...
+@overload
+def ImageFlip(
+    in_: _Row, flip_code: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageFlip(
+    in_: _Rows, flip_code: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImagePad(
+    in_: Blob,
+    *,
+    padding: Sequence[int],
+    fill: float | Sequence[float] = (0.0,),
+    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None,
+) -> Blob:
+    """Puts rows and columns around each image.
+
+    To bring images of many sizes to one, see Pad, or PadBatch.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        padding (list of int, required, in [0, 65535]): Pixels to put around an image: one number
+            for all sides, two for (top and bottom, left and right), or four for (top, left, bottom,
+            right).
+        fill (list of float, default (0.0,)): What mode='constant' puts there: one number, or one
+            for each channel.
+        mode (str, default 'constant', one of 'constant', 'edge', 'reflect', 'symmetric'): What is
+            put around an image: 'constant' the value fill, 'edge' the pixel at the edge, 'reflect'
+            the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled; as
+            numpy.pad and torchvision.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images with more rows and columns, of the same dtype.
+    """
+    ...
+@overload
+def ImagePad(
+    in_: _Row, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
+    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImagePad(
+    in_: _Rows, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
+    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant", name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -2706,6 +3011,154 @@ def Posterize(
 ) -> list[_Array]: ...
 
 @overload
+def RandAugment(
+    in_: Blob,
+    *,
+    num_ops: int = 2,
+    magnitude: int = 9,
+    num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Makes num_ops random changes to each image, one after the other.
+
+    Changes and strengths are torchvision's: identity, shears, translations, rotation, brightness,
+    color, contrast, sharpness, posterize, solarize, autocontrast, equalize, each with the same
+    probability; those with two directions take either. They give Pillow's results.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        num_ops (int, default 2, in [0, 1000]): How many changes are made.
+        magnitude (int, default 9, in [0, 1000000]): How strong they are, from 0 to
+            num_magnitude_bins - 1.
+        num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
+            and moved pixels are resampled.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
+            place empty: one number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def RandAugment(
+    in_: _Row, *, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandAugment(
+    in_: _Rows, *, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomCrop(
+    in_: Blob,
+    *,
+    size: Sequence[int],
+    padding: Sequence[int] = (),
+    pad_if_needed: bool = False,
+    fill: float | Sequence[float] = (0.0,),
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None,
+) -> Blob:
+    """Cuts a part of one size out of each image, at a random place.
+
+    The rule is that of torchvision: the image is padded, then each place where the part fits is as
+    likely as the others. The draws depend on seed, epoch, record and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        size (list of int, required, in [1, 65535]): (height, width) of the output.
+        padding (list of int, default (), in [0, 65535]): Pixels to put around an image before: one
+            number for all sides, two for (top and bottom, left and right), or four for (top, left,
+            bottom, right).
+        pad_if_needed (bool, default False): Whether an image that is still too small gets what is
+            missing on both sides; else it is an error of its row.
+        fill (list of float, default (0.0,)): What padding_mode='constant' puts there: one number,
+            or one for each channel.
+        padding_mode (str, default 'constant', one of 'constant', 'edge', 'reflect', 'symmetric'):
+            What is put around an image: 'constant' the value fill, 'edge' the pixel at the edge,
+            'reflect' the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled;
+            as numpy.pad and torchvision.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of one size, of the same dtype.
+    """
+    ...
+@overload
+def RandomCrop(
+    in_: _Row, *, size: Sequence[int], padding: Sequence[int] = (), pad_if_needed: bool = False,
+    fill: float | Sequence[float] = (0.0,),
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomCrop(
+    in_: _Rows, *, size: Sequence[int], padding: Sequence[int] = (), pad_if_needed: bool = False,
+    fill: float | Sequence[float] = (0.0,),
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomFlip(
+    in_: Blob,
+    *,
+    horizontal: float = 0.5,
+    vertical: float = 0.0,
+    name: str | None = None,
+) -> Blob:
+    """Mirrors images by chance: left to right, and top to bottom where that is asked for.
+
+    The draws depend on seed, epoch, record and the name of the node. To let boxes follow, draw the
+    flips with CoinFlip and give them to ImageFlip.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        horizontal (float, default 0.5, in [0, 1]): Probability that an image is mirrored left to
+            right.
+        vertical (float, default 0.0, in [0, 1]): Probability that it is mirrored top to bottom,
+            drawn independently.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images, some of them mirrored.
+    """
+    ...
+@overload
+def RandomFlip(
+    in_: _Row, *, horizontal: float = 0.5, vertical: float = 0.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomFlip(
+    in_: _Rows, *, horizontal: float = 0.5, vertical: float = 0.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def RandomResizedCrop(
     in_: Blob,
     *,
@@ -2859,4 +3312,49 @@ def Solarize(
 def Solarize(
     in_: _Rows, *, threshold: float = 128.0, probability: float = 1.0, name: str | None = None,
     **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def TrivialAugment(
+    in_: Blob,
+    *,
+    num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Makes one random change of random strength to each image.
+
+    Changes and strengths are those of torchvision's TrivialAugmentWide; the changes are those of
+    RandAugment.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
+            and moved pixels are resampled.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
+            place empty: one number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def TrivialAugment(
+    in_: _Row, *, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def TrivialAugment(
+    in_: _Rows, *, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...

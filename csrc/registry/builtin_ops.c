@@ -56,11 +56,13 @@
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \
+    X(rand_augment)                                                                                \
     X(random_crop)                                                                                 \
     X(random_flip)                                                                                 \
     X(random_resized_crop)                                                                         \
     X(resize)                                                                                      \
-    X(solarize)
+    X(solarize)                                                                                    \
+    X(trivial_augment)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

@@ -236,6 +236,8 @@ SAMPLES = {
     "ImageDecoder": lambda: flow.ImageDecoder(image_files(), apply_orientation=True),
     "ImageEncoder": lambda: flow.ImageEncoder(images(), format="png"),
     "ImageSize": lambda: flow.ImageSize(image_files()),
+    "RandAugment": lambda: flow.RandAugment(images(), num_ops=3, magnitude=12, fill=[1, 2, 3]),
+    "TrivialAugment": lambda: flow.TrivialAugment(images(), interpolation="bilinear"),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
@@ -267,8 +269,8 @@ DAMAGED = ["damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
     "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CoinFlip", "ColorJitter", "Concat",
     "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder", "GaussianBlur", "Grayscale",
-    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
-    "SequenceExampleDecoder", "Slice", "Solarize",
+    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
+    "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
 }  # fmt: skip
 
 
