@@ -26,8 +26,11 @@
                     "Pillow's ImageOps.exif_transpose() does; sizes are then those of the turned " \
                     "image.")
 
-#define PFD_DECODE_ATTRS(owner)                                                                    \
-    PFD_DECODE_ATTR(owner, PFD_ATTR_CHOICE, color_space, "color_space", "RGB", 0, 0,               \
+#define PFD_DECODE_ATTRS(owner) PFD_DECODE_ATTRS_WITH(owner, "RGB")
+
+/* With another default of color_space. */
+#define PFD_DECODE_ATTRS_WITH(owner, default_color_space)                                          \
+    PFD_DECODE_ATTR(owner, PFD_ATTR_CHOICE, color_space, "color_space", default_color_space, 0, 0, \
                     "RGB|BGR|GRAY|RGBA",                                                           \
                     "The channels of a pixel. GRAY has the weights of ITU-R 601, and of JPEG the " \
                     "stored luminance; an alpha channel is dropped but for RGBA, and 255 where "   \

@@ -70,14 +70,21 @@ static pfd_loader *create(void)
     return l;
 }
 
-/* Chooses a large number for small batches, so that a thread that wakes up finds enough work. */
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Starts many small batches at a time, so that a thread that wakes up finds work for a while.
+ * Of large batches it starts two more than are needed for two ranges per thread. */
 static void choose_prefetch(pfd_loader *l)
 {
-    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64 };
-    int64_t ahead = AHEAD_BYTES / (l->plan.slot_bytes + l->plan.ragged_bytes);
-    if (ahead > MOST_AHEAD) ahead = MOST_AHEAD;
-    int32_t least = 2 * l->num_threads + 2;
-    l->prefetch = ahead > least ? (int32_t)ahead : least;
+    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64, LARGE_BYTES = 64 << 20 };
+    int64_t batch_bytes = l->plan.slot_bytes + l->plan.ragged_bytes;
+    int64_t ahead = clamp(AHEAD_BYTES / batch_bytes, 0, MOST_AHEAD);
+    int64_t usual = 2 * l->num_threads + 2, needed = 2 + 2 * l->num_threads / l->plan.num_chunks;
+    int64_t least = clamp(LARGE_BYTES / batch_bytes, needed, usual);
+    l->prefetch = (int32_t)(ahead > least ? ahead : least);
 }
 
 static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, const pfd_blob *blobs,

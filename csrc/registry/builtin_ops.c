@@ -27,6 +27,8 @@
     X(ofrecord_reader)                                                                             \
     X(ofrecord_raw_decoder)                                                                        \
     X(ofrecord_bytes_decoder)                                                                      \
+    X(ofrecord_image_decoder)                                                                      \
+    X(ofrecord_image_decoder_random_crop)                                                          \
     X(idx_reader)                                                                                  \
     X(cifar_reader)                                                                                \
     X(onerec_reader)                                                                               \
@@ -53,6 +55,8 @@
     X(image_random_crop)                                                                           \
     X(image_decoder)                                                                               \
     X(image_encoder)                                                                               \
+    X(image_flip)                                                                                  \
+    X(image_pad)                                                                                   \
     X(image_size)                                                                                  \
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
@@ -63,6 +67,8 @@
     X(resize)                                                                                      \
     X(solarize)
     X(rand_augment)                                                                                \
+    X(random_crop)                                                                                 \
+    X(random_flip)                                                                                 \
     X(random_resized_crop)                                                                         \
     X(resize)                                                                                      \
     X(solarize)                                                                                    \

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from formats.flat_files import cifar, idx
 from formats.mindrecord import mindrecord_files
+from formats.ofrecord.ofrecord_files import frame
 from images.pictures import photo, saved
 from support.paths import ROOT
 
@@ -19,6 +20,7 @@ import pyflowdata as flow
 from pyflowdata import testing
 from pyflowdata.conformance.spec import spec_of
 from pyflowdata.graph import registered_ops
+from pyflowdata.io import encode_ofrecord
 
 DATA = str(ROOT / "data")
 FIXTURES = ROOT / "tests/fixtures"
@@ -75,6 +77,14 @@ IMAGES = np.arange(20 * 3 * 32 * 32).reshape(20, 3, 32, 32).astype(np.uint8)
 
 def ofrecords():
     return flow.OFRecordReader(part_of(FIXTURES / "protobuf" / "packed.ofrecord"), batch_size=4)
+
+
+def photographs():
+    """OFRecords with images: PNG has checksums, so that damage is noticed."""
+    records = [
+        encode_ofrecord({"encoded": saved(photo(9 + i, 14 - i, seed=i), "png")}) for i in range(8)
+    ]
+    return flow.OFRecordReader(folder_of(part_0=frame(*records)), batch_size=4)
 
 
 def onerecords():
@@ -179,6 +189,12 @@ SAMPLES = {
         ofrecords(), blob_name="int32", shape=(4,), dtype="float64"
     ),
     "OFRecordBytesDecoder": lambda: flow.OFRecordBytesDecoder(ofrecords(), blob_name="image"),
+    "OFRecordImageDecoder": lambda: flow.OFRecordImageDecoder(
+        photographs(), blob_name="encoded"
+    ),
+    "OFRecordImageDecoderRandomCrop": lambda: flow.OFRecordImageDecoderRandomCrop(
+        photographs(), blob_name="encoded", random_area=[0.3, 0.5]
+    ),
     "OneRecReader": onerecords,
     "OneRecDecoder": lambda: flow.OneRecDecoder(
         onerecords(),
