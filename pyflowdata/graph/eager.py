@@ -1,7 +1,7 @@
 """Ops on rows of the program instead of blobs: they answer at once.
 
-The op's attrs and the types of the rows are checked as for a node, once for each combination; C then
-runs the kernel as a loader does.
+The op's attrs and the types of the rows are checked as for a node, once for each combination;
+then C runs the kernel as a loader does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .node import is_present
 from .registry import Op, with_ports_of
 from .row_types import DTYPES, read_row_type
 
-# Of a call on rows, where the op has no attr of the name: least value, which is the default, and doc.
+# Of a call on rows, unless the op has an attr of the name: least value, which is the default; doc.
 OPTIONS = {
     "seed": (-1, "The seed of random numbers, as that of a reader; -1 draws one."),
     "epoch": (0, "The epoch whose random numbers are wanted."),
