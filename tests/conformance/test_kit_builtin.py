@@ -1,8 +1,10 @@
 """The built-in readers and decoders pass the kit that plugins are checked with."""
 
 import gzip
+import io
 import random
 import shutil
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -10,12 +12,15 @@ import numpy as np
 import pytest
 from formats.flat_files import cifar, idx
 from formats.mindrecord import mindrecord_files
+from formats.ofrecord.ofrecord_files import frame
+from images.pictures import photo, saved
 from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata import testing
 from pyflowdata.conformance.spec import spec_of
 from pyflowdata.graph import registered_ops
+from pyflowdata.io import encode_ofrecord
 
 DATA = str(ROOT / "data")
 FIXTURES = ROOT / "tests/fixtures"
@@ -56,12 +61,30 @@ def image_folder():
     return FOLDERS[-1].name
 
 
+def manifest():
+    """A manifest, as the only part of its folder, and its images in another one."""
+    images = Path(image_folder())
+    lines = [
+        f'{{"source": "{path}", "usage": "train", "annotation": [{{"name": "{path.parent.name}"}}]}}'
+        for path in sorted(images.glob("*/*.png"))
+    ]
+    return folder_of(part_0="\n".join(lines).encode())
+
+
 NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
 IMAGES = np.arange(20 * 3 * 32 * 32).reshape(20, 3, 32, 32).astype(np.uint8)
 
 
 def ofrecords():
     return flow.OFRecordReader(part_of(FIXTURES / "protobuf" / "packed.ofrecord"), batch_size=4)
+
+
+def photographs():
+    """OFRecords with images: PNG has checksums, so that damage is noticed."""
+    records = [
+        encode_ofrecord({"encoded": saved(photo(9 + i, 14 - i, seed=i), "png")}) for i in range(8)
+    ]
+    return flow.OFRecordReader(folder_of(part_0=frame(*records)), batch_size=4)
 
 
 def onerecords():
@@ -91,6 +114,19 @@ def text_lines():
     return flow.TextLineReader(made("lines"), batch_size=4)
 
 
+def image_files():
+    """Files of several formats, in a tar file."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        for i in range(20):
+            form = ("jpeg", "png", "bmp", "ppm")[i % 4]
+            data = saved(photo(8 + i % 5, 9 + i % 3, seed=i), form)
+            entry = tarfile.TarInfo(f"{i:03}.img")
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return flow.TarReader(folder_of(part_0=content.getvalue()), fields=["image=img"], batch_size=4)
+
+
 def made(kind):
     """A folder of files, made once."""
     if not MADE:
@@ -118,6 +154,16 @@ def images(height=9, width=7, channels=3):
     return flow.RawReader(folder, shape=shape, dtype="uint8", batch_size=4)
 
 
+def ragged_images():
+    """Images of two columns and different heights."""
+    return flow.DecodeRaw(text_lines(), dtype="uint8", shape=[-1, 2, 1])
+
+
+def image_flip():
+    blob = images()
+    return flow.ImageFlip(blob, flow.CoinFlip(blob))
+
+
 # Op -> the blobs of one use of it, over a sample.
 SAMPLES = {
     "MiniReader": mini_rows,
@@ -137,14 +183,18 @@ SAMPLES = {
     "IDXReader": lambda: flow.IDXReader(
         folder_of(part_0=idx(NUMBERS.astype(np.int16))), dtype="int16", shape=(3, 4), batch_size=4
     ),
-    "CIFARReader": lambda: flow.CIFARReader(
-        folder_of(part_0=cifar(IMAGES, np.arange(20) % 10)), layout="HWC", batch_size=4
-    )[0],
+    "CIFARReader": images,
     "OFRecordReader": ofrecords,
     "OFRecordRawDecoder": lambda: flow.OFRecordRawDecoder(
         ofrecords(), blob_name="int32", shape=(4,), dtype="float64"
     ),
     "OFRecordBytesDecoder": lambda: flow.OFRecordBytesDecoder(ofrecords(), blob_name="image"),
+    "OFRecordImageDecoder": lambda: flow.OFRecordImageDecoder(
+        photographs(), blob_name="encoded"
+    ),
+    "OFRecordImageDecoderRandomCrop": lambda: flow.OFRecordImageDecoderRandomCrop(
+        photographs(), blob_name="encoded", random_area=[0.3, 0.5]
+    ),
     "OneRecReader": onerecords,
     "OneRecDecoder": lambda: flow.OneRecDecoder(
         onerecords(),
@@ -168,6 +218,7 @@ SAMPLES = {
         range(300), fields=["x:int64"], batch_size=4, thread_safe=True
     ),
     "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
+    "ManifestReader": lambda: flow.ManifestReader(manifest(), batch_size=4),
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),
@@ -183,6 +234,7 @@ SAMPLES = {
     "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
     "AdjustSharpness": lambda: flow.AdjustSharpness(images(), factor=2.0),
     "AutoContrast": lambda: flow.AutoContrast(images()),
+    "CenterCrop": lambda: flow.CenterCrop(ragged_images(), size=(9, 3)),
     "CoinFlip": lambda: flow.CoinFlip(images()),
     "ColorJitter": lambda: flow.ColorJitter(
         images(), brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, probability=0.8
@@ -193,10 +245,25 @@ SAMPLES = {
     "Equalize": lambda: flow.Equalize(images(40, 30)),
     "GaussianBlur": lambda: flow.GaussianBlur(images(), kernel_size=[5, 21]),
     "Grayscale": lambda: flow.Grayscale(images(), channels=3, probability=0.2),
+    "HWC2CHW": lambda: flow.HWC2CHW(images()),
+    "ImageFlip": image_flip,
+    "ImagePad": lambda: flow.ImagePad(ragged_images(), padding=[1, 2], mode="reflect"),
+    "ImageRandomCrop": lambda: flow.ImageRandomCrop(ragged_images()),
     "Invert": lambda: flow.Invert(images(channels=1)),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
     "Posterize": lambda: flow.Posterize(images(), bits=3),
+    "RandomCrop": lambda: flow.RandomCrop(
+        ragged_images(), size=(9, 3), padding=[1], pad_if_needed=True
+    ),
+    "RandomFlip": lambda: flow.RandomFlip(images(), vertical=0.5),
+    "RandomResizedCrop": lambda: flow.RandomResizedCrop(images(), size=(5, 6)),
+    "Resize": lambda: flow.Resize(ragged_images(), size=(7, 5), interpolation="bicubic"),
     "Solarize": lambda: flow.Solarize(images(), threshold=99.5),
+    "ImageDecoder": lambda: flow.ImageDecoder(image_files(), apply_orientation=True),
+    "ImageEncoder": lambda: flow.ImageEncoder(images(), format="png"),
+    "ImageSize": lambda: flow.ImageSize(image_files()),
+    "RandAugment": lambda: flow.RandAugment(images(), num_ops=3, magnitude=12, fill=[1, 2, 3]),
+    "TrivialAugment": lambda: flow.TrivialAugment(images(), interpolation="bilinear"),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
@@ -206,6 +273,7 @@ SAMPLES = {
 UNNOTICED = {
     "MDSReader": {"damage-unnoticed", "damage-status"},
     "MindRecordReader": {"damage-unnoticed", "damage-status"},
+    "ManifestReader": {"damage-unnoticed", "cut-unnoticed"},
     "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
     "CSVReader": {"damage-unnoticed", "cut-unnoticed"},
     "TextLineReader": {"damage-unnoticed", "cut-unnoticed"},
@@ -226,10 +294,16 @@ UNNOTICED = {
 EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "loader", "damage: flipped"]
 DAMAGED = ["damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
+    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip",
+    "ColorJitter", "Concat", "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder",
+    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop",
+    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
+    "RandomCrop", "RandomFlip", "RandomResizedCrop", "Resize", "SequenceExampleDecoder",
+    "Slice", "Solarize",
     "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CoinFlip", "ColorJitter", "Concat",
     "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder", "GaussianBlur", "Grayscale",
-    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
-    "SequenceExampleDecoder", "Slice", "Solarize",
+    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
+    "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
 }  # fmt: skip
 
 
