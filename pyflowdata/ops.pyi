@@ -69,10 +69,13 @@ __all__ = [
     "Invert",
     "Normalize",
     "Posterize",
+    "RandomAffine",
     "RandomCrop",
     "RandomFlip",
     "RandomResizedCrop",
+    "RandomRotation",
     "Resize",
+    "Rotate",
     "Solarize",
 ]
 
@@ -2919,6 +2922,67 @@ def Posterize(
 ) -> list[_Array]: ...
 
 @overload
+def RandomAffine(
+    in_: Blob,
+    *,
+    degrees: float | Sequence[float],
+    translate: float | Sequence[float] = (0.0, 0.0),
+    scale: float | Sequence[float] = (1.0, 1.0),
+    shear: float | Sequence[float] = (),
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Rotates, moves, scales and shears each image by random amounts, around its middle.
+
+    The amounts are drawn uniformly, as by torchvision's RandomAffine; they depend on seed, epoch,
+    record and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        degrees (list of float, required, in [-36000, 36000]): The least and the largest angle,
+            clockwise as torchvision's affine() turns; one number n is (-n, n), [0] no rotation.
+        translate (list of float, default (0.0, 0.0), in [0, 1]): How far an image is moved at most,
+            up or down as part of its height, left or right as part of its width, by whole pixels:
+            (vertical, horizontal). torchvision has the horizontal part first.
+        scale (list of float, default (1.0, 1.0), in [0.001, 1000]): The least and the largest
+            factor by which an image is enlarged.
+        shear (list of float, default (), in [-89, 89]): Degrees: (least, most) by which rows are
+            moved against each other, and two more by which columns are; one number n is (-n, n) for
+            rows; none: no shear.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
+            number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images in the same sizes, uint8.
+    """
+    ...
+@overload
+def RandomAffine(
+    in_: _Row, *, degrees: float | Sequence[float], translate: float | Sequence[float] = (0.0, 0.0),
+    scale: float | Sequence[float] = (1.0, 1.0), shear: float | Sequence[float] = (),
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomAffine(
+    in_: _Rows, *, degrees: float | Sequence[float],
+    translate: float | Sequence[float] = (0.0, 0.0), scale: float | Sequence[float] = (1.0, 1.0),
+    shear: float | Sequence[float] = (), interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def RandomCrop(
     in_: Blob,
     *,
@@ -3076,6 +3140,57 @@ def RandomResizedCrop(
 ) -> list[_Array]: ...
 
 @overload
+def RandomRotation(
+    in_: Blob,
+    *,
+    degrees: float | Sequence[float],
+    expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Rotates each image around its middle by a random angle.
+
+    The angle is drawn uniformly, as by torchvision's RandomRotation; it depends on seed, epoch,
+    record and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        degrees (list of float, required, in [-36000, 36000]): The least and the largest angle,
+            counter-clockwise; one number n is (-n, n).
+        expand (bool, default False): Whether the output is as large as all of the rotated image
+            needs, and ragged; else it has the size of the input, and corners are cut off.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
+            number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The rotated images, uint8.
+    """
+    ...
+@overload
+def RandomRotation(
+    in_: _Row, *, degrees: float | Sequence[float], expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomRotation(
+    in_: _Rows, *, degrees: float | Sequence[float], expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def Resize(
     in_: Blob,
     *,
@@ -3130,6 +3245,54 @@ def Resize(
     in_: _Rows, *, size: Sequence[int] = (), shorter: int = 0, longer: int = 0,
     interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
     antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Rotate(
+    in_: Blob,
+    *,
+    angle: float,
+    expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Rotates images around their middle.
+
+    This is Pillow's and torchvision's rotate().
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        angle (float, required, in [-36000, 36000]): Degrees, counter-clockwise.
+        expand (bool, default False): Whether the output is as large as all of the rotated image
+            needs, and ragged; else it has the size of the input, and corners are cut off.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
+            number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The rotated images, uint8.
+    """
+    ...
+@overload
+def Rotate(
+    in_: _Row, *, angle: float, expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Rotate(
+    in_: _Rows, *, angle: float, expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload

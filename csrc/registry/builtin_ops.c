@@ -55,10 +55,13 @@
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \
+    X(random_affine)                                                                               \
     X(random_crop)                                                                                 \
     X(random_flip)                                                                                 \
     X(random_resized_crop)                                                                         \
+    X(random_rotation)                                                                             \
     X(resize)                                                                                      \
+    X(rotate)                                                                                      \
     X(solarize)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
