@@ -2,8 +2,8 @@
 #include "images/blur.h"
 
 #include "core/simd.h"
+#include "images/random_variates.h"
 
-#include <math.h>
 #include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -19,7 +19,7 @@ static void make_weights(int32_t n, double sigma, uint32_t *weights)
     int64_t left = whole;
     for (int32_t i = 0; i < n; i++) {
         double d = (i - n / 2) / sigma;
-        exact[i] = exp(-0.5 * (d * d));
+        exact[i] = pfd_exp(-0.5 * (d * d));
         sum += exact[i];
     }
     for (int32_t i = 0; i < n; i++) {

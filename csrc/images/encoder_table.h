@@ -11,7 +11,7 @@ typedef struct pfd_encode_options {
     int32_t format;      /* PFD_ENCODE_* */
     int32_t quality;     /* JPEG: 1 to 100 */
     int32_t subsampling; /* JPEG: PFD_SUBSAMPLING_* */
-    int32_t compression; /* PNG: 0 to 9 */
+    int32_t compression_level; /* PNG: 0 to 9 */
 } pfd_encode_options;
 
 /* Where an image is encoded. */

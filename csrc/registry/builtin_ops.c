@@ -52,10 +52,20 @@
     X(image_encoder)                                                                               \
     X(image_flip)                                                                                  \
     X(image_pad)                                                                                   \
+    X(image_random_crop)                                                                           \
+    X(image_decoder)                                                                               \
+    X(image_encoder)                                                                               \
+    X(image_flip)                                                                                  \
+    X(image_pad)                                                                                   \
     X(image_size)                                                                                  \
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \
+    X(random_crop)                                                                                 \
+    X(random_flip)                                                                                 \
+    X(random_resized_crop)                                                                         \
+    X(resize)                                                                                      \
+    X(solarize)
     X(rand_augment)                                                                                \
     X(random_crop)                                                                                 \
     X(random_flip)                                                                                 \
@@ -63,6 +73,7 @@
     X(resize)                                                                                      \
     X(solarize)                                                                                    \
     X(trivial_augment)
+    X(manifest_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

@@ -61,6 +61,16 @@ def image_folder():
     return FOLDERS[-1].name
 
 
+def manifest():
+    """A manifest, as the only part of its folder, and its images in another one."""
+    images = Path(image_folder())
+    lines = [
+        f'{{"source": "{path}", "usage": "train", "annotation": [{{"name": "{path.parent.name}"}}]}}'
+        for path in sorted(images.glob("*/*.png"))
+    ]
+    return folder_of(part_0="\n".join(lines).encode())
+
+
 NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
 IMAGES = np.arange(20 * 3 * 32 * 32).reshape(20, 3, 32, 32).astype(np.uint8)
 
@@ -117,12 +127,6 @@ def image_files():
     return flow.TarReader(folder_of(part_0=content.getvalue()), fields=["image=img"], batch_size=4)
 
 
-def images():
-    return flow.CIFARReader(
-        folder_of(part_0=cifar(IMAGES, np.arange(20) % 10)), layout="HWC", batch_size=4
-    )[0]
-
-
 def made(kind):
     """A folder of files, made once."""
     if not MADE:
@@ -148,6 +152,16 @@ def images(height=9, width=7, channels=3):
     pixels = np.random.default_rng(0).integers(0, 256, (20, *shape), np.uint8)
     folder = folder_of(part_0=pixels.tobytes())
     return flow.RawReader(folder, shape=shape, dtype="uint8", batch_size=4)
+
+
+def ragged_images():
+    """Images of two columns and different heights."""
+    return flow.DecodeRaw(text_lines(), dtype="uint8", shape=[-1, 2, 1])
+
+
+def image_flip():
+    blob = images()
+    return flow.ImageFlip(blob, flow.CoinFlip(blob))
 
 
 # Op -> the blobs of one use of it, over a sample.
@@ -204,6 +218,7 @@ SAMPLES = {
         range(300), fields=["x:int64"], batch_size=4, thread_safe=True
     ),
     "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
+    "ManifestReader": lambda: flow.ManifestReader(manifest(), batch_size=4),
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),
@@ -219,6 +234,7 @@ SAMPLES = {
     "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
     "AdjustSharpness": lambda: flow.AdjustSharpness(images(), factor=2.0),
     "AutoContrast": lambda: flow.AutoContrast(images()),
+    "CenterCrop": lambda: flow.CenterCrop(ragged_images(), size=(9, 3)),
     "CoinFlip": lambda: flow.CoinFlip(images()),
     "ColorJitter": lambda: flow.ColorJitter(
         images(), brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, probability=0.8
@@ -229,9 +245,19 @@ SAMPLES = {
     "Equalize": lambda: flow.Equalize(images(40, 30)),
     "GaussianBlur": lambda: flow.GaussianBlur(images(), kernel_size=[5, 21]),
     "Grayscale": lambda: flow.Grayscale(images(), channels=3, probability=0.2),
+    "HWC2CHW": lambda: flow.HWC2CHW(images()),
+    "ImageFlip": image_flip,
+    "ImagePad": lambda: flow.ImagePad(ragged_images(), padding=[1, 2], mode="reflect"),
+    "ImageRandomCrop": lambda: flow.ImageRandomCrop(ragged_images()),
     "Invert": lambda: flow.Invert(images(channels=1)),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
     "Posterize": lambda: flow.Posterize(images(), bits=3),
+    "RandomCrop": lambda: flow.RandomCrop(
+        ragged_images(), size=(9, 3), padding=[1], pad_if_needed=True
+    ),
+    "RandomFlip": lambda: flow.RandomFlip(images(), vertical=0.5),
+    "RandomResizedCrop": lambda: flow.RandomResizedCrop(images(), size=(5, 6)),
+    "Resize": lambda: flow.Resize(ragged_images(), size=(7, 5), interpolation="bicubic"),
     "Solarize": lambda: flow.Solarize(images(), threshold=99.5),
     "ImageDecoder": lambda: flow.ImageDecoder(image_files(), apply_orientation=True),
     "ImageEncoder": lambda: flow.ImageEncoder(images(), format="png"),
@@ -247,6 +273,7 @@ SAMPLES = {
 UNNOTICED = {
     "MDSReader": {"damage-unnoticed", "damage-status"},
     "MindRecordReader": {"damage-unnoticed", "damage-status"},
+    "ManifestReader": {"damage-unnoticed", "cut-unnoticed"},
     "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
     "CSVReader": {"damage-unnoticed", "cut-unnoticed"},
     "TextLineReader": {"damage-unnoticed", "cut-unnoticed"},
@@ -267,6 +294,12 @@ UNNOTICED = {
 EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "loader", "damage: flipped"]
 DAMAGED = ["damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
+    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip",
+    "ColorJitter", "Concat", "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder",
+    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop",
+    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
+    "RandomCrop", "RandomFlip", "RandomResizedCrop", "Resize", "SequenceExampleDecoder",
+    "Slice", "Solarize",
     "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CoinFlip", "ColorJitter", "Concat",
     "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder", "GaussianBlur", "Grayscale",
     "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",

@@ -330,7 +330,7 @@ def test_cut_short_while_it_is_used(large, cache):
     with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
         path = Path(loader.readers[0].index.path)
         os.truncate(path, 5000)
-        with pytest.raises(flow.FileError, match="index cache was cut short") as caught:
+        with pytest.raises(flow.FileError, match="index cache was truncated") as caught:
             for _ in loader:
                 pass
         assert caught.value.file == str(path)
@@ -551,6 +551,7 @@ def test_the_command_called_wrongly(data, capsys, wrong, said):
     assert "usage:" in error and said in error
 
 
+@pytest.mark.slow
 def test_the_command_with_a_plugin(data, cache, tmp_path):
     """In a process of its own, which knows of no other plugin."""
     source = (ROOT / "README.md").read_text().partition("```c\n")[2].partition("```")[0]

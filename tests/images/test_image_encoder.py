@@ -56,7 +56,7 @@ def test_formats_that_lose_nothing(form, channels):
 
 def test_levels_of_compression():
     images = [photo(40, 50)]
-    files = [encoded(images, format="png", compression=level)[0] for level in (0, 1, 9)]
+    files = [encoded(images, format="png", compression_level=level)[0] for level in (0, 1, 9)]
     assert len(files[0]) > len(files[1]) > len(files[2])
     assert all(np.array_equal(pixels(data), images[0]) for data in files)
 
@@ -82,7 +82,7 @@ def test_what_is_refused():
         flow.ImageEncoder(bytes_of([b"abc"]))
     with pytest.raises(flow.InvalidArgumentError, match="images must be of uint8"):
         flow.ImageEncoder(blob_of([photo(4, 5).astype(np.float32)], [-1, -1, 3]))
-    for attr, value in (("quality", 0), ("quality", 101), ("compression", 10), ("format", "gif")):
+    for attr, value in (("quality", 0), ("quality", 101), ("compression_level", 10), ("format", "gif")):
         with pytest.raises(flow.InvalidArgumentError, match=attr):
             flow.ImageEncoder(blob_of([photo(4, 5)], [-1, -1, 3]), **{attr: value})
 

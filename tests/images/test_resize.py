@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-import PIL
 import pytest
-from PIL import Image
 from support.decoder_rows import blob_of, load, same
-from support.image_rows import by_channel, image_blob, random_images
+from support.image_rows import PILLOW, image_blob, pillow, random_images, rows_are_first
 from support.simd_levels import output_at
 
 import pyflowdata as flow
@@ -20,34 +18,6 @@ SIZES = [
     (224, 3), (57, 224),
 ]  # fmt: skip
 OUT_SIZES = [(1, 1), (1, 5), (2, 2), (3, 1), (7, 9), (8, 8), (16, 30), (33, 17), (64, 64), (5, 90)]
-PILLOW = {
-    "nearest": Image.Resampling.NEAREST,
-    "bilinear": Image.Resampling.BILINEAR,
-    "bicubic": Image.Resampling.BICUBIC,
-    "lanczos": Image.Resampling.LANCZOS,
-}
-
-
-def rows_are_first(size, out_size):
-    """Where Pillow resamples columns of pixels before rows, since version 13."""
-    fewer_rows, fewer_columns = size[0] - out_size[0], size[1] - out_size[1]
-    return fewer_rows > 0 and fewer_rows > 2 * fewer_columns
-
-
-def pillow(image, out_size, interpolation):
-    """Each direction by itself, so that all versions of Pillow agree."""
-    height, width = out_size
-    by = PILLOW[interpolation]
-
-    def change(plane):
-        if int(PIL.__version__.split(".")[0]) >= 13:
-            return plane.resize((width, height), by)
-        if rows_are_first(image.shape, out_size):
-            return plane.resize((plane.width, height), by).resize((width, height), by)
-        return plane.resize((width, plane.height), by).resize((width, height), by)
-
-    return by_channel(image, change)
-
 
 @pytest.mark.parametrize("interpolation", PILLOW)
 def test_equals_pillow(interpolation):

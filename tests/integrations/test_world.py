@@ -400,7 +400,7 @@ def test_a_batch_that_does_not_divide_says_who_chose_the_world(launched):
     assert str(caught.value).endswith("(world_size was inferred: RANK and WORLD_SIZE)")
     with pytest.raises(flow.InvalidArgumentError) as caught:
         flow.MiniReader(DATA, batch_size=4, rank=1, world_size=3)
-    assert "found out" not in str(caught.value)
+    assert "inferred" not in str(caught.value)
 
 
 def test_a_world_larger_than_any_says_who_chose_it(monkeypatch):

@@ -29,10 +29,12 @@ PYTHON_LAYERS = {
     "graph": {"native", "ragged", "errors"},
     "ops": {"graph"},
     "loader": {"graph", "native", "ragged", "errors"},
+    "sheet": {"loader", "ops", "graph", "ragged", "errors"},
     "plugins": {"ops", "graph", "native", "errors"},
     "pyops": {"plugins", "graph", "native", "ragged", "errors"},
     "__init__": {
-        "pyops", "plugins", "loader", "ops", "graph", "native", "ragged", "image_statistics", "errors",
+        "pyops", "plugins", "sheet", "loader", "ops", "graph", "native", "ragged",
+        "image_statistics", "errors",
     },
     "conformance": {"plugins", "loader", "graph", "native", "errors"},
     "testing": {"conformance", "plugins", "graph", "errors"},
@@ -40,8 +42,8 @@ PYTHON_LAYERS = {
     "io": {"formats"},
     "integrations": {"__init__", "loader", "graph", "errors"},
     "cli": {
-        "__init__", "testing", "conformance", "formats", "io", "plugins", "loader", "graph",
-        "native", "ragged", "errors",
+        "__init__", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
+        "graph", "native", "ragged", "errors",
     },
     "__main__": {"cli"},
 }  # fmt: skip

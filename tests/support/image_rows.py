@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import PIL
 from PIL import Image
 
 import pyflowdata as flow
@@ -33,3 +34,32 @@ def by_channel(image: np.ndarray, change) -> np.ndarray:
         return np.asarray(change(Image.fromarray(image)))
     planes = [np.ascontiguousarray(image[..., c]) for c in range(image.shape[2])]
     return np.stack([np.asarray(change(Image.fromarray(plane))) for plane in planes], -1)
+
+
+PILLOW = {
+    "nearest": Image.Resampling.NEAREST,
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
+    "lanczos": Image.Resampling.LANCZOS,
+}
+
+
+def rows_are_first(size, out_size):
+    """Where Pillow resamples columns of pixels before rows, since version 13."""
+    fewer_rows, fewer_columns = size[0] - out_size[0], size[1] - out_size[1]
+    return fewer_rows > 0 and fewer_rows > 2 * fewer_columns
+
+
+def pillow(image, out_size, interpolation):
+    """Each direction by itself, so that all versions of Pillow agree."""
+    height, width = out_size
+    by = PILLOW[interpolation]
+
+    def change(plane):
+        if int(PIL.__version__.split(".")[0]) >= 13:
+            return plane.resize((width, height), by)
+        if rows_are_first(image.shape, out_size):
+            return plane.resize((plane.width, height), by).resize((width, height), by)
+        return plane.resize((width, plane.height), by).resize((width, height), by)
+
+    return by_channel(image, change)
