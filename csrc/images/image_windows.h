@@ -25,8 +25,8 @@ typedef struct pfd_input_image {
 pfd_status pfd_open_image(const pfd_compute_args *args, const pfd_producer *decoder, int64_t i,
                           pfd_input_image *out, pfd_error *err);
 
-/* The part of an image of uint8 that is in a window, which is not empty and lies in the image.  What
- * is decoded is in the call's scratch. */
+/* The part of an image of uint8 that is in a window, which is not empty and lies in the image.
+ * Decoded pixels are in the call's scratch. */
 pfd_status pfd_take_window(const pfd_input_image *image, const pfd_window *window,
                            pfd_image_part *out, pfd_error *err);
 

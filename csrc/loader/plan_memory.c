@@ -63,8 +63,8 @@ static int64_t record_bytes(const pfd_plan *plan)
     return bytes;
 }
 
-/* About how large a row is, from the size of its records.  Images, (None, None, channels), are mostly
- * decoded from their records.  How many times larger they are depends on what they show, so that
+/* About how large a row is, from the size of its records.  Images, (None, None, channels), are
+ * mostly decoded from their records.  How many times larger they are depends on what they show:
  * their ranges are short. */
 static int64_t guess_row_bytes(const pfd_plan_tensor *tensor, int64_t records)
 {

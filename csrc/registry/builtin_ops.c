@@ -38,6 +38,7 @@
     X(gpt_reader)                                                                                  \
     X(generator_reader)                                                                            \
     X(image_folder_reader)                                                                         \
+    X(manifest_reader)                                                                             \
     X(adjust_sharpness)                                                                            \
     X(auto_contrast)                                                                               \
     X(center_crop)                                                                                 \
@@ -53,19 +54,10 @@
     X(image_flip)                                                                                  \
     X(image_pad)                                                                                   \
     X(image_random_crop)                                                                           \
-    X(image_decoder)                                                                               \
-    X(image_encoder)                                                                               \
-    X(image_flip)                                                                                  \
-    X(image_pad)                                                                                   \
     X(image_size)                                                                                  \
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \
-    X(random_crop)                                                                                 \
-    X(random_flip)                                                                                 \
-    X(random_resized_crop)                                                                         \
-    X(resize)                                                                                      \
-    X(solarize)
     X(rand_augment)                                                                                \
     X(random_crop)                                                                                 \
     X(random_flip)                                                                                 \
@@ -73,7 +65,6 @@
     X(resize)                                                                                      \
     X(solarize)                                                                                    \
     X(trivial_augment)
-    X(manifest_reader)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
