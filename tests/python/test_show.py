@@ -116,7 +116,7 @@ def test_beginnings_of_image_files():
     (np.dstack([noise(20, 30, 3), np.full((20, 30), 255, np.uint8)]), lambda x: x[..., :3]),
     (np.dstack([noise(20, 30, 3), np.zeros((20, 30), np.uint8)]),
      lambda x: np.full((20, 30, 3), 255)),
-], ids=str)  # fmt: skip
+])  # fmt: skip
 def test_what_is_shown_as_it_is(image, expected):
     """Images that are small, and are not resampled, in all dtypes and layouts."""
     sheet = flow.show([image], size=(25, 35))
