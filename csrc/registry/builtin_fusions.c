@@ -4,6 +4,7 @@
 
 #define BUILTIN_FUSIONS(X)                                                                         \
     X(image_decoder, center_crop)                                                                  \
+    X(image_decoder, image_random_crop)                                                            \
     X(image_decoder, random_crop)                                                                  \
     X(image_decoder, random_resized_crop)
 

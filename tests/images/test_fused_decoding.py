@@ -66,13 +66,15 @@ def test_parts_of_one_size_are_those_of_the_whole_image():
     for op, attrs in (
         (flow.CenterCrop, {"size": (24, 20), "fill": [7]}),
         (flow.CenterCrop, {"size": (1, 1), "position": [1, 0]}),
+        (flow.ImageRandomCrop, {"random_area": [0.1, 0.9]}),
         (flow.RandomCrop, {"size": (16, 30), "pad_if_needed": True, "fill": [3]}),
         (flow.RandomCrop, {"size": (2, 2), "padding": [1, 2], "padding_mode": "edge"}),
         (flow.RandomCrop, {"size": (40, 40), "padding": [40, 40], "padding_mode": "symmetric"}),
     ):
         for decoder in ({}, {"color_space": "GRAY"}, {"apply_orientation": True}):
             fused, whole = both(contents, decoder, op=op, **attrs)
-            assert len(fused) == len(contents) and np.array_equal(fused, whole), (op, attrs)
+            assert len(fused) == len(contents)
+            assert all(map(np.array_equal, fused, whole)), (op, attrs)
 
 
 def test_draws_are_those_of_the_op_in_its_graph():
@@ -97,6 +99,7 @@ def test_rows_below_the_window_are_not_decoded():
     image, part = only_the_upper_part()
     assert 10 < len(load(part)) < 50
     assert 10 < len(load(flow.RandomCrop(image, size=(20, 64)))) < 50
+    assert 10 < len(load(flow.ImageRandomCrop(image, random_area=[0.01, 0.02]))) < 50
     assert len(load(flow.CenterCrop(image, size=(20, 20), position=[0.2, 0.5]))) == 64
 
 
@@ -206,4 +209,4 @@ def test_few_images_are_in_memory_at_once(op):
     content = saved(np.zeros((1000, 1000, 3), np.uint8), "png")
     assert len(content) < 5000
     small = op(flow.ImageDecoder(bytes_of([content] * 64)), size=(2, 2))
-    assert load(small, memory_budget=14_000_000).shape == (64, 2, 2, 3)
+    assert load(small, memory_budget=24_000_000).shape == (64, 2, 2, 3)
