@@ -59,12 +59,16 @@
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \
     X(rand_augment)                                                                                \
+    X(random_affine)                                                                               \
     X(random_crop)                                                                                 \
     X(random_flip)                                                                                 \
     X(random_resized_crop)                                                                         \
+    X(random_rotation)                                                                             \
     X(resize)                                                                                      \
     X(solarize)                                                                                    \
     X(trivial_augment)
+    X(rotate)                                                                                      \
+    X(solarize)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--images", action="store_true",
                      help="their images as a contact sheet, whose path is printed")  # fmt: skip
     parser.add_argument("--out", metavar="SHEET.png",
-                        help="of --images, written over (default: FILE-sheet.png, here)")  # fmt: skip
+                        help="of --images (default: FILE-sheet.png, here); replaced")  # fmt: skip
     add_source_arguments(parser)
     add_memory_argument(parser)
 
@@ -114,7 +114,8 @@ def _save_images(rows: list[dict[str, Any]], file: str, out: str | None) -> int:
         raise UsageError(f"{file}: there are no records")
     table = {name: [row[name] for row in rows] for name in rows[0]}
     try:
-        sheet = show(table, ids=[f"record {number}" for number in range(len(rows))], count=len(rows))
+        ids = [f"record {number}" for number in range(len(rows))]
+        sheet = show(table, ids=ids, count=len(rows))
     except InvalidArgumentError as failure:
         raise UsageError(f"{file}: {failure}") from None
     for note in sheet.notes:

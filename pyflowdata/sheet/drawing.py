@@ -31,7 +31,7 @@ class Tile(NamedTuple):
 
 
 def thumbnail(image: Array, size: tuple[int, int]) -> Array:
-    """The image within (height, width), with its aspect ratio; small ones grow by a whole factor."""
+    """The image within (height, width), in its aspect ratio; small ones grow by a whole factor."""
     height, width = image.shape[:2]
     if height == 0 or width == 0:
         return image

@@ -252,11 +252,14 @@ SAMPLES = {
     "Invert": lambda: flow.Invert(images(channels=1)),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
     "Posterize": lambda: flow.Posterize(images(), bits=3),
+    "RandomAffine": lambda: flow.RandomAffine(images(), degrees=[30], scale=[0.5, 2]),
     "RandomCrop": lambda: flow.RandomCrop(
         ragged_images(), size=(9, 3), padding=[1], pad_if_needed=True
     ),
     "RandomFlip": lambda: flow.RandomFlip(images(), vertical=0.5),
+    "RandomRotation": lambda: flow.RandomRotation(ragged_images(), degrees=[-5, 90]),
     "RandomResizedCrop": lambda: flow.RandomResizedCrop(images(), size=(5, 6)),
+    "Rotate": lambda: flow.Rotate(ragged_images(), angle=30, expand=True),
     "Resize": lambda: flow.Resize(ragged_images(), size=(7, 5), interpolation="bicubic"),
     "Solarize": lambda: flow.Solarize(images(), threshold=99.5),
     "ImageDecoder": lambda: flow.ImageDecoder(image_files(), apply_orientation=True),
@@ -304,6 +307,8 @@ UNDAMAGED = {
     "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder", "GaussianBlur", "Grayscale",
     "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
     "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
+    "RandomAffine", "RandomCrop", "RandomFlip", "RandomResizedCrop", "RandomRotation", "Resize",
+    "Rotate", "SequenceExampleDecoder", "Slice", "Solarize",
 }  # fmt: skip
 
 
