@@ -65,10 +65,9 @@
     X(random_resized_crop)                                                                         \
     X(random_rotation)                                                                             \
     X(resize)                                                                                      \
+    X(rotate)                                                                                      \
     X(solarize)                                                                                    \
     X(trivial_augment)
-    X(rotate)                                                                                      \
-    X(solarize)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)
