@@ -183,7 +183,9 @@ SAMPLES = {
     "IDXReader": lambda: flow.IDXReader(
         folder_of(part_0=idx(NUMBERS.astype(np.int16))), dtype="int16", shape=(3, 4), batch_size=4
     ),
-    "CIFARReader": images,
+    "CIFARReader": lambda: flow.CIFARReader(
+        folder_of(part_0=cifar(IMAGES, np.arange(20) % 10)), layout="HWC", batch_size=4
+    )[0],
     "OFRecordReader": ofrecords,
     "OFRecordRawDecoder": lambda: flow.OFRecordRawDecoder(
         ofrecords(), blob_name="int32", shape=(4,), dtype="float64"
