@@ -2758,7 +2758,9 @@ def ImageDecoder(
     inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by Pillow's formula. Of
     samples with 16 bits, PNG's keep the high byte, and PNM's are scaled to 0 to 255 and rounded. Of
     an animation the first frame is decoded. The row is damaged if it is no image, if the file is
-    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits.
+    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits. Where a crop
+    takes the images (CenterCrop, RandomCrop, RandomResizedCrop, ImageRandomCrop) and nothing else
+    does, no more of each is decoded than the crop needs; damage in the rest is then not noticed.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
