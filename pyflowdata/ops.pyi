@@ -68,7 +68,10 @@ __all__ = [
     "ImageFlip",
     "ImagePad",
     "ImageRandomCrop",
+    "ImageResizeKeepAspectRatio",
+    "ImageResizeToFixed",
     "ImageSize",
+    "ImageTargetResize",
     "Invert",
     "Normalize",
     "Posterize",
@@ -2981,6 +2984,118 @@ def ImageRandomCrop(
 ) -> list[_Array]: ...
 
 @overload
+def ImageResizeKeepAspectRatio(
+    in_: Blob,
+    *,
+    target_size: int,
+    min_size: int = 0,
+    max_size: int = 0,
+    resize_longer: bool = False,
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]:
+    """Resamples images so that one side gets a length, and returns size and scale.
+
+    The other side is rounded, ties to even. This is OneFlow's image_resize_keep_aspect_ratio, with
+    OpenCV's filters; Resize has Pillow's.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        target_size (int, required, in [1, 65535]): How long the shorter side becomes, or the longer
+            one with resize_longer.
+        min_size (int, default 0, in [0, 65535]): With resize_longer, the least length of the
+            shorter side, which goes before.
+        max_size (int, default 0, in [0, 65535]): Without resize_longer, the most of the longer
+            side, which goes before; 0: any.
+        resize_longer (bool, default False): Whether target_size is that of the longer side.
+        interpolation_type (str, default 'bilinear', one of 'bilinear', 'nearest_neighbor', 'nn',
+            'bicubic', 'area', 'auto'): 'bilinear' and 'bicubic' take 2 x 2 or 4 x 4 pixels, without
+            antialias; 'nearest_neighbor' or 'nn' the pixel in which the centre of an output pixel
+            lies; 'area' averages what it covers; 'auto' is 'area' where the image gets fewer
+            pixels, else 'bilinear'.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The images in another size, ragged.
+        size: int32 (2,): the new (width, height).
+        scale: float32 (2,): new width / old width, new height / old height.
+    """
+    ...
+@overload
+def ImageResizeKeepAspectRatio(
+    in_: _Row, *, target_size: int, min_size: int = 0, max_size: int = 0,
+    resize_longer: bool = False,
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array, _Array]: ...
+@overload
+def ImageResizeKeepAspectRatio(
+    in_: _Rows, *, target_size: int, min_size: int = 0, max_size: int = 0,
+    resize_longer: bool = False,
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array], list[_Array]]: ...
+
+@overload
+def ImageResizeToFixed(
+    in_: Blob,
+    *,
+    target_width: int,
+    target_height: int,
+    channels: int = 3,
+    data_type: DTypeLike = "uint8",
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Resamples images to one size, and returns by how much.
+
+    This is OneFlow's image_resize_to_fixed, with OpenCV's filters; Resize has Pillow's.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        target_width (int, required, in [1, 65535]): Width of the output.
+        target_height (int, required, in [1, 65535]): Height of the output.
+        channels (int, default 3, in [1, 4]): The images must have as many.
+        data_type (dtype, default 'uint8', one of 'uint8', 'float32'): The dtype of the output;
+            float32 has the numbers of uint8.
+        interpolation_type (str, default 'bilinear', one of 'bilinear', 'nearest_neighbor', 'nn',
+            'bicubic', 'area', 'auto'): 'bilinear' and 'bicubic' take 2 x 2 or 4 x 4 pixels, without
+            antialias; 'nearest_neighbor' or 'nn' the pixel in which the centre of an output pixel
+            lies; 'area' averages what it covers; 'auto' is 'area' where the image gets fewer
+            pixels, else 'bilinear'.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: Images of one size.
+        scale: float32 (2,): new width / old width, new height / old height.
+    """
+    ...
+@overload
+def ImageResizeToFixed(
+    in_: _Row, *, target_width: int, target_height: int, channels: int = 3,
+    data_type: DTypeLike = "uint8",
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def ImageResizeToFixed(
+    in_: _Rows, *, target_width: int, target_height: int, channels: int = 3,
+    data_type: DTypeLike = "uint8",
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
+
+@overload
 def ImageSize(
     in_: Blob,
     *,
@@ -3018,6 +3133,47 @@ def ImageSize(
     in_: _Rows, *, apply_orientation: bool = False, name: str | None = None,
     **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
+
+@overload
+def ImageTargetResize(
+    in_: Blob,
+    *,
+    target_size: int,
+    max_size: int,
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]:
+    """Resamples images so that the shorter side gets a length, and returns size and scale.
+
+    This is OneFlow's image_target_resize; sizes are (height, width) here, and (width, height) in
+    ImageResizeKeepAspectRatio, as OneFlow has them. Pixels are bilinear, without antialias.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        target_size (int, required, in [1, 65535]): How long the shorter side becomes.
+        max_size (int, required, in [1, 65535]): The most of the longer side, which goes before.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The images in another size, ragged.
+        size: int32 (2,): the new (height, width).
+        scale: float32 (2,): new height / old height, new width / old width.
+    """
+    ...
+@overload
+def ImageTargetResize(
+    in_: _Row, *, target_size: int, max_size: int, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array, _Array]: ...
+@overload
+def ImageTargetResize(
+    in_: _Rows, *, target_size: int, max_size: int, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array], list[_Array]]: ...
 
 @overload
 def Invert(

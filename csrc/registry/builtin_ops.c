@@ -54,7 +54,10 @@
     X(image_flip)                                                                                  \
     X(image_pad)                                                                                   \
     X(image_random_crop)                                                                           \
+    X(image_resize_keep_aspect_ratio)                                                              \
+    X(image_resize_to_fixed)                                                                       \
     X(image_size)                                                                                  \
+    X(image_target_resize)                                                                         \
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \

@@ -251,6 +251,15 @@ SAMPLES = {
     "ImageFlip": image_flip,
     "ImagePad": lambda: flow.ImagePad(ragged_images(), padding=[1, 2], mode="reflect"),
     "ImageRandomCrop": lambda: flow.ImageRandomCrop(ragged_images()),
+    "ImageResizeKeepAspectRatio": lambda: flow.ImageResizeKeepAspectRatio(
+        ragged_images(), target_size=5, max_size=30
+    ),
+    "ImageResizeToFixed": lambda: flow.ImageResizeToFixed(
+        images(), target_width=5, target_height=6, data_type="float32"
+    ),
+    "ImageTargetResize": lambda: flow.ImageTargetResize(
+        ragged_images(), target_size=5, max_size=30
+    ),
     "Invert": lambda: flow.Invert(images(channels=1)),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
     "Posterize": lambda: flow.Posterize(images(), bits=3),
@@ -302,15 +311,10 @@ UNDAMAGED = {
     "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip",
     "ColorJitter", "Concat", "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder",
     "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop",
-    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
-    "RandomCrop", "RandomFlip", "RandomResizedCrop", "Resize", "SequenceExampleDecoder",
-    "Slice", "Solarize",
-    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CoinFlip", "ColorJitter", "Concat",
-    "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder", "GaussianBlur", "Grayscale",
-    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
-    "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
+    "ImageResizeKeepAspectRatio", "ImageResizeToFixed", "ImageTargetResize", "Invert",
+    "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
     "RandomAffine", "RandomCrop", "RandomFlip", "RandomResizedCrop", "RandomRotation", "Resize",
-    "Rotate", "SequenceExampleDecoder", "Slice", "Solarize",
+    "Rotate", "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
 }  # fmt: skip
 
 
