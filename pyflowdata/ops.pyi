@@ -49,6 +49,7 @@ __all__ = [
     "MegatronReader",
     "GPTReader",
     "GeneratorReader",
+    "ImageFolderReader",
     "AdjustSharpness",
     "AutoContrast",
     "CoinFlip",
@@ -1983,6 +1984,97 @@ def GeneratorReader(
             dataset.
     """
     ...
+
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob]:
+    """Reads the image files of a folder that has a folder for each class.
+
+    data_dir is that folder, or files name several, whose classes are united. The records are those
+    of torchvision's ImageFolder, in its order: by the name of the class, then by folder and name,
+    compared as bytes. Files in folders of a class count to it, at any depth; symbolic links are
+    followed, unless they lead back to a folder above. Names that begin with a period are left out,
+    files and folders. The list of files is an index, kept as others are for 4096 files or more;
+    opening it again looks at each folder, and at no file. Each file is opened, read and closed when
+    its record is needed; one that is empty or cannot be read is a damaged record.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        classes (list of str, found in the files if left out): The classes in the order of their
+            numbers, each the name of a folder in data_dir; other folders are not read. Left out,
+            all folders, sorted by the bytes of their names.
+        class_numbers (list of int, default ()): The label of each of the classes; empty for 0, 1, 2
+            and so on.
+        extensions (list of str, default ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif',
+            '.tiff', '.webp', '.pbm')): How names of image files end, in any case; other files are
+            left out. An empty list takes every file.
+        allow_empty (bool, default False): Whether a class may be without files, or without a
+            folder.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        image: The bytes of each file, uint8 (None,), as they lie there: a decoder follows.
+        label: The number of the file's class, int64.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: Literal[False] = False, with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: Literal[True], with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: Literal[True], with_id: Literal[True],
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob]: ...
+@overload
+def ImageFolderReader(
+    data_dir: str | PathLike[str] = "", *,
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
+    allow_empty: bool = False, with_mask: bool = False, with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> Blob | tuple[Blob, ...]: ...
 
 @overload
 def AdjustSharpness(

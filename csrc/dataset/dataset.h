@@ -82,6 +82,12 @@ pfd_status pfd_source_to_dataset(const pfd_source *source, const pfd_bounds *bou
 /* The op's own part of such a dataset. */
 const void *pfd_source_self(const pfd_dataset *ds) PFD_PRIVATE;
 
+/* What such a dataset's source adds to the fingerprint of its files; 0: nothing. */
+uint64_t pfd_source_fingerprint(const pfd_dataset *ds);
+
+/* About how many bytes its op reads for a record, besides those of the files; 0: none. */
+int64_t pfd_source_record_bytes(const pfd_dataset *ds);
+
 /* Offset hints: calls places() of such a dataset's source. 0: the source has none. */
 int32_t pfd_source_places(const pfd_dataset *ds, const int64_t *ordinals, int64_t n,
                           pfd_place *out);

@@ -123,6 +123,20 @@ pfd_status pfd_source_to_dataset(const pfd_source *from, const pfd_bounds *bound
     return PFD_OK;
 }
 
+uint64_t pfd_source_fingerprint(const pfd_dataset *ds)
+{
+    const source *s = (const source *)ds;
+    return s->methods.fingerprint ? s->methods.fingerprint(s->self) : 0;
+}
+
+int64_t pfd_source_record_bytes(const pfd_dataset *ds)
+{
+    const source *s = (const source *)ds;
+    const int64_t most = (int64_t)1 << 40; /* sums of it are an int64_t */
+    int64_t bytes = s->methods.record_bytes ? s->methods.record_bytes(s->self) : 0;
+    return bytes < 0 ? 0 : bytes < most ? bytes : most;
+}
+
 const void *pfd_source_self(const pfd_dataset *ds)
 {
     return ((const source *)ds)->self;

@@ -29,9 +29,9 @@ pfd_status pfd_fail_missing_path(const char *attr, const char *pattern, pfd_erro
     return PFD_IO;
 }
 
-/* Adds the matches of a pattern, without folders. */
-static pfd_status add_matches(const char *attr, const char *pattern, pfd_path_list *out,
-                              pfd_error *err)
+/* Adds the matches of a pattern that are folders, or those that are none. */
+static pfd_status add_matches(const char *attr, const char *pattern, int32_t wants_folders,
+                              pfd_path_list *out, pfd_error *err)
 {
     glob_t found = {0};
     int result = glob(pattern, GLOB_NOSORT, NULL, &found); /* glob() sorts by locale */
@@ -43,7 +43,8 @@ static pfd_status add_matches(const char *attr, const char *pattern, pfd_path_li
                                result == GLOB_NOSPACE ? "out of memory" : strerror(errno));
     for (size_t i = 0; status == PFD_OK && i < found.gl_pathc; i++) {
         struct stat st;
-        if (stat(found.gl_pathv[i], &st) == 0 && S_ISDIR(st.st_mode)) continue;
+        int32_t is_folder = stat(found.gl_pathv[i], &st) == 0 && S_ISDIR(st.st_mode);
+        if (is_folder != wants_folders) continue;
         status = pfd_path_list_take(out, strdup(found.gl_pathv[i]), err);
     }
     globfree(&found);
@@ -51,6 +52,12 @@ static pfd_status add_matches(const char *attr, const char *pattern, pfd_path_li
     if (out->size == before) return pfd_fail_missing_path(attr, pattern, err);
     qsort(out->paths + before, (size_t)(out->size - before), sizeof *out->paths, by_bytes);
     return PFD_OK;
+}
+
+pfd_status pfd_folder_pattern_find(const char *attr, const char *pattern, pfd_path_list *out,
+                                   pfd_error *err)
+{
+    return add_matches(attr, pattern, 1, out, err);
 }
 
 pfd_status pfd_check_each_path_once(const char *attr, char *const *paths, int64_t size,
@@ -84,7 +91,7 @@ pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patte
         if (is_kept || stat(pattern, &st) == 0)
             PFD_TRY(pfd_path_list_take(out, strdup(pattern), err));
         else
-            PFD_TRY(add_matches(attr, pattern, out, err));
+            PFD_TRY(add_matches(attr, pattern, 0, out, err));
     }
     return pfd_check_each_path_once(attr, out->paths, out->size, err);
 }

@@ -14,6 +14,11 @@
 pfd_status pfd_file_patterns_find(const char *attr, const pfd_list_string *patterns,
                                   int32_t keep_missing, pfd_path_list *out, pfd_error *err);
 
+/* Adds the folders that a pattern matches, sorted by the bytes of their paths; PFD_IO: there are
+ * none. */
+pfd_status pfd_folder_pattern_find(const char *attr, const char *pattern, pfd_path_list *out,
+                                   pfd_error *err);
+
 pfd_status pfd_fail_missing_path(const char *attr, const char *path, pfd_error *err);
 
 /* PFD_INVALID_ARGUMENT where two of n paths are equal. */

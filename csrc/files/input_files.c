@@ -33,7 +33,7 @@ struct pfd_input_files {
     file_state *states;
     int64_t bytes, fds; /* of all files; kept open */
     int64_t most_mapped;
-    int32_t access;     /* MAP or READ from here on */
+    int32_t access;     /* MAP, READ or FOLDER from here on */
     uint64_t fingerprint;
     _Atomic int64_t bytes_read;
     _Atomic int64_t ahead; /* read ahead up to here, counted over all files */
@@ -52,6 +52,7 @@ static const char *kind_of(mode_t mode)
 
 static pfd_status fail_kind(pfd_error *err, const char *path, mode_t mode)
 {
+    if (S_ISREG(mode)) return pfd_fail_file(err, path, "this is a file, and must be a folder");
     return pfd_fail_file(err, path, "this is %s; a part must be a regular file", kind_of(mode));
 }
 
@@ -76,7 +77,10 @@ static pfd_status note_file(pfd_input_files *self, int64_t i, int fd, pfd_error 
     pfd_input_file *opened = &self->files[i];
     const char *path = opened->file.path;
     if (fstat(fd, &st) != 0) return fail_open(err, path, errno);
-    if (!S_ISREG(st.st_mode)) return fail_kind(err, path, st.st_mode);
+    int32_t is_folder = self->access == PFD_FILE_ACCESS_FOLDER;
+    if (is_folder ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
+        return fail_kind(err, path, st.st_mode);
+    if (is_folder) st.st_size = 0;
     opened->device = st.st_dev;
     opened->inode = st.st_ino;
     opened->file.size = st.st_size;
@@ -234,6 +238,7 @@ static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error 
     pfd_scratch *scratch = pfd_scratch_create();
     if (!scratch) return pfd_fail_memory(err, 0, "a scratch");
     pfd_status status = PFD_OK;
+    if (self->access == PFD_FILE_ACCESS_FOLDER) compression = PFD_COMPRESSION_NONE;
     for (int64_t i = 0; i < self->size && status == PFD_OK; i++) {
         int32_t *found = &self->files[i].compression;
         *found = compression;
@@ -241,7 +246,10 @@ static pfd_status look_at(pfd_input_files *self, int32_t compression, pfd_error 
         if (compression == PFD_COMPRESSION_AUTO)
             status = pfd_compression_detect(self->list[i], scratch, found, err);
         if (status != PFD_OK) break;
-        status = add_fingerprint(self->list[i], scratch, &self->fingerprint, err);
+        if (self->access == PFD_FILE_ACCESS_FOLDER)
+            self->fingerprint = pfd_hash_word(self->fingerprint, 0);
+        else
+            status = add_fingerprint(self->list[i], scratch, &self->fingerprint, err);
     }
     pfd_scratch_free(scratch);
     return status;
@@ -315,6 +323,7 @@ static pfd_status check_file(const pfd_input_file *opened, const file_state *sta
     if (st.st_dev != opened->device || st.st_ino != opened->inode) {
         return pfd_fail_file(err, path, "the file was replaced by another one while open");
     }
+    if (S_ISDIR(st.st_mode)) return PFD_OK; /* what is in it is the reader's affair */
     if (st.st_size != file->size) {
         return pfd_fail_file(err, path,
                              "the file changed while open: it was %" PRId64 " bytes at open, is "

@@ -25,6 +25,8 @@ typedef struct pfd_input_files pfd_input_files;
 #define PFD_FILE_ACCESS_AUTO 0 /* read what does not fit into memory or address space */
 #define PFD_FILE_ACCESS_MAP 1
 #define PFD_FILE_ACCESS_READ 2
+/* Not a choice: the paths are folders, each of which is opened as a file without bytes. */
+#define PFD_FILE_ACCESS_FOLDER 3
 
 /* Opens all paths (copied); `access` is PFD_FILE_ACCESS_*, `compression` PFD_COMPRESSION_*.  PFD_IO
  * names the path and reason. */
@@ -37,11 +39,12 @@ const pfd_file *const *pfd_input_files_list(const pfd_input_files *files, int64_
 /* Cheap, for every batch: PFD_IO once a SIGBUS struck in one of these files. */
 pfd_status pfd_input_files_check(const pfd_input_files *files, pfd_error *err);
 
-/* Looks at the disk, for every epoch and after every failure: PFD_IO when a file has vanished,
- * or its size or modification time changed since open. */
+/* Looks at the disk, for every epoch and after every failure: PFD_IO when a file or folder has
+ * vanished, or a file's size or modification time changed since open. */
 pfd_status pfd_input_files_check_disk(const pfd_input_files *files, pfd_error *err);
 
-/* Of base names, sizes and sampled content (the same on another machine with equal files). */
+/* Of base names, sizes and sampled content (the same on another machine with equal files); of
+ * folders only their number. */
 uint64_t pfd_input_files_fingerprint(const pfd_input_files *files);
 int64_t pfd_input_files_bytes(const pfd_input_files *files) PFD_PRIVATE;
 

@@ -23,6 +23,8 @@
 /* How long another process may take with the same index: it reads at 100 MB/s or faster. */
 #define PATIENCE_NS (10 * SECOND_NS)
 #define PATIENCE_NS_PER_BYTE 10
+/* And where it lists the files of folders, whose bytes say nothing. */
+#define PATIENCE_NS_FOLDERS (120 * SECOND_NS)
 
 /* ---- Where ----------------------------------------------------------------------------------- */
 static char *copy_unless_none(const char *folder)
@@ -60,7 +62,9 @@ static void make_folder(char *path)
 /* ---- One index ------------------------------------------------------------------------------- */
 typedef struct cached {
     const pfd_open_args *args;
-    int32_t kind, num_threads;
+    const pfd_index_maker *maker;
+    int32_t num_threads;
+    int32_t keeps_any; /* on disk, however few records it has */
     pfd_index_key key;
     char *folder, *path; /* owned */
 } cached;
@@ -103,9 +107,10 @@ static int64_t bytes_of(const pfd_open_args *args)
 /* 0: this index is for memory alone. */
 static int open_cached(cached *self, const pfd_index_request *request)
 {
-    int explicit = request->folder[0] != '\0';
-    if (!explicit && bytes_of(self->args) < PFD_LEAST_CACHED_BYTES) return 0;
-    self->key = key_of(self->args, request, self->kind);
+    self->keeps_any = request->folder[0] != '\0' || !self->maker->least_cached_records;
+    if (!request->folder[0] && self->keeps_any && bytes_of(self->args) < PFD_LEAST_CACHED_BYTES)
+        return 0;
+    self->key = key_of(self->args, request, self->maker->kind);
     self->folder = index_folder(request->folder);
     if (!self->folder) return 0;
     if (asprintf(&self->path, "%s/%016" PRIx64 "%016" PRIx64 ".index", self->folder,
@@ -128,14 +133,22 @@ static int32_t is_shared(void)
     return shared && !strcmp(shared, "1");
 }
 
+static int32_t is_current(const cached *self, const pfd_index_image *image)
+{
+    return !self->maker->is_current || self->maker->is_current(self->maker->ctx, image);
+}
+
 static pfd_index_image *load(const cached *self)
 {
     const pfd_index_wanted wanted = {.key = &self->key,
                                      .num_files = self->args->num_files,
-                                     .kind = self->kind,
+                                     .kind = self->maker->kind,
                                      .num_threads = self->num_threads,
                                      .of_any_owner = is_shared()};
-    return pfd_index_image_load(self->path, &wanted);
+    pfd_index_image *image = pfd_index_image_load(self->path, &wanted);
+    if (!image || is_current(self, image)) return image;
+    pfd_index_image_free(image);
+    return NULL;
 }
 
 /* ---- The lock -------------------------------------------------------------------------------- */
@@ -157,7 +170,8 @@ static pfd_status take_lock(const cached *self, file_lock *lock, pfd_error *err)
     }
     lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     if (lock->fd < 0) return PFD_OK;
-    int64_t deadline = pfd_clock_ns() + PATIENCE_NS + PATIENCE_NS_PER_BYTE * bytes_of(self->args);
+    int64_t patience = self->maker->is_current ? PATIENCE_NS_FOLDERS : PATIENCE_NS;
+    int64_t deadline = pfd_clock_ns() + patience + PATIENCE_NS_PER_BYTE * bytes_of(self->args);
     struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
     for (;;) {
         lock->held = flock(lock->fd, LOCK_EX | LOCK_NB) == 0;
@@ -226,9 +240,15 @@ static int store(const cached *self, pfd_index_image *image)
 
 /* ---- Obtaining ------------------------------------------------------------------------------- */
 
+static int32_t is_worth_storing(const cached *self, const pfd_index_image *image)
+{
+    int32_t is_large = image->header->num_records >= self->maker->least_cached_records;
+    return (self->keeps_any || is_large) && is_current(self, image);
+}
+
 /* What others built meanwhile, or built and stored here. */
-static pfd_status build_or_wait(const cached *self, pfd_index_build_fn build, void *ctx,
-                                int32_t *built, pfd_index_image **out, pfd_error *err)
+static pfd_status build_or_wait(const cached *self, int32_t *built, pfd_index_image **out,
+                                pfd_error *err)
 {
     file_lock lock;
     make_folder(self->folder);
@@ -242,8 +262,10 @@ static pfd_status build_or_wait(const cached *self, pfd_index_build_fn build, vo
     *built = 1;
     int32_t storing = status == PFD_OK && lock.fd >= 0;
     if (lock.held) remove_leftovers(self);
-    if (status >= PFD_OK) status = build(ctx, self->num_threads, out, err);
-    if (status == PFD_OK && storing && store(self, *out) && (mapped = load(self))) {
+    if (status >= PFD_OK)
+        status = self->maker->build(self->maker->ctx, self->num_threads, out, err);
+    storing = storing && status == PFD_OK && is_worth_storing(self, *out);
+    if (storing && store(self, *out) && (mapped = load(self))) {
         pfd_index_image_free(*out);
         *out = mapped;
     }
@@ -251,27 +273,27 @@ static pfd_status build_or_wait(const cached *self, pfd_index_build_fn build, vo
     return status;
 }
 
-static pfd_status find_or_build(const cached *self, pfd_index_build_fn build, void *ctx,
-                                int32_t *built, pfd_index_image **out, pfd_error *err)
+static pfd_status find_or_build(const cached *self, int32_t *built, pfd_index_image **out,
+                                pfd_error *err)
 {
     *out = load(self);
-    return *out ? PFD_OK : build_or_wait(self, build, ctx, built, out, err);
+    return *out ? PFD_OK : build_or_wait(self, built, out, err);
 }
 
-pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_build_fn build,
-                            void *ctx, pfd_index_image **out, pfd_error *err)
+pfd_status pfd_index_make(const pfd_open_args *args, const pfd_index_maker *maker,
+                          pfd_index_image **out, pfd_error *err)
 {
     pfd_index_request *request = request_of(args);
-    cached self = {.args = args, .kind = kind, .num_threads = pfd_index_threads(args)};
-    if (!request) return build(ctx, self.num_threads, out, err);
+    cached self = {.args = args, .maker = maker, .num_threads = pfd_index_threads(args)};
+    if (!request) return maker->build(maker->ctx, self.num_threads, out, err);
     int64_t since = pfd_clock_ns();
     int32_t built = 0;
     pfd_status status;
     if (open_cached(&self, request)) {
-        status = find_or_build(&self, build, ctx, &built, out, err);
+        status = find_or_build(&self, &built, out, err);
     } else {
         built = 1;
-        status = build(ctx, self.num_threads, out, err);
+        status = maker->build(maker->ctx, self.num_threads, out, err);
     }
     close_cached(&self);
     request->num_sources++;
@@ -281,4 +303,11 @@ pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_b
     request->ns += pfd_clock_ns() - since;
     if ((*out)->path) snprintf(request->path, sizeof request->path, "%s", (*out)->path);
     return PFD_OK;
+}
+
+pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_build_fn build,
+                            void *ctx, pfd_index_image **out, pfd_error *err)
+{
+    const pfd_index_maker maker = {.kind = kind, .build = build, .ctx = ctx};
+    return pfd_index_make(args, &maker, out, err);
 }

@@ -34,6 +34,25 @@ struct pfd_index_request {
 typedef pfd_status (*pfd_index_build_fn)(void *ctx, int32_t num_threads, pfd_index_image **out,
                                          pfd_error *err);
 
+/* How one index is made, and when it is good. */
+typedef struct pfd_index_maker {
+    int32_t kind; /* PFD_INDEX_* */
+    pfd_index_build_fn build;
+    void *ctx; /* of both functions */
+
+    /* Whether an index is still true that the request's key fits; NULL: the key says it. */
+    int32_t (*is_current)(void *ctx, const pfd_index_image *image);
+
+    /* Where the index_dir is not given, it is kept on disk if it has so many records; 0: where the
+     * files have PFD_LEAST_CACHED_BYTES. */
+    int64_t least_cached_records;
+} pfd_index_maker;
+
+/* The index that a maker makes: from the cache or built.  ERRORS: those of build(); PFD_CANCELLED.
+ */
+pfd_status pfd_index_make(const pfd_open_args *args, const pfd_index_maker *maker,
+                          pfd_index_image **out, pfd_error *err);
+
 /* The index of args->files: from the cache or built.  ERRORS: those of `build`; PFD_CANCELLED. */
 pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_build_fn build,
                             void *ctx, pfd_index_image **out, pfd_error *err);

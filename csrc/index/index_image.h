@@ -21,6 +21,7 @@ enum { PFD_INDEX_ENTRY_BYTES = 64 };
 #define PFD_INDEX_LINES 1  /* record_index.h, of lines */
 #define PFD_INDEX_BLOCKS 2 /* line_blocks.h */
 #define PFD_INDEX_FRAMES 3 /* record_index.h, of frames */
+#define PFD_INDEX_FOLDERS 4 /* file_list.h */
 
 typedef struct pfd_index_file {
     int64_t first_record;

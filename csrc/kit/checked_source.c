@@ -116,7 +116,9 @@ static void fault_of_record(pfd_kit_call *call, const char *function, const char
 /* Offsets in a compressed file are those of its decompressed bytes. */
 static int64_t most_offset(const pfd_kit_source *source, int32_t file)
 {
-    if (!source->files || pfd_file_compression(source->list[file]) > PFD_COMPRESSION_NONE)
+    int32_t takes_folders = (source->node->op->op->flags & PFD_READS_FOLDERS) != 0;
+    if (!source->files || takes_folders ||
+        pfd_file_compression(source->list[file]) > PFD_COMPRESSION_NONE)
         return INT64_MAX;
     return source->list[file]->size;
 }

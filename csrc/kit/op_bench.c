@@ -86,6 +86,7 @@ static int64_t choose_range(const pfd_bench *b)
     if (b->chain.whole_batch) return batch;
     row += (int64_t)sizeof(pfd_record);
     if (b->reader.num_records > 0) row += b->reader.num_bytes / b->reader.num_records;
+    row += b->reader.outside_bytes;
     int64_t rows = RANGE_BYTES / row;
     if (rows < 1) rows = 1;
     if (rows > batch) rows = batch;

@@ -284,6 +284,9 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
     PFD_TRY(call_open(reader, &source, err));
     PFD_TRY(pfd_source_to_dataset(&source, reader->bounds, &reader->chain, err));
     reader->source = reader->chain;
+    uint64_t own = pfd_source_fingerprint(reader->source);
+    if (own) reader->fingerprint = pfd_hash_word(reader->fingerprint, own);
+    reader->outside_bytes = pfd_source_record_bytes(reader->source);
     reader->num_records = -1;
     if (!pfd_dataset_is_random_access(reader->chain)) return PFD_OK;
     reader->num_records = reader->chain->methods->size(reader->chain);

@@ -29,6 +29,7 @@ typedef struct pfd_data_reader {
     int32_t in_sequence;   /* an epoch has the records in the order of the files */
     int32_t random_access; /* the whole chain: batches can be asked for by number */
     int64_t num_files, num_bytes;
+    int64_t outside_bytes; /* of a record, about: that the op reads from other files */
     uint64_t fingerprint;          /* of the files */
     int64_t num_records;           /* -1: a stream */
     int64_t index_bytes, index_ns; /* of the source's indexes, and for getting them */

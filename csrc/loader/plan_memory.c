@@ -58,6 +58,7 @@ static int64_t record_bytes(const pfd_plan *plan)
     for (int32_t i = 0; i < plan->num_readers; i++) {
         const pfd_data_reader *reader = &plan->readers[i];
         if (reader->num_records > 0) bytes += reader->num_bytes / reader->num_records;
+        bytes += reader->outside_bytes;
     }
     return bytes;
 }

@@ -18,7 +18,8 @@
     X(text)                                                                                        \
     X(cifar)                                                                                       \
     X(raw)                                                                                         \
-    X(mini)
+    X(mini)                                                                                        \
+    X(imagefolder)
 
 #define DECLARE(format) extern const pfd_format pfd_format_##format;
 BUILTIN_FORMATS(DECLARE)

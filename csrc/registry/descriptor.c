@@ -163,6 +163,8 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
     if (!op->open && op->group) return fault(err, op->name, "group", "is for readers only");
     if (!op->open && (op->flags & PFD_READS_FILES))
         return fault(err, op->name, "flags", "has PFD_READS_FILES, which is for readers only");
+    if ((op->flags & PFD_READS_FOLDERS) && !(op->flags & PFD_READS_FILES))
+        return fault(err, op->name, "flags", "has PFD_READS_FOLDERS, which needs PFD_READS_FILES");
     if (op->open && (op->flags & PFD_WHOLE_BATCH))
         return fault(err, op->name, "flags", "has PFD_WHOLE_BATCH, which readers cannot have");
     if (op->open && (op->flags & PFD_TAKES_RAGGED))
@@ -231,7 +233,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
                      "must be in CamelCase, at most 63 letters");
     if (!pfd_is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
     if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS |
-                      PFD_OPTIONAL_INPUT))
+                      PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));

@@ -59,6 +59,12 @@ static pfd_status check_reader(const pfd_format *format,
     if (!op->open || !(op->flags & PFD_READS_FILES))
         return fault(format->name, "reader", "must be an op that reads files, PFD_READS_FILES",
                      err);
+    int32_t takes_folders = (op->flags & PFD_READS_FOLDERS) != 0;
+    if (takes_folders != (format->probe_folder != NULL))
+        return fault(format->name, "probe_folder",
+                     takes_folders ? "is NULL, and the reader has PFD_READS_FOLDERS"
+                                   : "is there, and the reader lacks PFD_READS_FOLDERS",
+                     err);
     return PFD_OK;
 }
 
@@ -92,7 +98,8 @@ pfd_status pfd_format_check(const pfd_format *format, const pfd_op *(*find_op)(c
         return fault(name, "flags", "has unknown bits", err);
     if (format->suffixes && !are_suffixes(format->suffixes))
         return fault(name, "suffixes", "must be like '.tfrecord|.tfr', in lower case", err);
-    if (!format->probe && (!format->suffixes || format->flags & PFD_FORMAT_SHARED_SUFFIXES))
+    if (!format->probe && !format->probe_folder &&
+        (!format->suffixes || format->flags & PFD_FORMAT_SHARED_SUFFIXES))
         return fault(name, "probe", "is NULL, and the format has no suffix of its own to tell a "
                                     "file",
                      err);

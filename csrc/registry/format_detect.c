@@ -206,6 +206,19 @@ pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size
     return status;
 }
 
+const pfd_format *pfd_format_of_folder(const char *path)
+{
+    const pfd_format *best = NULL, *format;
+    int32_t most = PFD_PROBE_NO;
+    for (int64_t i = 0; (format = pfd_format_at(i)); i++) {
+        int32_t score = format->probe_folder ? format->probe_folder(path) : PFD_PROBE_NO;
+        if (score <= most || score > PFD_PROBE_CERTAIN) continue;
+        most = score;
+        best = format;
+    }
+    return best;
+}
+
 /* ---- The list as a user sees it -------------------------------------------------------------- */
 static const pfd_registered_format *format_at(int64_t i)
 {

@@ -48,8 +48,9 @@ static pfd_status open_file(const inference *self, char *const *path, opened_fil
 {
     int64_t n;
     const pfd_file_attrs *attrs = pfd_attrs_struct(self->node->file_attrs);
-    PFD_TRY(pfd_input_files_open(path, 1, PFD_FILE_ACCESS_READ, attrs->compression, &out->files,
-                                 err));
+    int32_t access = pfd_node_file_access(self->node);
+    if (access != PFD_FILE_ACCESS_FOLDER) access = PFD_FILE_ACCESS_READ;
+    PFD_TRY(pfd_input_files_open(path, 1, access, attrs->compression, &out->files, err));
     const pfd_file *file = pfd_input_files_list(out->files, &n)[0];
     if (pfd_file_compression(file) <= PFD_COMPRESSION_NONE) return PFD_OK;
     PFD_TRY(pfd_stream_window_open(&out->window, file, err));

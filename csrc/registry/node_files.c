@@ -2,7 +2,9 @@
 #include "registry/node_files.h"
 
 #include "core/error.h"
+#include "files/data_folders.h"
 #include "files/file_patterns.h"
+#include "files/part_files.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -71,6 +73,12 @@ static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_
     return status;
 }
 
+/* Whether the reader takes folders as they are. */
+static int32_t reads_folders(const pfd_node *node)
+{
+    return (node->op->op->flags & PFD_READS_FOLDERS) != 0;
+}
+
 /* A folder without parts is named itself, where companions() has not replaced it. */
 static int32_t is_folder(const pfd_file_attrs *attrs, const pfd_path_list *list)
 {
@@ -81,12 +89,21 @@ pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out, pfd_err
 {
     int32_t keep_missing = node->op->op->companions != NULL;
     const pfd_file_attrs *attrs = pfd_attrs_struct(node->file_attrs);
-    PFD_TRY(pfd_part_files_find(attrs, keep_missing, out, err));
+    if (reads_folders(node))
+        PFD_TRY(pfd_data_folders_find(attrs, out, err));
+    else
+        PFD_TRY(pfd_part_files_find(attrs, keep_missing, out, err));
     if (!keep_missing) return PFD_OK;
     PFD_TRY(add_companions(node, out, err));
-    if (!is_folder(attrs, out)) return PFD_OK;
+    if (reads_folders(node) || !is_folder(attrs, out)) return PFD_OK;
     pfd_path_list_free(out);
     return pfd_part_files_find(attrs, 0, out, err);
+}
+
+int32_t pfd_node_file_access(const pfd_node *node)
+{
+    const pfd_file_attrs *attrs = pfd_attrs_struct(node->file_attrs);
+    return reads_folders(node) ? PFD_FILE_ACCESS_FOLDER : attrs->file_access;
 }
 
 pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_error *err)
@@ -95,7 +112,7 @@ pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out, pfd_
     pfd_path_list list = {0};
     pfd_status status = pfd_node_find_files(node, &list, err);
     if (status == PFD_OK)
-        status = pfd_input_files_open(list.paths, list.size, attrs->file_access,
+        status = pfd_input_files_open(list.paths, list.size, pfd_node_file_access(node),
                                       attrs->compression, out, err);
     pfd_path_list_free(&list);
     return status;

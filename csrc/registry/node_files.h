@@ -15,6 +15,9 @@
 pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out,
                                pfd_error *err) PFD_PRIVATE;
 
+/* PFD_FILE_ACCESS_*: how they are opened. */
+int32_t pfd_node_file_access(const pfd_node *node);
+
 /* The same, opened as file_access and compression say. */
 pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out,
                                pfd_error *err) PFD_PRIVATE;

@@ -145,9 +145,9 @@ def run(args: argparse.Namespace) -> int:
     target = _target(args, path)
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"--jobs {args.jobs}: it must be 1 or more")
-    source = source_of(args, expand(given))
+    source = source_of(args, expand(given, args.format))
     if FORMATS[source.format.name].is_copied_to(target.kind):
-        source = source_of(args, expand(given), only_records=True)
+        source = source_of(args, expand(given, args.format), only_records=True)
     try:
         source = source.with_types(exact=True)
         target.check(source)

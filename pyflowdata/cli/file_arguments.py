@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import InvalidArgumentError
-from ..formats import FORMATS, Source, data_file, open_source
+from ..formats import FORMATS, Source, is_data_set, open_source
 from ..plugins import Plugin, load_library
 from .op_arguments import pairs
 from .output import UNITS, say
@@ -70,8 +70,12 @@ def split_fields(said: str) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def expand(paths: Sequence[str]) -> list[str]:
+def expand(paths: Sequence[str], format: str | None = None) -> list[str]:
     """Files, with those that patterns and folders stand for, sorted.
+
+    Args:
+        paths: As the user gives them.
+        format: The name of their format, where the user says it.
 
     Raises:
         UsageError: One of them is not there, or stands for no file.
@@ -80,7 +84,7 @@ def expand(paths: Sequence[str]) -> list[str]:
     for path in paths:
         before = len(found)
         if os.path.exists(path):
-            is_folder = os.path.isdir(path) and data_file(path) is None
+            is_folder = os.path.isdir(path) and not is_data_set(path, format)
             inside = sorted(os.path.join(path, name) for name in os.listdir(path)) if is_folder \
                 else [path]  # fmt: skip
             found += [one for one in inside if not is_folder or _is_data(one)]

@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     if args.n < 1:
         raise UsageError(f"-n {args.n}: it must be 1 or more")
     load_plugins(args)
-    files = expand(args.files)
+    files = expand(args.files, args.format)
     source = source_of(args, files)
     say_left_out(source)
     try:

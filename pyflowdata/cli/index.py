@@ -61,7 +61,7 @@ def _reader_node(args: argparse.Namespace, plugins: Sequence[Plugin], path: str)
     try:
         op = _named_op(args.op) if args.op is not None else _plugins_op(plugins)
         if op is None:
-            return opened(args, expand([path]), only_records=True).reader(**attrs)
+            return opened(args, expand([path], args.format), only_records=True).reader(**attrs)
         if args.format or args.fields:
             raise UsageError(f"--format and --fields are not for {op.name}: say them with --attr")
         attrs |= {"seed": 0, "rank": 0, "world_size": 1}
@@ -76,7 +76,8 @@ def _place(node: Node, reader: Reader) -> str:
     if reader.index.path:
         return f"in {reader.index.path}"
     if reader.bytes < _SMALL and not node.values["index_dir"]:
-        return "in memory (below 16 MB; --index-dir keeps it)"
+        small = "below 16 MB" if reader.bytes else "it is small"
+        return f"in memory ({small}; --index-dir keeps it)"
     return "in memory: it is not kept"
 
 
@@ -85,10 +86,11 @@ def _describe(path: str, node: Node, reader: Reader) -> list[str]:
     what = f"{node.op.name}: {path}: {reader.files} files, {size_text(reader.bytes)}"
     if reader.records < 0:
         return [what, "  has no index: it can only be read in sequence"]
-    bits = 8 * index.bytes / max(reader.bytes, 1)
+    of_bytes = f"{8 * index.bytes / reader.bytes:.3g} bits a byte" if reader.bytes else ""
+    of_records = f"{index.bytes / max(reader.records, 1):.3g} bytes a record"
     lines = [
         f"{what}, {reader.records} records",
-        f"  index  {size_text(index.bytes)}, {bits:.3g} bits a byte",
+        f"  index  {size_text(index.bytes)}, {of_bytes or of_records}",
         f"  {'built' if index.is_new else 'found'}  in {index.seconds:.3f} s",
         f"  lies   {_place(node, reader)}",
     ]

@@ -163,7 +163,7 @@ def _read(source: Source) -> tuple[dict[str, _Field], Any]:
 def run(args: argparse.Namespace) -> int:
     """Reads all records and prints what was found."""
     load_plugins(args)
-    files = expand(args.files)
+    files = expand(args.files, args.format)
     source = source_of(args, files)
     say_left_out(source)
     source = source.with_types()

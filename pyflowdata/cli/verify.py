@@ -76,4 +76,4 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
 def run(args: argparse.Namespace) -> int:
     """Checks file after file."""
     load_plugins(args)
-    return 0 if all([_is_whole(args, path) for path in expand(args.files)]) else 1
+    return 0 if all([_is_whole(args, path) for path in expand(args.files, args.format)]) else 1

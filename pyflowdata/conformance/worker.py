@@ -111,7 +111,8 @@ def groups_of(job: Job) -> dict[str, Group]:
     if job.spec.inputs:
         found["types"] = lambda child: child.checks().types()
     reader = job.spec.reader()
-    if flags_of(reader.op) & lib.PFD_READS_FILES:
+    flags = flags_of(reader.op)
+    if flags & lib.PFD_READS_FILES and not flags & lib.PFD_READS_FOLDERS:
         found |= {f"damage: {kind}": _damage_of(kind) for kind in KINDS}
         found["sizes"] = lambda child: child.checks().sizes()
     if not has_groups(reader.op):
@@ -132,7 +133,9 @@ def _list_groups(child: _Child) -> str:
     node = spec.make()
     child.write(groups=list(names), op=node.op.name, job=driver_job(node), files=files)
     if "sizes" not in names:
-        child.note(f"damaged samples: {reader.op} reads no files through the host")
+        takes_folders = flags_of(reader.op) & lib.PFD_READS_FOLDERS
+        why = "takes whole folders" if takes_folders else "reads no files through the host"
+        child.note(f"damaged samples: {reader.op} {why}")
     if "loader" not in names:
         child.note(f"the loader: {reader.op} makes batches by group")
     return said

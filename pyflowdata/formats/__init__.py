@@ -10,7 +10,7 @@ Each format has a module of its name here; shared code is in `base`.
 """
 
 from .base.damage import Damage, Scan, damage_of
-from .base.detection import Detected, data_file, detect
+from .base.detection import Detected, detect, is_data_set
 from .base.fields import Field
 from .base.format import Format
 from .base.known import FORMATS
@@ -34,8 +34,8 @@ __all__ = [
     "Source",
     "Writer",
     "damage_of",
-    "data_file",
     "detect",
+    "is_data_set",
     "open_source",
     "sync_folder",
 ]

@@ -295,6 +295,7 @@ class FileFormat:
         decoders: Names of the ops that decode the reader's records, the usual one first.
         checks: What the reader checks to find damage; "" for nothing.
         folder_file: Name of the file that makes a folder a data set of the format; "" for none.
+        reads_folders: Whether its files are folders, each of which is a data set.
         origin: "built in", or the path of the plugin.
     """
 
@@ -306,6 +307,7 @@ class FileFormat:
     decoders: tuple[str, ...]
     checks: str
     folder_file: str
+    reads_folders: bool
     origin: str
 
 
@@ -323,6 +325,7 @@ def _read_format(found: CData, origin: str) -> FileFormat:
         decoders=_names(found.decoders),
         checks=text(found.checks),
         folder_file=text(found.folder_file),
+        reads_folders=found.probe_folder != ffi.NULL,
         origin=origin,
     )
 
@@ -334,6 +337,12 @@ def registered_formats() -> tuple[FileFormat, ...]:
     while (found := lib.pfd_format_at(len(formats))) != ffi.NULL:
         formats.append(_read_format(found, text(lib.pfd_format_origin(len(formats)))))
     return tuple(formats)
+
+
+def folder_format(path: str) -> str | None:
+    """The name of the format of which a folder is a data set as a whole; None: of none."""
+    found = lib.pfd_format_of_folder(encode(path, "path"))
+    return None if found == ffi.NULL else text(found.name)
 
 
 def detect_format(path: str, head: bytes, file_size: int | None) -> str:

@@ -87,7 +87,7 @@ AT(pfd_place, offset, 0, 8);
 AT(pfd_place, file, 8, 4);
 AT(pfd_place, reserved, 12, 4);
 
-SIZE(pfd_source_methods, 64);
+SIZE(pfd_source_methods, 80);
 AT(pfd_source_methods, struct_size, 0, 4);
 AT(pfd_source_methods, reserved, 4, 4);
 AT(pfd_source_methods, close, 8, 8);
@@ -97,6 +97,8 @@ AT(pfd_source_methods, next, 32, 8);
 AT(pfd_source_methods, seek, 40, 8);
 AT(pfd_source_methods, describe, 48, 8);
 AT(pfd_source_methods, places, 56, 8);
+AT(pfd_source_methods, fingerprint, 64, 8);
+AT(pfd_source_methods, record_bytes, 72, 8);
 
 SIZE(pfd_source, 24);
 AT(pfd_source, struct_size, 0, 4);
@@ -255,7 +257,7 @@ AT(pfd_probe_args, size, 16, 8);
 AT(pfd_probe_args, file_size, 24, 8);
 AT(pfd_probe_args, path, 32, 8);
 
-SIZE(pfd_format, 88);
+SIZE(pfd_format, 96);
 AT(pfd_format, struct_size, 0, 4);
 AT(pfd_format, flags, 4, 4);
 AT(pfd_format, name, 8, 8);
@@ -268,6 +270,7 @@ AT(pfd_format, checks, 56, 8);
 AT(pfd_format, folder_file, 64, 8);
 AT(pfd_format, probe, 72, 8);
 AT(pfd_format, resync, 80, 8);
+AT(pfd_format, probe_folder, 88, 8);
 
 SIZE(pfd_plugin, 56);
 AT(pfd_plugin, struct_size, 0, 4);

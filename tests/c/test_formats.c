@@ -122,6 +122,12 @@ static void test_built_in_formats(void)
         CHECK(pfd_registry_find("FormatBoxReader", &err) == NULL);                                 \
     } while (0)
 
+static int32_t no_folder(const char *path)
+{
+    (void)path;
+    return PFD_PROBE_NO;
+}
+
 static void test_faulty_formats(void)
 {
     FAULT(f.struct_size = 8, PFD_INTERNAL, "struct_size is 8; it must be sizeof(pfd_format)");
@@ -149,6 +155,8 @@ static void test_faulty_formats(void)
     FAULT(f.decoders = "", PFD_INTERNAL, "decoders must be names with");
     FAULT(f.folder_file = "a/b", PFD_INTERNAL, "folder_file must be the name of a file");
     FAULT(f.folder_file = "", PFD_INTERNAL, "folder_file must be the name of a file");
+    FAULT(f.probe_folder = no_folder, PFD_INTERNAL, "probe_folder is there, and the reader lacks");
+    FAULT(f.reader = "ImageFolderReader", PFD_INTERNAL, "probe_folder is NULL, and the reader has");
     FAULT(f.name = "boxes", PFD_INVALID_ARGUMENT, "name is that of another format (here)");
     FAULT(f.name = pfd_builtin_formats[0]->name, PFD_INVALID_ARGUMENT, "(built in)");
     FAULT(formats[1] = NULL, PFD_INTERNAL, "formats has an entry that is NULL");

@@ -141,6 +141,7 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.flags = PFD_READS_FILES, "PFD_READS_FILES, which is for readers only");
     FAULT((s.op.flags = PFD_OPTIONAL_INPUT, s.op.num_inputs = 1),
           "PFD_OPTIONAL_INPUT, which needs two inputs declared or more");
+    FAULT(s.op.flags = PFD_READS_FOLDERS, "PFD_READS_FOLDERS, which needs PFD_READS_FILES");
     FAULT(s.op.infer = NULL, "infer is NULL");
     FAULT(s.op.compute = NULL, "compute is NULL");
     FAULT(s.op.num_outputs = 0, "outputs are none");

@@ -46,6 +46,16 @@ def folder_of(**contents):
     return FOLDERS[-1].name
 
 
+def image_folder():
+    """A folder with two classes of files."""
+    FOLDERS.append(tempfile.TemporaryDirectory())
+    for i in range(11):
+        path = Path(FOLDERS[-1].name, f"class {i % 2}", f"{i}.png")
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(bytes(range(10 * i + 5)))
+    return FOLDERS[-1].name
+
+
 NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
 IMAGES = np.arange(20 * 3 * 32 * 32).reshape(20, 3, 32, 32).astype(np.uint8)
 
@@ -157,6 +167,7 @@ SAMPLES = {
     "GeneratorReader": lambda: flow.GeneratorReader(
         range(300), fields=["x:int64"], batch_size=4, thread_safe=True
     ),
+    "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),

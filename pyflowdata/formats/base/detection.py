@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import Error, InvalidArgumentError, shown
-from ...graph.registry import detect_format, registered_formats
+from ...graph.registry import detect_format, folder_format, registered_formats
 from ...native import check, encode, exception, ffi, lib, new_error, text
 
 HEAD: int = lib.PFD_PROBE_BYTES  # bytes that detection reads, after decompression
@@ -19,7 +19,7 @@ class Detected:
     """What a file is.
 
     Attributes:
-        path: The file; for a folder that is a data set, its index file.
+        path: The file, or the folder that is a data set; of a folder with an index, that file.
         format: The name of its format.
         compression: "gzip", "zlib", "zstd" or None.
         head: The first bytes, decompressed.
@@ -76,11 +76,33 @@ def data_file(path: str | os.PathLike[str]) -> str | None:
     return next((str(folder / name) for name in sorted(names) if (folder / name).is_file()), None)
 
 
+def is_data_set(path: str | os.PathLike[str], format: str | None = None) -> bool:
+    """Whether a folder is one data set, not a place of files: it has an index, or files in folders.
+
+    Args:
+        path: A folder.
+        format: The name of its format, where the caller knows it.
+    """
+    if any(one.reads_folders for one in registered_formats() if one.name == format):
+        return True
+    return data_file(path) is not None or folder_format(os.fspath(path)) is not None
+
+
+def _detect_folder(path: str, format: str | None) -> Detected | None:
+    """A folder that is read as a whole; None: this one is not."""
+    if not os.path.isdir(path):
+        return None
+    own = {one.name for one in registered_formats() if one.reads_folders}
+    name = folder_format(path) if format is None else format
+    return Detected(path, name, None, b"", 0) if name in own and name is not None else None
+
+
 def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
     """The format of a file, by its content, and by its name if the content is not enough.
 
     Args:
-        path: A file, or a folder that is a data set, as one with an index.json.
+        path: A file, or a folder that is a data set, as one with an index.json or with a folder
+            of images for each class.
         format: The name of a format, where the caller knows it; then only compression is looked
             for.
 
@@ -96,6 +118,9 @@ def detect(path: str | os.PathLike[str], format: str | None = None) -> Detected:
             f"format = {shown(format)}; it must be one of {', '.join(known)}"
         )
     where = data_file(path) or os.fspath(path)
+    folder = _detect_folder(where, format)
+    if folder is not None:
+        return folder
     head = head_of(where)
     if format is None:
         format = detect_format(where, head.data, None if head.compression else head.size)

@@ -197,7 +197,8 @@ typedef struct pfd_attr {
 typedef struct pfd_host pfd_host;
 typedef struct pfd_scratch pfd_scratch; /* memory of one call or row range, freed as a whole */
 
-/* One file of a reader, opened by the host; host->read() gives its bytes.  The host makes these. */
+/* One file of a reader, opened by the host; host->read() gives its bytes.  The host makes these.
+ * Of a reader with PFD_READS_FOLDERS it is a folder, which has no bytes. */
 typedef struct pfd_file {
     uint32_t struct_size;
     int32_t index; /* in open_args.files, and for pfd_record.file */
@@ -252,12 +253,22 @@ typedef struct pfd_source_methods {
     pfd_status (*seek)(void *self, int64_t epoch, int64_t position, pfd_scratch *scratch,
                        pfd_error *err);
 
-    /* Optional: fills err->line from file, offset and err->byte of a record that failed. */
+    /* Optional: fills err->line from file, offset and err->byte of a record that failed; and
+     * err->file, where the record lies in another file than that of record->file. */
     void (*describe)(void *self, const pfd_record *record, pfd_error *err);
 
     /* Optional, random access: offset hints, about where the records with n ordinals begin, without
      * reading the files. The host uses them to read ahead. */
     void (*places)(void *self, const int64_t *ordinals, int64_t n, pfd_place *out);
+
+    /* Since 1.1, optional: a hash of what decides which record is which, besides the files that the
+     * host has opened: the names of the files in a folder. It is the same on every machine. A saved
+     * state is refused where it differs. */
+    uint64_t (*fingerprint)(void *self);
+
+    /* Since 1.1, optional: about how many bytes compute() reads for a record from files that the
+     * host has not opened, such as an image that the record names. The host plans ranges by it. */
+    int64_t (*record_bytes)(void *self);
 } pfd_source_methods;
 
 /* The result of open(): the host owns self from then on, until close().  The host makes the struct,
@@ -487,6 +498,11 @@ typedef struct pfd_port {
 #define PFD_OPTIONAL_INPUT 16u /* since 1.1; other ops: the last of two or more inputs may be left
                                   out, num_inputs is then one less */
 
+/* Since 1.1, with PFD_READS_FILES: what data_dir or `files` name are folders, each of which is a data
+ * set. The host opens a folder as a file without bytes, and open() looks into it; of changes in it
+ * while it is open the host only finds that it is gone. */
+#define PFD_READS_FOLDERS 32u
+
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */
     uint32_t attr_size;   /* sizeof(pfd_attr) */
@@ -578,6 +594,9 @@ typedef struct pfd_format {
      * at which a record's header stands; `size` where there is none.  A pure function of the bytes;
      * called by any thread, 0 <= from <= size.  NULL: records cannot be told by their bytes. */
     int64_t (*resync)(const uint8_t *data, int64_t size, int64_t from);
+    /* Since 1.1, needed where the reader has PFD_READS_FOLDERS: the score of a folder as a data set
+     * of this format, 0 to 100; then `probe` and `suffixes` may be left out. */
+    int32_t (*probe_folder)(const char *path);
 } pfd_format;
 
 /* ---- Plugins -------------------------------------------------------------------------------- */

@@ -1,0 +1,437 @@
+"""ImageFolderReader: against os.walk by torchvision's rules, and Pillow, which wrote the files."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import resource
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from formats.imagefolder import image_trees
+from formats.imagefolder.image_trees import by_torchvision, picture, pictures, write_tree
+
+import pyflowdata as flow
+from pyflowdata import cli
+from pyflowdata.formats import detect, open_source
+
+NAMES = (
+    "cat/2.png", "cat/10.PNG", "cat/b.jpeg", "cat/a/z.jpg", "cat/a-b/y.jpg", "cat/a/deep/x.JPG",
+    "dog/1.png", "dog/Z.png", "dog/é.png", "Bird/1.jpg", "an ant/q q.png", "cat.b/1.png",
+)  # fmt: skip
+OTHERS = {
+    "cat/notes.txt": b"text", "cat/.hidden.png": b"x", "dog/._1.png": b"x", "stray.png": b"x",
+    ".cache/1.png": b"x", "cat/.git/1.png": b"x", "dog/png": b"x",
+}  # fmt: skip
+
+
+def tree(root: Path) -> Path:
+    return write_tree(pictures(root, *NAMES), OTHERS)
+
+
+def read(folder, **attrs):
+    """All records: (bytes, label) of each, and the ids."""
+    batch_size = attrs.pop("batch_size", 5)
+    blobs = flow.ImageFolderReader(folder, batch_size=batch_size, with_id=True, **attrs)
+    records, ids = [], []
+    with flow.DataLoader(list(blobs)) as loader:
+        for images, labels, found in loader:
+            assert images.dtype == np.uint8 and labels.dtype == np.int64
+            records += [(image.tobytes(), int(label)) for image, label in zip(images, labels)]
+            ids += found.tolist()
+    return records, ids
+
+
+def truth(root, classes=None, **options):
+    samples = by_torchvision(Path(root), classes, **options)
+    return [((Path(root) / path).read_bytes(), label) for path, label in samples]
+
+
+# ---- What is read ------------------------------------------------------------------------------
+
+
+def test_order_bytes_and_labels_are_those_of_torchvision(tmp_path):
+    root = tree(tmp_path / "train")
+    expected = truth(root)
+    assert len(expected) == len(NAMES)
+    for name in (root, f"{root}/", f"{root}//"):
+        records, ids = read(name)
+        assert records == expected
+        assert ids == [[0, i] for i in range(len(NAMES))]
+    image, label = flow.ImageFolderReader(root)
+    assert (image.shape, label.shape) == ((1, None), (1,))
+    classes = ["Bird", "an ant", "cat", "cat.b", "dog"]
+    assert image.node.values["classes"] == classes
+    assert pickle.loads(pickle.dumps(image)).node.values["classes"] == classes
+
+
+def test_classes_may_be_named(tmp_path):
+    root = tree(tmp_path / "train")
+    for classes in (["dog", "cat"], ["cat"], ["dog", "an ant", "Bird"]):
+        assert read(root, classes=classes)[0] == truth(root, classes)
+        numbers = [7, -2, 7][: len(classes)]
+        relabelled = [(image, numbers[label]) for image, label in truth(root, classes)]
+        assert read(root, classes=classes, class_numbers=numbers)[0] == relabelled
+
+
+def test_extensions(tmp_path):
+    root = tree(tmp_path / "train")
+    for wanted in ([".PNG"], [".png", ".txt"], ["g"], []):
+        endings = tuple(one.lower() for one in wanted) or ("",)
+        found = read(root, extensions=wanted, allow_empty=True)[0]
+        assert found == truth(root, extensions=endings)
+
+
+def test_several_folders_are_one_data_set(tmp_path):
+    one, two = pictures(tmp_path / "one", "b/1.png", "c/2.png"), tmp_path / "two"
+    pictures(two, "a/1.png", "c/2.png", "c/3.png")
+    expected = [(image, label + 1) for image, label in truth(one)]
+    expected += truth(two, ["a", "b", "c"]) if (two / "b").mkdir() is None else []
+    for files in ([one, two], [str(tmp_path / "*")], [f"{one}/", two]):
+        blobs = flow.ImageFolderReader(files=files, batch_size=3, with_id=True)
+        assert blobs[0].node.values["classes"] == ["a", "b", "c"]
+        with flow.DataLoader(list(blobs)) as loader:
+            batches = list(loader)
+        found = [image.tobytes() for images, _, _ in batches for image in images]
+        labels = np.concatenate([labels for _, labels, _ in batches])
+        ids = np.concatenate([ids for _, _, ids in batches])
+        assert list(zip(found, labels.tolist(), strict=True)) == expected
+        assert ids.tolist() == [[0, 0], [0, 1], [1, 2], [1, 3], [1, 4]]
+
+
+def test_links_are_followed_but_not_in_circles(tmp_path):
+    root = pictures(tmp_path / "train", "cat/1.png", "dog/2.png")
+    outside = pictures(tmp_path / "other", "3.png", "deep/4.png")
+    (root / "dog" / "linked").symlink_to(outside)
+    (root / "emu").symlink_to(outside / "deep", target_is_directory=True)
+    (root / "cat" / "5.png").symlink_to(outside / "3.png")
+    expected = truth(root)
+    assert len(expected) == 6
+    assert read(root)[0] == expected
+    (root / "dog" / "up").symlink_to("../dog")
+    (root / "dog" / "top").symlink_to("..")
+    (outside / "deep" / "back").symlink_to(outside)
+    below = ["cat/1.png", "cat/5.png", "dog/2.png", "dog/linked/3.png", "dog/linked/deep/4.png",
+             "emu/4.png", "emu/back/3.png"]  # fmt: skip
+    assert read(root)[0] == [
+        ((root / name).read_bytes(), ["cat", "dog", "emu"].index(name[:3])) for name in below
+    ]  # os.walk goes round until a path is too long
+
+
+def test_few_files_are_open_at_a_time(tmp_path):
+    """Readers of other formats keep each file open, or mapped."""
+    root = write_tree(tmp_path / "train", {f"c/{i}.png": b"%d" % i for i in range(1000)})
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with flow.DataLoader(list(flow.ImageFolderReader(root, batch_size=100))) as loader:
+        open_now = len(os.listdir("/proc/self/fd"))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (open_now + 30, hard))
+        try:
+            assert sum(len(labels) for _, labels in loader) == 1000
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert loader.stats()["read_bytes"] >= sum(len(str(i)) for i in range(1000))
+
+
+# ---- What cannot be read -----------------------------------------------------------------------
+
+
+def refused(match, *args, error=flow.InvalidArgumentError, **attrs):
+    with pytest.raises(error, match=match) as caught:
+        blobs = flow.ImageFolderReader(*args, **attrs)
+        flow.DataLoader(list(blobs)).close()
+    return caught.value
+
+
+def test_wrong_folders_and_attrs(tmp_path):
+    root = pictures(tmp_path / "train", "cat/1.png", "dog/2.png")
+    (root / "empty").mkdir()
+    (root / "text").mkdir()
+    (root / "text" / "a.txt").write_bytes(b"x")
+    flat = pictures(tmp_path / "flat", "1.png", "2.png")
+    assert "train" in refused("the folders of 'empty', 'text' have no file", root).file
+    refused(r"1 files have other extensions", root, classes=["text"])
+    refused("there is no folder for 'cow'", root, classes=["cat", "cow"])
+    refused("there is no folder for 'cow'", root, classes=["cat", "cow", "text"])
+    refused("'cat' is there twice", root, classes=["cat", "cat"])
+    for name in ("", "a/b", "..", "."):
+        refused("is not a name", root, classes=["cat", name])
+    refused("has 0 names", root, classes=[])
+    refused("has 1 numbers, and there are 2 classes", root, classes=["cat", "dog"],
+            class_numbers=[1])  # fmt: skip
+    refused("there is no folder in it, but 2 files", flat, error=flow.FileError)
+    refused("no such folder", tmp_path / "nowhere", error=flow.FileError)
+    refused("this is a file; the reader takes folders", root / "cat/1.png", error=flow.FileError)
+    refused("no file matches", files=[str(tmp_path / "x*")], error=flow.FileError)
+    refused("named twice", files=[root, f"{root}/"])
+    assert refused("is given; it is about part files", root, data_part_num=3).attr == (
+        "data_part_num"
+    )
+    refused("is given; it is about part files", root, part_name_prefix="x")
+    refused("whose files are read as they are", root, compression="gzip")
+    with pytest.raises(flow.CorruptDataError, match="not one record"):
+        read(root, classes=["empty", "cow"], allow_empty=True)
+    found = read(root, allow_empty=True)[0]
+    assert [label for _, label in found] == [0, 1]
+    assert flow.ImageFolderReader(root)[0].node.values["classes"] == ["cat", "dog", "empty", "text"]
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """Ten files, of which numbers 1, 4, 6 and 9 cannot be read once the loader is open."""
+    root = pictures(tmp_path / "train", *(f"c{i // 5}/{i}.png" for i in range(10)))
+
+    def damage():
+        (root / "c0/1.png").unlink()
+        (root / "c0/4.png").write_bytes(b"")
+        (root / "c1/6.png").unlink()
+        (root / "c1/6.png").symlink_to("nowhere")
+        (root / "c1/9.png").unlink()
+        (root / "c1/9.png").mkdir()
+
+    return root, damage
+
+
+@pytest.mark.parametrize("shuffle", ["none", "global", "buffer"])
+def test_a_file_that_cannot_be_read_is_a_damaged_record(damaged, shuffle):
+    root, damage = damaged
+    expected, bad = truth(root), {1, 4, 6, 9}
+
+    def loader(on_error, **attrs):
+        return flow.DataLoader(list(flow.ImageFolderReader(
+            root, batch_size=4, on_error=on_error, with_mask=True, with_id=True, shuffle=shuffle,
+            seed=3, **attrs,
+        )))  # fmt: skip
+
+    def ids_of(batches):
+        return [number for batch in batches for _, number in batch[3].tolist()]
+
+    order = ids_of(loader("raise"))
+    one, two, three = (loader(on_error) for on_error in ("raise", "skip", "pad"))
+    damage()
+    with one:
+        said, batches = {}, iter(one)
+        for _ in range(20):
+            try:
+                next(batches)
+            except flow.CorruptDataError as failure:
+                said[failure.ordinal] = failure
+            except StopIteration:
+                break
+    assert said and said.keys() <= bad
+    for number, failure in said.items():
+        assert failure.file == str(root / f"c{number // 5}/{number}.png")
+        assert failure.op == "ImageFolderReader"
+        reasons = {1: "No such file", 4: "the file is empty", 6: "No such file", 9: "no regular"}
+        assert reasons[number] in failure.message and failure.file in str(failure)
+    with two:
+        batches = list(two)
+        assert ids_of(batches) == [number for number in order if number not in bad]
+        assert {error.ordinal for error in two.skipped} == bad
+        assert all(str(error.ordinal) in os.path.basename(error.file) for error in two.skipped)
+        assert two.stats()["skipped"] == 4
+        for images, labels, mask, ids in batches:
+            for image, label, whole, (_, number) in zip(images, labels, mask, ids, strict=True):
+                assert whole and (image.tobytes(), label) == expected[number]
+    with three:
+        batches = list(three)
+        assert ids_of(batches) == order
+        for images, labels, mask, ids in batches:
+            for image, label, whole, (_, number) in zip(images, labels, mask, ids, strict=True):
+                assert whole == (number not in bad)
+                assert (image.tobytes(), label) == (expected[number] if whole else (b"", 0))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_permissions(tmp_path):
+    root = pictures(tmp_path / "train", "c/1.png", "c/2.png")
+    (root / "c/2.png").chmod(0)
+    with flow.DataLoader(list(flow.ImageFolderReader(root, on_error="skip", batch_size=2))) as one:
+        assert len(next(iter(one))[1]) == 1 and "Permission denied" in one.skipped[0].message
+    (root / "c").chmod(0)
+    try:
+        refused("the folder cannot be read: Permission", root, error=flow.FileError)
+    finally:
+        (root / "c").chmod(0o755)
+
+
+def test_a_folder_that_goes_away(tmp_path):
+    root = pictures(tmp_path / "train", *(f"c/{i}.png" for i in range(10)))
+    with flow.DataLoader(list(flow.ImageFolderReader(root, batch_size=4))) as loader:
+        assert len(list(loader)) == 3
+        (root / "c/new.png").write_bytes(b"x")  # which the list does not have
+        assert len(list(loader)) == 3
+        shutil.rmtree(root)
+        with pytest.raises(flow.Error):
+            list(loader)
+
+
+# ---- Order, ranks, state -----------------------------------------------------------------------
+
+
+def test_shuffle_ranks_and_resume(tmp_path):
+    root = pictures(tmp_path / "train", *(f"{i % 3}/{i}.png" for i in range(23)))
+    expected = truth(root)
+    orders = []
+    for batch_size, threads in ((4, 1), (6, 3)):
+        blobs = flow.ImageFolderReader(
+            root, batch_size=batch_size, random_shuffle=True, seed=5, with_id=True
+        )
+        with flow.DataLoader(list(blobs), num_threads=threads) as loader:
+            rows = [row for batch in loader for row in zip(*batch, strict=True)]
+        orders.append([int(number) for _, _, (_, number) in rows])
+        assert [(image.tobytes(), label) for image, label, _ in rows] == [
+            expected[number] for number in orders[-1]
+        ]
+    assert orders[0] == orders[1] and sorted(orders[0]) == list(range(23)) != orders[0]
+    parts = [
+        [label for _, label in read(root, batch_size=4, random_shuffle=True, seed=5, rank=rank,
+                                    world_size=2)[0]]
+        for rank in range(2)
+    ]  # fmt: skip
+    assert sum(map(len, parts)) == 23
+    blobs = list(flow.ImageFolderReader(root, batch_size=4, random_shuffle=True, seed=5))
+    with flow.DataLoader(blobs) as loader:
+        batches = iter(loader)
+        _ = next(batches), next(batches)
+        state, rest = loader.state_dict(), [labels for _, labels in batches]
+    with flow.DataLoader(blobs) as loader:
+        loader.load_state_dict(state)
+        assert all(map(np.array_equal, rest, (labels for _, labels in loader)))
+
+
+def test_a_state_knows_the_names_of_the_files(tmp_path):
+    def attrs(root):
+        return list(flow.ImageFolderReader(root, batch_size=4, seed=1, classes=["a", "b"]))
+
+    root = pictures(tmp_path / "train", *(f"{'ab'[i % 2]}/{i}.png" for i in range(9)))
+    with flow.DataLoader(attrs(root)) as loader:
+        next(iter(loader))
+        state = loader.state_dict()
+    other = shutil.copytree(root, tmp_path / "elsewhere")
+    (other / "c").mkdir()  # which is not read
+    (other / "a" / "notes.txt").write_bytes(b"x")
+    with flow.DataLoader(attrs(other)) as loader:
+        loader.load_state_dict(state)
+    (other / "a/0.png").rename(other / "a/0b.png")
+    with flow.DataLoader(attrs(other)) as loader:
+        with pytest.raises(flow.InvalidArgumentError, match="other names"):
+            loader.load_state_dict(state)
+    (other / "a/0b.png").rename(other / "b/0.png")
+    with flow.DataLoader(attrs(other)) as loader:
+        with pytest.raises(flow.InvalidArgumentError, match="belongs to another loader"):
+            loader.load_state_dict(state)
+
+
+# ---- The index ---------------------------------------------------------------------------------
+
+
+def index_of(root, **attrs):
+    blobs = flow.ImageFolderReader(root, batch_size=64, **attrs)
+    with flow.DataLoader(list(blobs)) as loader:
+        return loader.readers[0].index, loader.readers[0].records
+
+
+def settle():
+    """A folder that has just been changed may change again within one tick of its clock."""
+    time.sleep(0.12)
+
+
+def test_the_list_of_files_is_kept_and_never_stale(tmp_path):
+    root = pictures(tmp_path / "train", "a/1.png", "a/deep/2.png", "b/3.png")
+    cache = str(tmp_path / "cache")
+    (fresh, _), (again, _) = index_of(root, index_dir=cache), index_of(root, index_dir=cache)
+    assert fresh.is_new and again.is_new and fresh.path == again.path == ""
+    settle()
+    (built, _), (found, records) = index_of(root, index_dir=cache), index_of(root, index_dir=cache)
+    assert built.is_new and not found.is_new and built.path == found.path != "" and records == 3
+    assert read(root, index_dir=cache)[0] == truth(root)
+    assert index_of(f"{root}/", index_dir=cache)[0].path == built.path
+
+    def change(action, *args):
+        settle()
+        assert not index_of(root, index_dir=cache)[0].is_new
+        times = (root / "a").stat()
+        action(*args)
+        if (root / "a").exists():  # the time of modification is not what counts
+            os.utime(root / "a", ns=(times.st_atime_ns, times.st_mtime_ns))
+        settle()
+        assert index_of(root, index_dir=cache)[0].is_new
+        assert read(root, index_dir=cache)[0] == truth(root)
+
+    change((root / "a/deep/9.png").write_bytes, picture(9))
+    change((root / "a/1.png").unlink)
+    change((root / "a/deep/2.png").rename, root / "a/7.png")
+    change(pictures, root, "c/1.png", "c/2.png")
+    change(shutil.rmtree, root / "c")
+    change(os.rename, root / "b", root / "e")
+    settle()
+    assert not index_of(root, index_dir=cache)[0].is_new
+    (root / "a/7.png").write_bytes(picture(77))  # its content is none of the list's business
+    assert not index_of(root, index_dir=cache)[0].is_new
+    assert read(root, index_dir=cache)[0] == truth(root)
+    (path,) = {index_of(root, index_dir=cache)[0].path}
+    Path(path).write_bytes(Path(path).read_bytes()[:-64])
+    assert index_of(root, index_dir=cache)[0].is_new
+
+
+def test_ten_thousand_files_open_at_once_the_second_time(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYFLOWDATA_INDEX_DIR", str(tmp_path / "cache"))
+    (tmp_path / "one").write_bytes(b"x")
+    for name in range(20):
+        folder = tmp_path / "train" / f"class {name}"
+        folder.mkdir(parents=True)
+        for number in range(500):
+            os.link(tmp_path / "one", folder / f"{number}.jpeg")
+    small = pictures(tmp_path / "small", "a/1.png")
+    settle()
+    assert index_of(tmp_path / "train") and index_of(small)[0].path == ""
+    began = time.perf_counter()
+    index, records = index_of(tmp_path / "train")
+    assert time.perf_counter() - began < 0.5
+    assert records == 10_000 and not index.is_new
+    assert index.path.startswith(str(tmp_path / "cache")) and index.bytes < 40 * 10_000
+
+
+# ---- Commands ----------------------------------------------------------------------------------
+
+
+def test_a_folder_of_classes_is_known(tmp_path, capsys):
+    root = pictures(tmp_path / "train", *(f"{i % 3}/{i}.png" for i in range(7)))
+    found = detect(root)
+    assert (found.path, found.format, found.compression) == (str(root), "imagefolder", None)
+    source = open_source([root])
+    assert [(field.name, field.dtype) for field in source.fields] == [
+        ("image", "bytes"), ("label", "int64")
+    ]  # fmt: skip
+    assert cli.main(["head", str(root)]) == 0
+    assert "image folder, 7 records" in capsys.readouterr().out
+    write_tree(root, {"0/notes.txt": b"x", "2/more/a.csv": b"x", "2/.b.csv": b"x", "c.csv": b"x"})
+    assert cli.main(["verify", str(root)]) == 0
+    said = capsys.readouterr().out
+    assert "7 records whole" in said and "2 files with other extensions left out" in said
+    assert cli.main(["verify", "--attr", "extensions=", str(root)]) == 0
+    assert "9 records whole" in (said := capsys.readouterr().out) and "left out" not in said
+    assert cli.main(["index", str(root)]) == 0
+    assert "bytes a record" in capsys.readouterr().out
+    target = tmp_path / "all.tfrecord"
+    assert cli.main(["convert", str(root), str(target)]) == 0
+    record = flow.TFRecordReader(files=target, batch_size=10)
+    blobs = flow.ExampleDecoder(record, features=["image:bytes", "label:int64"])
+    with flow.DataLoader(list(blobs)) as loader:
+        images, labels = next(iter(loader))
+    assert [(i.tobytes(), n) for i, n in zip(images, labels, strict=True)] == truth(root)
+    (root / "1/4.png").write_bytes(b"")
+    assert cli.main(["verify", str(root)]) == 1
+    said = capsys.readouterr().out
+    assert str(root / "1/4.png") in said and "the file is empty" in said
+
+
+def test_other_folders_are_none(tmp_path):
+    write_tree(tmp_path, {"a/part-0": b"1,2\n", "b/x.txt": b"x", "c.png": b"x", ".d/x.png": b"x"})
+    with pytest.raises(flow.FileError, match="folder"):
+        detect(tmp_path)
+    assert detect(tmp_path, "imagefolder").format == "imagefolder"
+    assert image_trees.by_torchvision(tmp_path) == []
