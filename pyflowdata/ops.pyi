@@ -52,19 +52,26 @@ __all__ = [
     "ImageFolderReader",
     "AdjustSharpness",
     "AutoContrast",
+    "CenterCrop",
     "CoinFlip",
     "ColorJitter",
     "CropMirrorNormalize",
     "Equalize",
     "GaussianBlur",
     "Grayscale",
+    "HWC2CHW",
     "ImageDecoder",
     "ImageEncoder",
+    "ImageFlip",
+    "ImagePad",
+    "ImageRandomCrop",
     "ImageSize",
     "Invert",
     "Normalize",
     "Posterize",
     "RandAugment",
+    "RandomCrop",
+    "RandomFlip",
     "RandomResizedCrop",
     "Resize",
     "Solarize",
@@ -2154,6 +2161,50 @@ def AutoContrast(
 ) -> list[_Array]: ...
 
 @overload
+def CenterCrop(
+    in_: Blob,
+    *,
+    size: Sequence[int],
+    position: float | Sequence[float] = (0.5, 0.5),
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Cuts a part of one size out of the middle of each image.
+
+    Images that are smaller get a border first, as with torchvision's CenterCrop, whose result this
+    is.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        size (list of int, required, in [1, 65535]): (height, width) of the output.
+        position (list of float, default (0.5, 0.5), in [0, 1]): Where the part is cut out,
+            (vertical, horizontal): 0 at the top or left, 0.5 in the middle, 1 at the bottom or
+            right. Places between two pixels are rounded, ties to even.
+        fill (list of float, default (0.0,)): What is put around an image that is smaller than size:
+            one number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of one size, of the same dtype.
+    """
+    ...
+@overload
+def CenterCrop(
+    in_: _Row, *, size: Sequence[int], position: float | Sequence[float] = (0.5, 0.5),
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CenterCrop(
+    in_: _Rows, *, size: Sequence[int], position: float | Sequence[float] = (0.5, 0.5),
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def CoinFlip(
     in_: Blob,
     *,
@@ -2438,6 +2489,39 @@ def Grayscale(
 ) -> list[_Array]: ...
 
 @overload
+def HWC2CHW(
+    in_: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Brings images from (height, width, channels) to (channels, height, width).
+
+    This is the order of torch's ToTensor, without its scaling; CropMirrorNormalize and Normalize do
+    it with theirs.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The same numbers as (channels, height, width).
+    """
+    ...
+@overload
+def HWC2CHW(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def HWC2CHW(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def ImageDecoder(
     in_: Blob,
     *,
@@ -2539,6 +2623,136 @@ def ImageEncoder(
     in_: _Rows, *, format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg", quality: int = 90,
     subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression: int = 6,
     name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageFlip(
+    in_: Blob,
+    flip_code: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Mirrors images as a number for each of them says.
+
+    This is OneFlow's image_flip.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        flip_code (Blob or rows): int8, one number for each image: 0 leaves it as it is, 1 mirrors
+            it left to right, 2 top to bottom, 3 both; 16 and 17 are 2 and 3, as OneFlow writes
+            them.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images, some of them mirrored.
+    """
+    ...
+@overload
+def ImageFlip(
+    in_: _Row, flip_code: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageFlip(
+    in_: _Rows, flip_code: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImagePad(
+    in_: Blob,
+    *,
+    padding: Sequence[int],
+    fill: float | Sequence[float] = (0.0,),
+    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None,
+) -> Blob:
+    """Puts rows and columns around each image.
+
+    To bring images of many sizes to one, see Pad, or PadBatch.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        padding (list of int, required, in [0, 65535]): Pixels to put around an image: one number
+            for all sides, two for (top and bottom, left and right), or four for (top, left, bottom,
+            right).
+        fill (list of float, default (0.0,)): What mode='constant' puts there: one number, or one
+            for each channel.
+        mode (str, default 'constant', one of 'constant', 'edge', 'reflect', 'symmetric'): What is
+            put around an image: 'constant' the value fill, 'edge' the pixel at the edge, 'reflect'
+            the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled; as
+            numpy.pad and torchvision.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images with more rows and columns, of the same dtype.
+    """
+    ...
+@overload
+def ImagePad(
+    in_: _Row, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
+    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImagePad(
+    in_: _Rows, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
+    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageRandomCrop(
+    in_: Blob,
+    *,
+    num_attempts: int = 10,
+    random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
+    name: str | None = None,
+) -> Blob:
+    """Cuts a random part out of each image, as RandomResizedCrop does before it resamples.
+
+    This is OneFlow's image_random_crop; the draws depend on the seed of the reader, the epoch, the
+    record and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        num_attempts (int, default 10, in [0, 1000]): How often a part is drawn until one fits into
+            the image; after that it is the largest one in the middle.
+        random_area (list of float, default (0.08, 1.0), in [0, 1]): The least and the most of the
+            image's area that is cut out.
+        random_aspect_ratio (list of float, default (0.75, 1.333333), in [0, 1000000]): The least
+            and the largest width / height of what is cut out.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: A part of each image, of its own size: ragged.
+    """
+    ...
+@overload
+def ImageRandomCrop(
+    in_: _Row, *, num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageRandomCrop(
+    in_: _Rows, *, num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -2755,6 +2969,103 @@ def RandAugment(
     in_: _Rows, *, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
     interpolation: Literal["nearest", "bilinear"] = "nearest",
     fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomCrop(
+    in_: Blob,
+    *,
+    size: Sequence[int],
+    padding: Sequence[int] = (),
+    pad_if_needed: bool = False,
+    fill: float | Sequence[float] = (0.0,),
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None,
+) -> Blob:
+    """Cuts a part of one size out of each image, at a random place.
+
+    The rule is that of torchvision: the image is padded, then each place where the part fits is as
+    likely as the others. The draws depend on seed, epoch, record and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        size (list of int, required, in [1, 65535]): (height, width) of the output.
+        padding (list of int, default (), in [0, 65535]): Pixels to put around an image before: one
+            number for all sides, two for (top and bottom, left and right), or four for (top, left,
+            bottom, right).
+        pad_if_needed (bool, default False): Whether an image that is still too small gets what is
+            missing on both sides; else it is an error of its row.
+        fill (list of float, default (0.0,)): What padding_mode='constant' puts there: one number,
+            or one for each channel.
+        padding_mode (str, default 'constant', one of 'constant', 'edge', 'reflect', 'symmetric'):
+            What is put around an image: 'constant' the value fill, 'edge' the pixel at the edge,
+            'reflect' the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled;
+            as numpy.pad and torchvision.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of one size, of the same dtype.
+    """
+    ...
+@overload
+def RandomCrop(
+    in_: _Row, *, size: Sequence[int], padding: Sequence[int] = (), pad_if_needed: bool = False,
+    fill: float | Sequence[float] = (0.0,),
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomCrop(
+    in_: _Rows, *, size: Sequence[int], padding: Sequence[int] = (), pad_if_needed: bool = False,
+    fill: float | Sequence[float] = (0.0,),
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomFlip(
+    in_: Blob,
+    *,
+    horizontal: float = 0.5,
+    vertical: float = 0.0,
+    name: str | None = None,
+) -> Blob:
+    """Mirrors images by chance: left to right, and top to bottom where that is asked for.
+
+    The draws depend on seed, epoch, record and the name of the node. To let boxes follow, draw the
+    flips with CoinFlip and give them to ImageFlip.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        horizontal (float, default 0.5, in [0, 1]): Probability that an image is mirrored left to
+            right.
+        vertical (float, default 0.0, in [0, 1]): Probability that it is mirrored top to bottom,
+            drawn independently.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images, some of them mirrored.
+    """
+    ...
+@overload
+def RandomFlip(
+    in_: _Row, *, horizontal: float = 0.5, vertical: float = 0.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomFlip(
+    in_: _Rows, *, horizontal: float = 0.5, vertical: float = 0.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload

@@ -1,7 +1,9 @@
 /* Sizes that users give, and images that must have pixels. */
 #include "images/image_attrs.h"
 
+#include "core/convert.h"
 #include "core/rows.h"
+#include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
 
@@ -12,6 +14,33 @@ pfd_status pfd_take_size(const pfd_host *host, const char *attr, pfd_list_int64 
         return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
                                " has %" PRId64 " numbers; it must be (height, width)", list.size);
     *out = (pfd_size){list.data[0], list.data[1]};
+    return PFD_OK;
+}
+
+int64_t pfd_pixel_bytes(const pfd_row_type *images)
+{
+    return pfd_image_channels(images) * pfd_dtype_size(images->dtype);
+}
+
+pfd_status pfd_take_fill(const pfd_host *host, const char *attr, pfd_list_float64 list,
+                         const pfd_row_type *images, uint8_t out[PFD_MOST_PIXEL_BYTES],
+                         pfd_error *err)
+{
+    int64_t channels = pfd_image_channels(images), bytes = pfd_dtype_size(images->dtype);
+    if (list.size != 1 && list.size != channels)
+        return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                               " has %" PRId64 " numbers; it must have one, or one for each of "
+                               "the %" PRId64 " channels", list.size, channels);
+    for (int64_t c = 0; c < channels; c++) {
+        const double *value = &list.data[list.size == 1 ? 0 : c];
+        if (images->dtype < PFD_FLOAT16 && !pfd_is_exact(*value, images->dtype))
+            return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                                   " has %g; the images are %s, which holds %s", *value,
+                                   pfd_dtype_name(images->dtype),
+                                   pfd_dtype_limits(images->dtype));
+        (void)pfd_convert(PFD_FLOAT64, value, images->dtype, out + c * bytes, 1,
+                          PFD_OVERFLOW_WRAP);
+    }
     return PFD_OK;
 }
 

@@ -38,19 +38,26 @@
     X(image_folder_reader)                                                                         \
     X(adjust_sharpness)                                                                            \
     X(auto_contrast)                                                                               \
+    X(center_crop)                                                                                 \
     X(coin_flip)                                                                                   \
     X(color_jitter)                                                                                \
     X(crop_mirror_normalize)                                                                       \
     X(equalize)                                                                                    \
     X(gaussian_blur)                                                                               \
     X(grayscale)                                                                                   \
+    X(hwc2chw)                                                                                     \
     X(image_decoder)                                                                               \
     X(image_encoder)                                                                               \
+    X(image_flip)                                                                                  \
+    X(image_pad)                                                                                   \
+    X(image_random_crop)                                                                           \
     X(image_size)                                                                                  \
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \
     X(rand_augment)                                                                                \
+    X(random_crop)                                                                                 \
+    X(random_flip)                                                                                 \
     X(random_resized_crop)                                                                         \
     X(resize)                                                                                      \
     X(solarize)                                                                                    \

@@ -118,6 +118,16 @@ def images(height=9, width=7, channels=3):
     return flow.RawReader(folder, shape=shape, dtype="uint8", batch_size=4)
 
 
+def ragged_images():
+    """Images of two columns and different heights."""
+    return flow.DecodeRaw(text_lines(), dtype="uint8", shape=[-1, 2, 1])
+
+
+def image_flip():
+    blob = images()
+    return flow.ImageFlip(blob, flow.CoinFlip(blob))
+
+
 # Op -> the blobs of one use of it, over a sample.
 SAMPLES = {
     "MiniReader": mini_rows,
@@ -183,6 +193,7 @@ SAMPLES = {
     "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
     "AdjustSharpness": lambda: flow.AdjustSharpness(images(), factor=2.0),
     "AutoContrast": lambda: flow.AutoContrast(images()),
+    "CenterCrop": lambda: flow.CenterCrop(ragged_images(), size=(9, 3)),
     "CoinFlip": lambda: flow.CoinFlip(images()),
     "ColorJitter": lambda: flow.ColorJitter(
         images(), brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, probability=0.8
@@ -193,9 +204,19 @@ SAMPLES = {
     "Equalize": lambda: flow.Equalize(images(40, 30)),
     "GaussianBlur": lambda: flow.GaussianBlur(images(), kernel_size=[5, 21]),
     "Grayscale": lambda: flow.Grayscale(images(), channels=3, probability=0.2),
+    "HWC2CHW": lambda: flow.HWC2CHW(images()),
+    "ImageFlip": image_flip,
+    "ImagePad": lambda: flow.ImagePad(ragged_images(), padding=[1, 2], mode="reflect"),
+    "ImageRandomCrop": lambda: flow.ImageRandomCrop(ragged_images()),
     "Invert": lambda: flow.Invert(images(channels=1)),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
     "Posterize": lambda: flow.Posterize(images(), bits=3),
+    "RandomCrop": lambda: flow.RandomCrop(
+        ragged_images(), size=(9, 3), padding=[1], pad_if_needed=True
+    ),
+    "RandomFlip": lambda: flow.RandomFlip(images(), vertical=0.5),
+    "RandomResizedCrop": lambda: flow.RandomResizedCrop(images(), size=(5, 6)),
+    "Resize": lambda: flow.Resize(ragged_images(), size=(7, 5), interpolation="bicubic"),
     "Solarize": lambda: flow.Solarize(images(), threshold=99.5),
     "RandAugment": lambda: flow.RandAugment(images(), num_ops=3, magnitude=12, fill=[1, 2, 3]),
     "TrivialAugment": lambda: flow.TrivialAugment(images(), interpolation="bilinear"),
@@ -232,6 +253,12 @@ UNDAMAGED = {
     "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder", "GaussianBlur", "Grayscale",
     "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
     "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
+    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip",
+    "ColorJitter", "Concat", "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder",
+    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop",
+    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
+    "RandomCrop", "RandomFlip", "RandomResizedCrop", "Resize", "SequenceExampleDecoder",
+    "Slice", "Solarize",
 }  # fmt: skip
 
 
