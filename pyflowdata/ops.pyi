@@ -71,6 +71,7 @@ __all__ = [
     "Posterize",
     "RandAugment",
     "RandomCrop",
+    "RandomErasing",
     "RandomFlip",
     "RandomResizedCrop",
     "Resize",
@@ -2949,8 +2950,8 @@ def RandAugment(
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
         interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
             and moved pixels are resampled.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
-            place empty: one number, or one for each channel.
+        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
+            one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3025,6 +3026,66 @@ def RandomCrop(
     fill: float | Sequence[float] = (0.0,),
     padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomErasing(
+    in_: Blob,
+    *,
+    probability: float = 0.5,
+    area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3),
+    num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,),
+    noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    name: str | None = None,
+) -> Blob:
+    """Erases a random rectangle of images.
+
+    The rule is that of torchvision: an area is drawn uniformly and an aspect ratio with uniform
+    logarithm, then a place for a rectangle of this size. Ratios are width / height, torchvision's
+    are height / width.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of uint8, float16 or float32, also ragged.
+        probability (float, default 0.5, in [0, 1]): That a part of an image is erased. Drawn for
+            each record.
+        area (list of float, default (0.02, 0.33), in [0, 1]): The least and the most of the image's
+            area that is erased.
+        aspect_ratio (list of float, default (0.3, 3.3), in [0, 1000000]): The least and the largest
+            width / height of what is erased.
+        num_attempts (int, default 10, in [0, 1000]): How often a rectangle is drawn until one is
+            smaller than the image; after that the image stays as it is.
+        fill (list of float, default (0.0,)): What the erased part becomes: one number, or one for
+            each channel.
+        noise (bool, default False): Whether it becomes noise instead: normal numbers of mean 0 and
+            variance 1, or uniform ones where images are uint8.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether rows are (channels, height,
+            width), as of Normalize, or (height, width, channels), as of decoders.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def RandomErasing(
+    in_: _Row, *, probability: float = 0.5, area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3), num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,), noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomErasing(
+    in_: _Rows, *, probability: float = 0.5, area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3), num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,), noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -3247,8 +3308,8 @@ def TrivialAugment(
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
         interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
             and moved pixels are resampled.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
-            place empty: one number, or one for each channel.
+        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
+            one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:

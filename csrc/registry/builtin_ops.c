@@ -57,6 +57,7 @@
     X(posterize)                                                                                   \
     X(rand_augment)                                                                                \
     X(random_crop)                                                                                 \
+    X(random_erasing)                                                                              \
     X(random_flip)                                                                                 \
     X(random_resized_crop)                                                                         \
     X(resize)                                                                                      \
