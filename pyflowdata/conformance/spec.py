@@ -42,11 +42,19 @@ class Spec:
     inputs: tuple[tuple[Spec, str], ...] = ()
 
     def make(self) -> Node:
-        """The node.  Raises InvalidArgumentError as the op's function does."""
+        """The node.  Inputs of equal ops and attrs are outputs of one node.  Raises
+        InvalidArgumentError as the op's function does."""
+        return self._make([])
+
+    def _make(self, made: list[tuple[Spec, Node]]) -> Node:
+        for known, node in made:
+            if known == self:
+                return node
         op = find_op(self.op)
         values = {name: parse_attr(op, name, said) for name, said in self.texts.items()}
-        inputs = [output_of(spec.make(), name) for spec, name in self.inputs]
-        return Node(op, None, inputs, {**values, **self.attrs})
+        inputs = [output_of(spec._make(made), name) for spec, name in self.inputs]
+        made.append((self, Node(op, None, inputs, {**values, **self.attrs})))
+        return made[-1][1]
 
     def needs_whole_batches(self) -> bool:
         """Whether a row may depend on the other rows of its batch."""
