@@ -56,6 +56,7 @@ __all__ = [
     "CoinFlip",
     "ColorJitter",
     "CropMirrorNormalize",
+    "CutMix",
     "Equalize",
     "GaussianBlur",
     "Grayscale",
@@ -67,6 +68,7 @@ __all__ = [
     "ImageRandomCrop",
     "ImageSize",
     "Invert",
+    "MixUp",
     "Normalize",
     "Posterize",
     "RandAugment",
@@ -2372,6 +2374,60 @@ def CropMirrorNormalize(
 ) -> list[_Array]: ...
 
 @overload
+def CutMix(
+    x: Blob,
+    labels: Blob,
+    *,
+    alpha: float = 1.0,
+    probability: float = 1.0,
+    group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Replaces a rectangle of each image by that of another row, and mixes labels by area.
+
+    The rectangle of a group has the part 1 - share of the area, share from Beta(alpha, alpha),
+    around a uniform pixel, cut off at the border: as in torchvision, which has one for a whole
+    batch. Groups are of consecutive rows. Results are the same for every number of ranks if each
+    rank has a multiple of group_size rows of every batch: batch_size a multiple of world_size *
+    group_size, and last_batch 'drop', 'pad' or 'wrap'. The draws depend on seed, epoch, the first
+    record of the group and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        x (Blob or rows): Images of any dtype and one size.
+        labels (Blob or rows): Vectors of floats, a number for each class, as of OneHot.
+        alpha (float, default 1.0, in [0.001, 1000]): The share of a row in its mixture is drawn
+            from Beta(alpha, alpha).
+        probability (float, default 1.0, in [0, 1]): That the rows of a group are mixed. Drawn for
+            each group.
+        group_size (int, default 2, in [2, 1048576]): Rows that are mixed with each other, and share
+            what is drawn: each with the one before it, the first with the last. Rows of a rank that
+            fill no group are a smaller one.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether images are (channels, height,
+            width), as of Normalize, or (height, width, channels), as of decoders.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        x: Images of the type of the input.
+        labels: Those of both images, by the area that each has in the result.
+    """
+    ...
+@overload
+def CutMix(
+    x: _Row, labels: _Row, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def CutMix(
+    x: _Rows, labels: _Rows, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
+
+@overload
 def Equalize(
     in_: Blob,
     *,
@@ -2829,6 +2885,56 @@ def Invert(
 def Invert(
     in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
+
+@overload
+def MixUp(
+    x: Blob,
+    labels: Blob,
+    *,
+    alpha: float = 1.0,
+    probability: float = 1.0,
+    group_size: int = 2,
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Replaces each row by share * row + (1 - share) * other row, and labels likewise.
+
+    The share of a group is drawn from Beta(alpha, alpha), as in torchvision, which has one for a
+    whole batch. Groups are of consecutive rows. Results are the same for every number of ranks if
+    each rank has a multiple of group_size rows of every batch: batch_size a multiple of world_size
+    * group_size, and last_batch 'drop', 'pad' or 'wrap'. The draws depend on seed, epoch, the first
+    record of the group and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        x (Blob or rows): Rows of floats, of any one shape.
+        labels (Blob or rows): Vectors of floats, a number for each class, as of OneHot.
+        alpha (float, default 1.0, in [0.001, 1000]): The share of a row in its mixture is drawn
+            from Beta(alpha, alpha).
+        probability (float, default 1.0, in [0, 1]): That the rows of a group are mixed. Drawn for
+            each group.
+        group_size (int, default 2, in [2, 1048576]): Rows that are mixed with each other, and share
+            what is drawn: each with the one before it, the first with the last. Rows of a rank that
+            fill no group are a smaller one.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        x: The mixtures, of the type of the input.
+        labels: Those of the labels, by the same shares.
+    """
+    ...
+@overload
+def MixUp(
+    x: _Row, labels: _Row, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def MixUp(
+    x: _Rows, labels: _Rows, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
 
 @overload
 def Normalize(

@@ -42,6 +42,7 @@
     X(coin_flip)                                                                                   \
     X(color_jitter)                                                                                \
     X(crop_mirror_normalize)                                                                       \
+    X(cut_mix)                                                                                     \
     X(equalize)                                                                                    \
     X(gaussian_blur)                                                                               \
     X(grayscale)                                                                                   \
@@ -53,6 +54,7 @@
     X(image_random_crop)                                                                           \
     X(image_size)                                                                                  \
     X(invert)                                                                                      \
+    X(mix_up)                                                                                      \
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \
     X(rand_augment)                                                                                \

@@ -128,6 +128,17 @@ def image_flip():
     return flow.ImageFlip(blob, flow.CoinFlip(blob))
 
 
+def with_coins(blob):
+    return blob, flow.CoinFlip(blob)
+
+
+def classified():
+    """Images of uint8 and vectors of their classes."""
+    folder = folder_of(part_0=cifar(IMAGES, np.arange(20) % 10))
+    image, label = flow.CIFARReader(folder, layout="HWC", batch_size=4)
+    return image, flow.OneHot(label, depth=10)
+
+
 # Op -> the blobs of one use of it, over a sample.
 SAMPLES = {
     "MiniReader": mini_rows,
@@ -199,7 +210,7 @@ SAMPLES = {
         images(), brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, probability=0.8
     ),
     "CropMirrorNormalize": lambda: flow.CropMirrorNormalize(
-        images(), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
+        *with_coins(images()), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
     ),
     "Equalize": lambda: flow.Equalize(images(40, 30)),
     "GaussianBlur": lambda: flow.GaussianBlur(images(), kernel_size=[5, 21]),
@@ -221,6 +232,8 @@ SAMPLES = {
     "RandAugment": lambda: flow.RandAugment(images(), num_ops=3, magnitude=12, fill=[1, 2, 3]),
     "TrivialAugment": lambda: flow.TrivialAugment(images(), interpolation="bilinear"),
     "RandomErasing": lambda: flow.RandomErasing(images(), layout="HWC", noise=True),
+    "MixUp": lambda: flow.MixUp(*[mini_rows()] * 2),
+    "CutMix": lambda: flow.CutMix(*classified(), layout="HWC", group_size=3),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
@@ -251,11 +264,11 @@ EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "loader", 
 DAMAGED = ["damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
     "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip", "ColorJitter",
-    "Concat", "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder", "GaussianBlur",
-    "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop", "Invert", "Normalize",
-    "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment", "RandomCrop",
-    "RandomErasing", "RandomFlip", "RandomResizedCrop", "Resize", "SequenceExampleDecoder", "Slice",
-    "Solarize", "TrivialAugment",
+    "Concat", "CropMirrorNormalize", "CutMix", "DecodeRaw", "Equalize", "ExampleDecoder",
+    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop", "Invert",
+    "MixUp", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
+    "RandomCrop", "RandomErasing", "RandomFlip", "RandomResizedCrop", "Resize",
+    "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
 }  # fmt: skip
 
 
