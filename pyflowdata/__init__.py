@@ -34,6 +34,7 @@ from .plugins import Plugin, load_library, load_plugins_of_environment
 from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .pyops import register_decoder
 from .ragged import Ragged
+from .sheet import Sheet, show
 
 __all__ = [
     "IMAGENET_MEAN",
@@ -50,12 +51,14 @@ __all__ = [
     "OutOfMemoryError",
     "Plugin",
     "Ragged",
+    "Sheet",
     "UnsupportedError",
     "World",
     "include_dir",
     "load_library",
     "ops",
     "register_decoder",
+    "show",
     "user_op_builder",
     "world",
 ]

@@ -41,6 +41,8 @@ __all__ = [
     "OFRecordReader",
     "OFRecordRawDecoder",
     "OFRecordBytesDecoder",
+    "OFRecordImageDecoder",
+    "OFRecordImageDecoderRandomCrop",
     "IDXReader",
     "CIFARReader",
     "OneRecReader",
@@ -50,6 +52,7 @@ __all__ = [
     "GPTReader",
     "GeneratorReader",
     "ImageFolderReader",
+    "ManifestReader",
     "AdjustSharpness",
     "AutoContrast",
     "CenterCrop",
@@ -72,11 +75,14 @@ __all__ = [
     "Normalize",
     "Posterize",
     "RandAugment",
+    "RandomAffine",
     "RandomCrop",
     "RandomErasing",
     "RandomFlip",
     "RandomResizedCrop",
+    "RandomRotation",
     "Resize",
+    "Rotate",
     "Solarize",
     "TrivialAugment",
 ]
@@ -111,66 +117,66 @@ class ReaderAttrs(TypedDict, total=False):
     be divisible by world_size."""
 
     last_batch: Literal["short", "drop", "pad", "wrap"]
-    """last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-    epoch's last batch when records are too few: short delivers it smaller (a rank may get 0 rows),
-    drop leaves it out, pad repeats the last record, wrap takes the next epoch's first records."""
+    """last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What to do if the
+    last batch of an epoch has too few records: short delivers it smaller (a rank may get 0 rows),
+    drop omits it, pad repeats the last record, wrap adds the first records of the next epoch."""
 
     random_shuffle: bool
     """random_shuffle (bool, default False): Whether the order is random, with every record once in
-    an epoch; which random order, is said by the attr shuffle."""
+    an epoch; the attr shuffle says which random order."""
 
     shuffle: Literal["auto", "none", "global", "window", "buffer"]
-    """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-    records can come next: global shuffles all of them, window those of some blocks of the files,
-    buffer the shuffle_buffer_size next ones of the files; none is the files' own order; auto is
-    none without random_shuffle, and with it global, or buffer where the source can only be read in
-    sequence."""
+    """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): The kind
+    of shuffle. none: the order of the files. global: all records are shuffled. window: the records
+    of some blocks of the files are mixed at a time. buffer: each record is drawn from the next
+    shuffle_buffer_size ones. auto: none without random_shuffle; with it global, or buffer if the
+    source can only be read in sequence."""
 
     shuffle_after_epoch: bool
-    """shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-    epoch, instead of the same one; without a shuffle it does nothing."""
+    """shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each epoch
+    instead of the same one; it has no effect without a shuffle."""
 
     shuffle_buffer_size: int
-    """shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-    from, where the shuffle is a buffer."""
+    """shuffle_buffer_size (int, default 1024, at least 1): For shuffle='buffer': how many records
+    the buffer holds."""
 
     shuffle_block_size: int
-    """shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-    block: what is read together from a file."""
+    """shuffle_block_size (int, default 256, at least 1): For shuffle='window': how many records a
+    block has, which are read together."""
 
     shuffle_window: int
-    """shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-    mixed at a time; more mix better and touch more memory."""
+    """shuffle_window (int, default 1024, at least 1): For shuffle='window': how many blocks are
+    mixed at a time; more blocks mix better and touch more memory."""
 
     seed: int
-    """seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-    loader opens, or uses 0 where world_size is above 1, since all ranks need the same one."""
+    """seed (int, default -1, at least -1): The seed of the random numbers; -1 draws a seed when the
+    loader opens, or uses 0 if world_size is above 1, because all ranks need the same one."""
 
     order_key: str | PathLike[str]
-    """order_key (str, default ''): Text that the random order depends on besides the seed, the same
-    for readers that shall stay paired; empty takes the reader's name."""
+    """order_key (str, default ''): A text on which the random order depends besides the seed;
+    readers that must stay paired need the same one. Empty means the reader's name."""
 
     group_buffer_size: int
-    """group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-    their group, in readers that make batches of one group each."""
+    """group_buffer_size (int, default 65536, at least 1): For readers that make batches of one
+    group each: the most records that wait for others of their group."""
 
     rank: int
     """rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-    from 0; -1, given or left out with world_size, finds both out from the framework or launcher in
-    use."""
+    from 0. If rank and world_size are -1 or left out, both are inferred from the framework or
+    launcher in use."""
 
     world_size: int
-    """world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-    it out, together with rank."""
+    """world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 infers
+    it, together with rank."""
 
     on_error: Literal["raise", "skip", "pad"]
-    """on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-    raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad delivers a
+    """on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What to do with a damaged
+    record: raise fails its batch, skip omits its row (a batch may then have 0 rows), pad delivers a
     row of zeros whose mask is False."""
 
     max_errors: int
-    """max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-    have before on_error=skip and pad fail as well; -1 means no limit."""
+    """max_errors (int, default -1, at least -1): How many damaged records an epoch of this rank may
+    have before on_error=skip and pad fail too; -1 means no limit."""
 
     name: str | None
     """name (str, default None): Name of this node, unique in a loader; None for none."""
@@ -227,9 +233,9 @@ def MiniReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -289,9 +295,9 @@ def MindRecordReader(
             fields of the header.
         whole_set (bool, default True): Whether to read all shards of its set, in the order of the
             set, if only one shard is given.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -331,9 +337,9 @@ def MDSReader(
         columns (list of str, found in the files if left out): Columns to read, each
             [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), 'x:float32[?,3]'; if left out, all
             columns of the first shard.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -375,9 +381,9 @@ def TextLineReader(
             beginning of each file, including blank lines.
         keep_blank_lines (bool, default False): Whether empty lines, and lines of only spaces and
             tabs, are records too.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -463,9 +469,9 @@ def CSVReader(
         uneven_rows (str, default 'raise', one of 'raise', 'allow'): Whether rows may have fewer
             fields than the header, which are then missing values, or more, which are ignored.
         multiline (bool, default False): Whether quoted fields may contain line ends.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -529,27 +535,26 @@ def Affine(
 ) -> Blob:
     """Computes in * scale + shift for each number.
 
-    The arithmetic is that of float64, product and sum rounded one after the other, then the result
-    is rounded to dtype. Lists have a number for each channel.
+    The arithmetic is float64: first the product is rounded, then the sum, and then the result is
+    converted to dtype. A list has a number for each channel.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
 
     Args:
-        in_ (Blob or rows, the input 'in'): Numbers of any dtype and shape, also ragged.
-        scale (list of float, default (1.0,)): Each number is multiplied by this, or by the one of
-            its channel.
+        in_ (Blob or rows, the input 'in'): Numbers of any dtype and shape, dense or ragged.
+        scale (list of float, default (1.0,)): The factor: one number, or one for each channel.
         shift (list of float, default (0.0,)): Added after the multiplication: one number, or one
             for each channel.
         dtype (dtype, default 'float64', one of 'float16', 'float32', 'float64'): The dtype of the
             output.
-        axis (int, default -1, in [-8, 7]): Which dimension of a row the channels are, -1 the last
-            one.
+        axis (int, default -1, in [-8, 7]): Which dimension of a row has the channels; -1 is the
+            last one.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The scaled numbers, shape as the input.
+        out: The scaled numbers, with the shape of the input.
     """
     ...
 @overload
@@ -584,9 +589,9 @@ def TFRecordReader(
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         check_crc (bool, default True): Whether each record's bytes are compared with their
             checksum; its length always is.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -725,24 +730,24 @@ def Cast(
 ) -> Blob:
     """Changes the dtype.
 
-    Numbers are rounded to the nearest float, ties to even; floats become integers by cutting the
-    fraction off; all but 0 is true. With overflow='wrap' and 'saturate' NaN becomes 0 in an integer
-    dtype, and with 'wrap' infinity does too.
+    Numbers are rounded to the nearest float, ties to even. Floats lose their fraction when they
+    become integers. All numbers except 0 are true. With overflow='wrap' and 'saturate' NaN becomes
+    0 in an integer dtype; with 'wrap' infinity does too.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
 
     Args:
-        in_ (Blob or rows, the input 'in'): Rows of any dtype and shape, also ragged.
+        in_ (Blob or rows, the input 'in'): Rows of any dtype and shape, dense or ragged.
         dtype (dtype, required): The dtype of the output.
-        overflow (str, default 'raise', one of 'raise', 'wrap', 'saturate'): What becomes of a
-            number that the dtype cannot hold: an error of its row, the low bits of the integer
-            (infinity in a float dtype), or the nearest number that the dtype has.
+        overflow (str, default 'raise', one of 'raise', 'wrap', 'saturate'): How to convert a number
+            that the dtype cannot hold: an error of its row, the low bits of the integer (infinity
+            in a float dtype), or the nearest number that the dtype has.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The same numbers, shape as the input.
+        out: The same numbers, with the shape of the input.
     """
     ...
 @overload
@@ -762,17 +767,17 @@ def Concat(
     axis: int = 0,
     name: str | None = None,
 ) -> Blob:
-    """Joins the rows of several blobs, such as columns of numbers to one vector a row.
+    """Joins the rows of several blobs, for example columns of numbers into one vector per row.
 
-    Where dimensions vary, rows that do not agree are damaged.
+    If dimensions vary, rows whose sizes do not match count as damaged.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
 
     Args:
-        *in_ (one or more, Blob or rows, the input 'in'): Rows of one dtype, also ragged, that agree
-            in all dimensions but one; numbers count as rows of one number.
-        axis (int, default 0, in [-8, 7]): The dimension of a row along which they are joined, -1
+        *in_ (one or more, Blob or rows, the input 'in'): Rows of one dtype, dense or ragged, with
+            equal dimensions except one; a number counts as a row of one number.
+        axis (int, default 0, in [-8, 7]): The dimension of a row along which rows are joined; -1 is
             the last one.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
@@ -798,7 +803,7 @@ def DecodeClass(
 ) -> Blob:
     """Parses the text of each row as a decimal integer, such as a class number.
 
-    Blanks and newlines around it are passed over; any other text is damaged.
+    Blanks and newlines around it are ignored; any other text counts as damaged.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -809,7 +814,7 @@ def DecodeClass(
 
     Returns:
         The blob of the output:
-        out: Numbers of int64, one a row.
+        out: Numbers, int64, one per row.
     """
     ...
 @overload
@@ -869,18 +874,19 @@ def DecodeRaw(
     byte_order: Literal["little", "big"] = "little",
     name: str | None = None,
 ) -> Blob:
-    """Takes the bytes of each row as numbers.
+    """Reads the bytes of each row as numbers.
 
-    A row of another size than dtype and shape take is damaged. Of bools, all that is not 0 is true.
+    A row whose size does not fit dtype and shape counts as damaged. With bool, every byte other
+    than 0 is true.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
 
     Args:
         in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
-        dtype (dtype, required): What the bytes are.
-        shape (shape, default (-1,), at least -1): The shape of a row, empty for a number; a first
-            dimension of -1, in Python also None, follows from the number of bytes, and may vary
+        dtype (dtype, required): The dtype of the numbers in the bytes.
+        shape (shape, default (-1,), at least -1): The shape of a row, empty for a number. A first
+            dimension of -1, or None in Python, is computed from the number of bytes, and may vary
             from row to row.
         byte_order (str, default 'little', one of 'little', 'big'): Which byte of a number comes
             first.
@@ -888,7 +894,7 @@ def DecodeRaw(
 
     Returns:
         The blob of the output:
-        out: The numbers; ragged where the first dimension varies.
+        out: The numbers; ragged if the first dimension varies.
     """
     ...
 @overload
@@ -914,25 +920,25 @@ def OneHot(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Blob:
-    """Makes a vector of each class number, with on_value at its place and off_value at all others.
+    """Makes a vector of each class number, with on_value at its index and off_value at all others.
 
-    A number outside of [0, depth) is an error of its row.
+    A number outside [0, depth) is an error of its row.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
 
     Args:
-        in_ (Blob or rows, the input 'in'): Class numbers from 0: integers of any shape, also
+        in_ (Blob or rows, the input 'in'): Class numbers from 0: integers of any shape, dense or
             ragged.
         depth (int, required, at least 1): The number of classes.
-        on_value (float, default 1.0): What stands at the place of the class.
-        off_value (float, default 0.0): What stands at all other places.
+        on_value (float, default 1.0): The value at the index of the class.
+        off_value (float, default 0.0): The value at all other indices.
         dtype (dtype, default 'float32'): The dtype of the output.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: Shape of the input, followed by a dimension of depth.
+        out: The vectors: the shape of the input, then a dimension of depth.
     """
     ...
 @overload
@@ -959,30 +965,30 @@ def Pad(
 ) -> Blob:
     """Makes rows of different sizes rows of one shape.
 
-    What is missing after a row gets a value; what is too long is an error of its row, or is cut
-    where that is asked for.
+    Rows that are too short are padded with a value. A row that is too long is an error, or is cut
+    if on_longer is truncate.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
 
     Args:
-        in_ (Blob or rows, the input 'in'): Rows of one dimension or more, of any dtype, also
+        in_ (Blob or rows, the input 'in'): Rows of one dimension or more, of any dtype, dense or
             ragged.
         shape (shape, required, at least 0): The shape of every row.
-        value (float, default 0.0): What is put where a row has nothing.
-        on_longer (str, default 'raise', one of 'raise', 'truncate'): What becomes of a row that is
-            longer: an error of the row, or its beginning is taken.
+        value (float, default 0.0): The value of the padding.
+        on_longer (str, default 'raise', one of 'raise', 'truncate'): How to handle a row that is
+            longer: raise an error of the row, or use only its beginning.
         with_mask (bool, default False): Whether the output mask is returned too.
         with_length (bool, default False): Whether the output length is returned too.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blobs of the outputs:
-        out: Rows of the shape given: what a row has in front, then the value.
-        mask (only with with_mask=True): Bool: true where the row has something; of the dimensions
-            up to the last one that is padded.
-        length (only with with_length=True): Numbers of int64: what the row has of each dimension of
-            the mask; one number where that has one dimension.
+        out: Rows of the given shape: the row first, then the padding.
+        mask (only with with_mask=True): Bool: false for padding. It has the dimensions up to the
+            last one that is padded.
+        length (only with with_length=True): The sizes of the row, int64, along the dimensions of
+            the mask; one number if the mask has one dimension.
     """
     ...
 @overload
@@ -1028,16 +1034,16 @@ def PadBatch(
 ) -> Blob:
     """Pads the rows of each batch to the largest of its rows.
 
-    The batch is that of this rank. How large its rows are is known with each batch, so that the
-    output is a Ragged, whose rows then have one shape: its attribute dense is the array of (rows,
-    longest, ...), without a copy. Where one size is wanted for all batches, Pad takes it.
+    The batch is the part of this rank. The size differs from batch to batch, so the output is a
+    Ragged; because its rows have one shape, its attribute dense is the array (rows, longest, ...),
+    without a copy. Pad makes the same size for all batches.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
 
     Args:
         in_ (Blob or rows, the input 'in'): Ragged rows of any dtype.
-        value (float, default 0.0): What is put where a row has nothing.
+        value (float, default 0.0): The value of the padding.
         multiple_of (int, default 1, at least 1): Dimensions that vary are rounded up to a multiple
             of this.
         with_mask (bool, default False): Whether the output mask is returned too.
@@ -1046,11 +1052,11 @@ def PadBatch(
 
     Returns:
         The blobs of the outputs:
-        out: Rows of one shape: what a row has in front, then the value.
-        mask (only with with_mask=True): Bool: true where the row has something; of the dimensions
-            up to the last one that varies.
-        length (only with with_length=True): Numbers of int64: what the row has of each dimension of
-            the mask; one number where that has one dimension.
+        out: Rows of one shape: the row first, then the padding.
+        mask (only with with_mask=True): Bool: false for padding. It has the dimensions up to the
+            last one that varies.
+        length (only with with_length=True): The sizes of the row, int64, along the dimensions of
+            the mask; one number if the mask has one dimension.
     """
     ...
 @overload
@@ -1089,31 +1095,31 @@ def Slice(
     axes: Sequence[int] = (),
     name: str | None = None,
 ) -> Blob:
-    """Cuts a part out of each row, as NumPy's row[start:stop:step].
+    """Takes a part of each row, like NumPy's row[start:stop:step].
 
-    A list has one number for each dimension that is cut: Slice(x, start=[0, 2], stop=[5, 4]) is
-    row[0:5, 2:4]. What a row does not have is not there: a slice may be shorter than asked for, and
-    empty.
+    A list has one number for each dimension that is sliced: Slice(x, start=[0, 2], stop=[5, 4]) is
+    row[0:5, 2:4]. As in NumPy a slice ends where the row ends, so it may be shorter than requested,
+    or empty.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
 
     Args:
-        in_ (Blob or rows, the input 'in'): Rows of one dimension or more, of any dtype, also
+        in_ (Blob or rows, the input 'in'): Rows of one dimension or more, of any dtype, dense or
             ragged.
-        start (list of int, default ()): Where each cut begins, counted from the end if negative;
-            left out, at the beginning.
-        stop (list of int, default ()): Where each cut ends, this index not included, and what lies
-            past the row is its end; left out, at the end.
-        step (list of int, default ()): How far each goes from element to element, backwards if
-            negative; left out, 1.
-        axes (list of int, default (), in [-8, 7]): Which dimension of a row each cuts, -1 the last
-            one; left out, the first ones.
+        start (list of int, default ()): The index at which each slice begins, counted from the end
+            if negative; if left out, the beginning.
+        stop (list of int, default ()): The index before which each slice ends, at most the end of
+            the row; if left out, the end.
+        step (list of int, default ()): The step from element to element, backwards if negative; if
+            left out, 1.
+        axes (list of int, default (), in [-8, 7]): The dimensions that are sliced; -1 is the last
+            one. If left out, the first ones.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The parts; a dimension that varies still does.
+        out: The parts; a dimension that varies in the input varies here too.
     """
     ...
 @overload
@@ -1157,9 +1163,9 @@ def RawReader(
         header_bytes (int, default 0, at least 0): How many bytes to skip at the beginning of each
             file.
         footer_bytes (int, default 0, at least 0): How many bytes to skip at the end of each file.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1227,9 +1233,9 @@ def NpyReader(
             without its first axis, the same in every file.
         byte_order (str, found in the files if left out, one of 'little', 'big'): Which byte of a
             number is stored first, the same in every file.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1286,9 +1292,9 @@ def OFRecordReader(
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1420,6 +1426,140 @@ def OFRecordBytesDecoder(
 ) -> list[_Array]: ...
 
 @overload
+def OFRecordImageDecoder(
+    in_: Blob,
+    *,
+    blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR",
+    apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970,
+    name: str | None = None,
+) -> Blob:
+    """Decodes the image in a feature of each OFRecord.
+
+    It is OFRecordBytesDecoder and ImageDecoder in one, with OneFlow's name and its order of
+    colours, BGR.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
+        blob_name (str, required): Name of the feature in the record, a bytes_list of one value.
+        color_space (str, default 'BGR', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
+            pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
+            channel is dropped but for RGBA, and 255 where there is none.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
+            pixels are lost, since its bytes end early or are damaged: with 'error' the row is
+            damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
+            rest. Of JPEG, pixels are lost by data that end before their time, bad codes, missing
+            restart markers and scans in a wrong order; not by bytes between segments, an absent end
+            marker and the other things that libjpeg warns of. Of PNG, a wrong checksum is damage.
+        max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
+            keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels), of any height and width.
+    """
+    ...
+@overload
+def OFRecordImageDecoder(
+    in_: _Row, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordImageDecoder(
+    in_: _Rows, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def OFRecordImageDecoderRandomCrop(
+    in_: Blob,
+    *,
+    blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR",
+    apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970,
+    num_attempts: int = 10,
+    random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
+    name: str | None = None,
+) -> Blob:
+    """Decodes a random window of the image in a feature of each OFRecord, as OneFlow's
+    ofrecord_image_decoder_random_crop.
+
+    Area and aspect ratio are drawn until the window fits, as RandomResizedCrop does; its place is
+    uniform. No more of a JPEG image is decoded than the window needs. Colours are in the order BGR
+    unless color_space says another. The draws depend on seed, epoch, name of the op and record
+    alone, so OneFlow's attrs seed and has_seed are not here.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
+        blob_name (str, required): Name of the feature in the record, a bytes_list of one value.
+        color_space (str, default 'BGR', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
+            pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
+            channel is dropped but for RGBA, and 255 where there is none.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
+            pixels are lost, since its bytes end early or are damaged: with 'error' the row is
+            damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
+            rest. Of JPEG, pixels are lost by data that end before their time, bad codes, missing
+            restart markers and scans in a wrong order; not by bytes between segments, an absent end
+            marker and the other things that libjpeg warns of. Of PNG, a wrong checksum is damage.
+        max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
+            keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
+        num_attempts (int, default 10, in [0, 1000]): How often a window is drawn that may not fit
+            into the image; then it is the largest one in the middle.
+        random_area (list of float, default (0.08, 1.0), in [0, 1]): Area of the window as a
+            fraction of the image's: lowest and highest.
+        random_aspect_ratio (list of float, default (0.75, 1.333333), in [0, 1000000]): Width of the
+            window divided by its height: lowest and highest.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels), of any height and width.
+    """
+    ...
+@overload
+def OFRecordImageDecoderRandomCrop(
+    in_: _Row, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordImageDecoderRandomCrop(
+    in_: _Rows, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def IDXReader(
     data_dir: str | PathLike[str] = "",
     *,
@@ -1450,9 +1590,9 @@ def IDXReader(
             'int32', 'float32', 'float64'): The dtype of the labels.
         label_shape (shape, found in the files if left out): Shape of one label: empty for a number;
             the labels of QMNIST are int32 of shape 8.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1558,9 +1698,9 @@ def CIFARReader(
             order in the file; HWC is (32, 32, 3).
         with_coarse_label (bool, default False): Whether to return the output coarse_label too; only
             CIFAR-100 has it.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1649,9 +1789,9 @@ def OneRecReader(
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         check_digest (bool, default True): Whether to check the digest of each payload; the digest
             of each header is always checked.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1747,9 +1887,9 @@ def TarReader(
             extensions of the first samples.
         index_files (list of str, default ()): Index files of DALI, one for each file, which are
             compared with the files.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1793,9 +1933,9 @@ def MegatronReader(
         gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
             in another order or twice; otherwise its sequences must be all of the .bin, one after
             the other.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1892,9 +2032,9 @@ def GPTReader(
             and test documents, as in 969,30,1; empty means all documents.
         split_index (int, default 0, in [0, 2]): For order='megatron': which part of the split is
             read: 0, 1 or 2.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1976,9 +2116,9 @@ def GeneratorReader(
             keys, a tuple in this order; if there is one field, it may be the sample itself.
         thread_safe (bool, default False): Whether several threads may call __getitem__ at once;
             otherwise one thread at a time calls it.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
             shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
@@ -2029,9 +2169,9 @@ def ImageFolderReader(
             left out. An empty list takes every file.
         allow_empty (bool, default False): Whether a class may be without files, or without a
             folder.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -2084,6 +2224,87 @@ def ImageFolderReader(
     extensions: str | PathLike[str] | Sequence[str | PathLike[str]] = ('.jpg', '.jpeg', '.png', '.ppm', '.bmp', '.pgm', '.tif', '.tiff', '.webp', '.pbm'),
     allow_empty: bool = False, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def ManifestReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    usage: str | PathLike[str] = "train",
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (),
+    multi_label: bool = False,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob]:
+    """Reads the images that a manifest names, as MindData's ManifestDataset does: a file of JSON
+    objects, one a line, with source (the path of an image), usage and annotation (a list of objects
+    with a name, the label).
+
+    Paths are relative to the manifest's folder. All lines are checked when the reader opens; an
+    image is opened, read and closed when its record is needed, and one that is missing, empty or
+    cannot be read is a damaged record, as is a line without label.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        usage (str, default 'train'): Which lines are records: those with this usage, in upper or
+            lower case; empty for all.
+        classes (list of str, found in the files if left out): The labels in the order of their
+            numbers; lines that have other labels alone are left out. Left out, all labels of the
+            files, of every usage, sorted by bytes.
+        class_numbers (list of int, default ()): The number of each of the classes; empty for 0, 1,
+            2 and so on.
+        multi_label (bool, default False): Whether a line may have any number of labels: the output
+            label is then ragged.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        image: The bytes of each image, uint8 (None,), as they lie there: a decoder follows.
+        label: The number of the line's label, int64; with multi_label all of them, int64 (None,),
+            each once.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+@overload
+def ManifestReader(
+    data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: Literal[False] = False,
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def ManifestReader(
+    data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: Literal[True],
+    with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob]: ...
+@overload
+def ManifestReader(
+    data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: Literal[True],
+    with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob]: ...
+@overload
+def ManifestReader(
+    data_dir: str | PathLike[str] = "", *, usage: str | PathLike[str] = "train",
+    classes: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
+    class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: bool = False,
+    with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
 @overload
@@ -2611,8 +2832,9 @@ def ImageDecoder(
         incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
             pixels are lost, since its bytes end early or are damaged: with 'error' the row is
             damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
-            rest. Damage that costs no pixels is tolerated, as Pillow does: of JPEG, bytes between
-            segments, and a missing end marker.
+            rest. Of JPEG, pixels are lost by data that end before their time, bad codes, missing
+            restart markers and scans in a wrong order; not by bytes between segments, an absent end
+            marker and the other things that libjpeg warns of. Of PNG, a wrong checksum is damage.
         max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
             keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
         name (str, default None): Name of this node, unique in a loader; None for none.
@@ -2642,7 +2864,7 @@ def ImageEncoder(
     format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg",
     quality: int = 90,
     subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0",
-    compression: int = 6,
+    compression_level: int = 6,
     name: str | None = None,
 ) -> Blob:
     """Encodes images as files of JPEG, PNG, PPM or BMP.
@@ -2661,7 +2883,8 @@ def ImageEncoder(
         subsampling (str, default '4:2:0', one of '4:2:0', '4:2:2', '4:4:0', '4:4:4'): Of JPEG with
             colours: how the two colour differences are stored; 4:4:4 keeps all of them, 4:2:0 one
             for four pixels.
-        compression (int, default 6, in [0, 9]): Of PNG: zlib's level; 0 stores, 1 is fast, 9 small.
+        compression_level (int, default 6, in [0, 9]): Of PNG: zlib's level; 0 stores, 1 is fast, 9
+            small.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -2672,13 +2895,13 @@ def ImageEncoder(
 @overload
 def ImageEncoder(
     in_: _Row, *, format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg", quality: int = 90,
-    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression: int = 6,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression_level: int = 6,
     name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def ImageEncoder(
     in_: _Rows, *, format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg", quality: int = 90,
-    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression: int = 6,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression_level: int = 6,
     name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
@@ -3079,6 +3302,67 @@ def RandAugment(
 ) -> list[_Array]: ...
 
 @overload
+def RandomAffine(
+    in_: Blob,
+    *,
+    degrees: float | Sequence[float],
+    translate: float | Sequence[float] = (0.0, 0.0),
+    scale: float | Sequence[float] = (1.0, 1.0),
+    shear: float | Sequence[float] = (),
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Rotates, moves, scales and shears each image by random amounts, around its middle.
+
+    The amounts are drawn uniformly, as by torchvision's RandomAffine; they depend on seed, epoch,
+    record and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        degrees (list of float, required, in [-36000, 36000]): The least and the largest angle,
+            clockwise as torchvision's affine() turns; one number n is (-n, n), [0] no rotation.
+        translate (list of float, default (0.0, 0.0), in [0, 1]): How far an image is moved at most,
+            up or down as part of its height, left or right as part of its width, by whole pixels:
+            (vertical, horizontal). torchvision has the horizontal part first.
+        scale (list of float, default (1.0, 1.0), in [0.001, 1000]): The least and the largest
+            factor by which an image is enlarged.
+        shear (list of float, default (), in [-89, 89]): Degrees: (least, most) by which rows are
+            moved against each other, and two more by which columns are; one number n is (-n, n) for
+            rows; none: no shear.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
+            number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images in the same sizes, uint8.
+    """
+    ...
+@overload
+def RandomAffine(
+    in_: _Row, *, degrees: float | Sequence[float], translate: float | Sequence[float] = (0.0, 0.0),
+    scale: float | Sequence[float] = (1.0, 1.0), shear: float | Sequence[float] = (),
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomAffine(
+    in_: _Rows, *, degrees: float | Sequence[float],
+    translate: float | Sequence[float] = (0.0, 0.0), scale: float | Sequence[float] = (1.0, 1.0),
+    shear: float | Sequence[float] = (), interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def RandomCrop(
     in_: Blob,
     *,
@@ -3296,6 +3580,57 @@ def RandomResizedCrop(
 ) -> list[_Array]: ...
 
 @overload
+def RandomRotation(
+    in_: Blob,
+    *,
+    degrees: float | Sequence[float],
+    expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Rotates each image around its middle by a random angle.
+
+    The angle is drawn uniformly, as by torchvision's RandomRotation; it depends on seed, epoch,
+    record and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        degrees (list of float, required, in [-36000, 36000]): The least and the largest angle,
+            counter-clockwise; one number n is (-n, n).
+        expand (bool, default False): Whether the output is as large as all of the rotated image
+            needs, and ragged; else it has the size of the input, and corners are cut off.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
+            number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The rotated images, uint8.
+    """
+    ...
+@overload
+def RandomRotation(
+    in_: _Row, *, degrees: float | Sequence[float], expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomRotation(
+    in_: _Rows, *, degrees: float | Sequence[float], expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def Resize(
     in_: Blob,
     *,
@@ -3350,6 +3685,54 @@ def Resize(
     in_: _Rows, *, size: Sequence[int] = (), shorter: int = 0, longer: int = 0,
     interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
     antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Rotate(
+    in_: Blob,
+    *,
+    angle: float,
+    expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Rotates images around their middle.
+
+    This is Pillow's and torchvision's rotate().
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        angle (float, required, in [-36000, 36000]): Degrees, counter-clockwise.
+        expand (bool, default False): Whether the output is as large as all of the rotated image
+            needs, and ragged; else it has the size of the input, and corners are cut off.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
+            number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The rotated images, uint8.
+    """
+    ...
+@overload
+def Rotate(
+    in_: _Row, *, angle: float, expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Rotate(
+    in_: _Rows, *, angle: float, expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import signal
@@ -39,6 +40,11 @@ SANITIZED = "LD_PRELOAD" in os.environ
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("sanitized", deadline=None, max_examples=10)
 hypothesis.settings.load_profile("sanitized" if SANITIZED else "default")
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test need not be looked through at each gc.collect()."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

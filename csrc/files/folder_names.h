@@ -29,6 +29,6 @@ int32_t pfd_has_suffix(const char *name, const pfd_list_string *suffixes);
 int64_t pfd_folder_changed_ns(int parent, const char *path);
 
 /* Whether a change of the folder at that time could be missed by comparing times: it was made so
- * shortly before `now_ns`, by the clock of this machine, that another one can have the same time. */
+ * shortly before `now_ns`, by the clock of this machine, that another can have the same time. */
 int32_t pfd_is_just_changed(int64_t changed_ns, int64_t now_ns);
 #endif

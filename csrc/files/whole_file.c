@@ -12,64 +12,70 @@
 #include <unistd.h>
 
 /* What is being read. */
-typedef struct whole_file {
+typedef struct reading {
     const pfd_compute_args *args;
     int64_t row;
-    int fd;
-} whole_file;
+    const pfd_whole_file *file;
+} reading;
 
-static pfd_status fail_errno(const whole_file *self, const char *what, int reason, pfd_error *err)
+static const char *shown(const reading *self)
+{
+    return self->file->shown ? self->file->shown : "the file";
+}
+
+static pfd_status fail(const reading *self, const char *what, pfd_error *err)
+{
+    return self->args->host->fail_row(err, self->row, -1, PFD_CORRUPT_DATA, "%.400s %s",
+                                      shown(self), what);
+}
+
+static pfd_status fail_errno(const reading *self, const char *what, int reason, pfd_error *err)
 {
     int32_t is_ours = reason == EMFILE || reason == ENFILE || reason == ENOMEM;
     return self->args->host->fail_row(err, self->row, -1, is_ours ? PFD_IO : PFD_CORRUPT_DATA,
-                                      "the file cannot be %s: %s", what, strerror(reason));
+                                      "%.400s cannot be %s: %s", shown(self), what,
+                                      strerror(reason));
 }
 
-static pfd_status read_bytes(const whole_file *self, uint8_t *to, int64_t size, pfd_error *err)
+static pfd_status read_bytes(const reading *self, int fd, uint8_t *to, int64_t size, pfd_error *err)
 {
     for (int64_t done = 0; done < size;) {
-        ssize_t got = read(self->fd, to + done, (size_t)(size - done));
+        ssize_t got = read(fd, to + done, (size_t)(size - done));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return fail_errno(self, "read", errno, err);
-        if (got == 0)
-            return self->args->host->fail_row(
-                err, self->row, -1, PFD_CORRUPT_DATA,
-                "the file became shorter while it was read: it was %" PRId64
-                " bytes, and ends at byte %" PRId64, size, done);
+        if (got == 0) return fail(self, "became shorter while it was read", err);
         done += got;
     }
     return PFD_OK;
 }
 
-static pfd_status read_all(const whole_file *self, pfd_bytes *out, pfd_error *err)
+static pfd_status read_all(const reading *self, int fd, pfd_bytes *out, pfd_error *err)
 {
     const pfd_host *host = self->args->host;
     struct stat st;
-    if (fstat(self->fd, &st) != 0) return fail_errno(self, "examined", errno, err);
-    if (!S_ISREG(st.st_mode))
-        return host->fail_row(err, self->row, -1, PFD_CORRUPT_DATA, "this is no regular file");
-    if (st.st_size == 0)
-        return host->fail_row(err, self->row, -1, PFD_CORRUPT_DATA, "the file is empty");
+    if (fstat(fd, &st) != 0) return fail_errno(self, "examined", errno, err);
+    if (!S_ISREG(st.st_mode)) return fail(self, "is no regular file", err);
+    if (st.st_size == 0) return fail(self, "is empty", err);
     uint8_t *data = host->alloc(self->args->scratch, st.st_size);
     if (!data)
         return host->fail_row(err, self->row, -1, PFD_OUT_OF_MEMORY,
-                              "no memory for its %" PRId64 " bytes", (int64_t)st.st_size);
+                              "no memory for the %" PRId64 " bytes of %.400s",
+                              (int64_t)st.st_size, shown(self));
     *out = (pfd_bytes){data, st.st_size};
-    return read_bytes(self, data, st.st_size, err);
+    return read_bytes(self, fd, data, st.st_size, err);
 }
 
-pfd_status pfd_whole_file_read(const pfd_compute_args *args, int folder, const char *path,
-                               const pfd_file *counted, int64_t row, pfd_bytes *out,
-                               pfd_error *err)
+pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
+                               const pfd_whole_file *file, pfd_bytes *out, pfd_error *err)
 {
+    const reading self = {args, row, file};
     /* O_NONBLOCK: opening a FIFO would wait for its writer. */
-    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    const whole_file self = {args, row, fd};
+    int fd = openat(file->folder, file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return fail_errno(&self, "opened", errno, err);
-    pfd_status status = read_all(&self, out, err);
+    pfd_status status = read_all(&self, fd, out, err);
     close(fd);
     if (status == PFD_OK)
-        atomic_fetch_add_explicit(pfd_input_file_of(counted)->bytes_read, out->size,
+        atomic_fetch_add_explicit(pfd_input_file_of(file->counted)->bytes_read, out->size,
                                   memory_order_relaxed);
     return status;
 }

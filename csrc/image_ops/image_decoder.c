@@ -6,7 +6,7 @@
 #include "pyflowdata/op.h"
 
 typedef struct image_decoder_attrs {
-    pfd_decode_options decode;
+    pfd_decode_options decode; /* first: see pfd_take_window() */
 } image_decoder_attrs;
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)

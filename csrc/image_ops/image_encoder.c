@@ -5,13 +5,13 @@
 #include "pyflowdata/op.h"
 
 typedef struct image_encoder_attrs {
-    int32_t format, quality, subsampling, compression;
+    int32_t format, quality, subsampling, compression_level;
 } image_encoder_attrs;
 
 static pfd_encode_options options_of(const image_encoder_attrs *attrs)
 {
     return (pfd_encode_options){attrs->format, attrs->quality, attrs->subsampling,
-                                attrs->compression};
+                                attrs->compression_level};
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -45,7 +45,7 @@ static const pfd_attr attr_table[] = {
     PFD_CHOICE_ATTR(image_encoder_attrs, subsampling, "4:2:0", "4:2:0|4:2:2|4:4:0|4:4:4",
                     "Of JPEG with colours: how the two colour differences are stored; 4:4:4 keeps "
                     "all of them, 4:2:0 one for four pixels."),
-    PFD_INT_ATTR(image_encoder_attrs, compression, "6", 0, 9,
+    PFD_INT_ATTR(image_encoder_attrs, compression_level, "6", 0, 9,
                  "Of PNG: zlib's level; 0 stores, 1 is fast, 9 small."),
 };
 

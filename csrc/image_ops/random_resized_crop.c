@@ -1,8 +1,6 @@
 /* RandomResizedCrop: a random part of each image, resampled to one size. */
-#include "images/crop_window.h"
-#include "images/image_attrs.h"
+#include "images/image_windows.h"
 #include "images/interpolation.h"
-#include "images/resample.h"
 #include "pyflowdata/op.h"
 
 typedef struct random_resized_crop_attrs {
@@ -37,22 +35,38 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+static pfd_window choose(const pfd_compute_args *args, int64_t row, const void *rule,
+                         int64_t height, int64_t width)
+{
+    return pfd_random_window(args, row, rule, height, width);
+}
+
+/* Of images that are decoded, or of files. */
+static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
     pfd_resampler resampler = {.host = args->host, .scratch = args->scratch};
     crop_plan plan;
     PFD_TRY(make_plan(args->host, args->attrs, &plan, err));
     for (int64_t i = 0; i < args->num_rows; i++) {
-        pfd_image image;
-        PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
-        pfd_window window = pfd_random_window(args, i, &plan.rule, image.height, image.width);
-        pfd_image_part part = pfd_image_window(&image, &window);
+        pfd_image_part part;
+        PFD_TRY(pfd_take_window(args, decoder, i, choose, &plan.rule, &part, err));
         void *out = pfd_image_to_write(args, 0, i, plan.size.height, plan.size.width, err);
         if (!out) return err->status;
         PFD_TRY(pfd_resample(&resampler, plan.filter, &part, NULL, out, plan.size.height,
                              plan.size.width, err));
     }
     return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    return crop(args, NULL, err);
+}
+
+pfd_status pfd_fused_random_resized_crop(const pfd_compute_args *args, const pfd_producer *decoder,
+                                         pfd_error *err)
+{
+    return crop(args, decoder, err);
 }
 
 static const pfd_attr attr_table[] = {

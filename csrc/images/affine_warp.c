@@ -30,22 +30,38 @@ pfd_affine pfd_affine_of(const pfd_affine_motion *motion)
 
 #define ONE (INT64_C(1) << 32) /* a pixel */
 
-/* Pixels to a place; beyond `most` there is no source. */
-static int64_t place_of(double pixels, double most)
-{
-    double bounded = pixels < -most ? -most : pixels > most ? most : pixels;
-    return (int64_t)rint(bounded * (double)ONE);
-}
-
 /* The places of a row of the output: `first`, and `step` farther each. */
 typedef struct line {
     int64_t first, step;
 } line;
 
+/* Pixels to a place with `bits` bits behind the point, halves up; beyond `most` there is no source.
+ */
+static int64_t place_of(double pixels, double most, int bits)
+{
+    double bounded = pixels < -most ? -most : pixels > most ? most : pixels;
+    double scaled = bounded * (double)(INT64_C(1) << bits);
+    return (int64_t)floor(scaled + 0.5) * (ONE >> bits);
+}
+
+enum { FARTHEST = 1 << 28, STEEPEST = 1 << 14 };
+
+/* Of row `row`. */
 static line line_of(double by_x, double by_y, double origin, int64_t row)
 {
     double down = by_y * ((double)row + 0.5), half = by_x * 0.5, first = down + half;
-    return (line){place_of(first + origin, 0x1p30), place_of(by_x, 0x1p14)};
+    return (line){place_of(first + origin, FARTHEST, 32), place_of(by_x, STEEPEST, 32)};
+}
+
+/* The same by Pillow's arithmetic for nearest pixels, which has 16 bits. */
+static line coarse_line_of(double by_x, double by_y, double origin, int64_t row)
+{
+    double half_x = by_x * 0.5, half_y = by_y * 0.5, sum = origin + half_x;
+    int64_t first = place_of(sum + half_y, FARTHEST, 16), down = place_of(by_y, STEEPEST, 16);
+    int64_t most = FARTHEST * ONE, at;
+    if (__builtin_mul_overflow(down, row, &at)) at = down < 0 ? -most : most;
+    at = at < -most ? -most : at > most ? most : at;
+    return (line){first + at, place_of(by_x, STEEPEST, 16)};
 }
 
 /* Output pixels [begin, end). */
@@ -163,9 +179,10 @@ void pfd_affine_warp(const pfd_image_part *in, const pfd_affine *places, int32_t
                      const uint8_t fill[4], uint8_t *out, int64_t height, int64_t width)
 {
     for (int64_t row = 0; row < height; row++, out += width * in->channels) {
+        line (*line_at)(double, double, double, int64_t) = bilinear ? line_of : coarse_line_of;
         warp at = {.in = in,
-                   .x = line_of(places->xx, places->xy, places->x0, row),
-                   .y = line_of(places->yx, places->yy, places->y0, row),
+                   .x = line_at(places->xx, places->xy, places->x0, row),
+                   .y = line_at(places->yx, places->yy, places->y0, row),
                    .out = out};
         span pixels = both(inside(at.x, in->width, width), inside(at.y, in->height, width));
         fill_pixels(out, 0, pixels.begin, fill, in->channels);

@@ -1,5 +1,7 @@
 /* BMP: palettes of 1, 4 and 8 bits, RLE, 16, 24 and 32 bits with masks, from either end. */
 #include "images/codec_table.h"
+
+#include "core/bytes.h"
 #include "images/pixel_rows.h"
 
 #include <inttypes.h>
@@ -20,18 +22,11 @@ typedef struct bmp {
     const uint8_t *indices; /* of RLE: a byte a pixel, the last row of the image first */
 } bmp;
 
-static uint32_t number_at(const uint8_t *at, int32_t bytes)
-{
-    uint32_t value = 0;
-    for (int32_t i = bytes - 1; i >= 0; i--) value = value << 8 | at[i];
-    return value;
-}
-
 static int32_t is_bmp(const uint8_t *data, int64_t size)
 {
     static const uint8_t headers[] = {CORE_HEADER, INFO_HEADER, 52, 56, 64, 108, 124};
     if (size < FILE_HEADER + CORE_HEADER || memcmp(data, "BM", 2) != 0) return 0;
-    uint32_t header = number_at(data + FILE_HEADER, 4);
+    uint32_t header = pfd_load_le32(data + FILE_HEADER);
     return header < 256 && memchr(headers, (int)header, sizeof headers) != NULL;
 }
 
@@ -57,7 +52,8 @@ static pfd_status read_masks(const pfd_image_file *file, int64_t header, bmp *ou
         return PFD_OK;
     }
     if (at + 12 + 4 * has_alpha > file->size) return fail(file, file->size, "no masks", err);
-    for (int32_t i = 0; i < 3 + has_alpha; i++) out->masks[i] = number_at(file->data + at + 4 * i, 4);
+    for (int32_t i = 0; i < 3 + has_alpha; i++)
+        out->masks[i] = pfd_load_le32(file->data + at + 4 * i);
     return PFD_OK;
 }
 
@@ -91,20 +87,20 @@ static int32_t is_known(const bmp *image)
 static pfd_status parse(const pfd_image_file *file, bmp *out, pfd_error *err)
 {
     const uint8_t *data = file->data, *info = data + FILE_HEADER;
-    int64_t header = number_at(info, 4), colors = 0;
-    *out = (bmp){.data = data, .size = file->size, .pixels = number_at(data + 10, 4)};
+    int64_t header = pfd_load_le32(info), colors = 0;
+    *out = (bmp){.data = data, .size = file->size, .pixels = pfd_load_le32(data + 10)};
     if (FILE_HEADER + header > file->size)
         return fail(file, file->size, "the file ends in its header", err);
     if (header == CORE_HEADER) {
-        out->width = number_at(info + 4, 2);
-        out->height = number_at(info + 6, 2);
-        out->bits = number_at(info + 10, 2);
+        out->width = pfd_load_le16(info + 4);
+        out->height = pfd_load_le16(info + 6);
+        out->bits = pfd_load_le16(info + 10);
     } else {
-        out->width = (int32_t)number_at(info + 4, 4);
-        out->height = (int32_t)number_at(info + 8, 4);
-        out->bits = number_at(info + 14, 2);
-        out->compression = number_at(info + 16, 4);
-        colors = number_at(info + 32, 4);
+        out->width = (int32_t)pfd_load_le32(info + 4);
+        out->height = (int32_t)pfd_load_le32(info + 8);
+        out->bits = pfd_load_le16(info + 14);
+        out->compression = pfd_load_le32(info + 16);
+        colors = pfd_load_le32(info + 32);
     }
     if (out->height < 0) {
         out->is_top_down = 1;
@@ -247,7 +243,7 @@ static void put_pixel(const bmp *image, const uint8_t *row, int64_t x, uint8_t *
         for (int32_t c = 0; c < 3; c++) out[c] = row[3 * x + 2 - c];
         out[3] = 255;
     } else if (bits > 8) {
-        uint32_t pixel = number_at(row + x * bits / 8, (int32_t)bits / 8);
+        uint32_t pixel = bits == 16 ? pfd_load_le16(row + 2 * x) : pfd_load_le32(row + 4 * x);
         for (int32_t c = 0; c < 4; c++) out[c] = masked(pixel, image->masks[c]);
     } else if (image->indices) {
         put_color(image, row[x], out);
@@ -277,8 +273,10 @@ static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *o
         uint8_t *to = out->data + y * out->stride;
         for (int64_t x = 0; row && x < region->width; x++)
             put_pixel(&image, row, region->left + x, pixels + 4 * x);
-        if (row) pfd_convert_pixels(pixels, PFD_LAYOUT_RGBA, to, options->color_space, region->width);
-        else memset(to, 0, (size_t)row_bytes);
+        if (row)
+            pfd_convert_pixels(pixels, PFD_LAYOUT_RGBA, to, options->color_space, region->width);
+        else
+            memset(to, 0, (size_t)row_bytes);
     }
     return PFD_OK;
 }

@@ -1,7 +1,7 @@
 /* images/codec_table.h -- what a codec is; for the codecs and image_codec.c. */
 #ifndef PFD_IMAGES_CODEC_TABLE_H
 #define PFD_IMAGES_CODEC_TABLE_H
-#include "images/image_codec.h"
+#include "images/image_file.h"
 
 struct pfd_image_codec {
     const char *name;
@@ -22,14 +22,4 @@ struct pfd_image_codec {
 
 extern const pfd_image_codec pfd_jpeg_codec, pfd_png_codec, pfd_webp_codec, pfd_bmp_codec,
     pfd_pnm_codec;
-
-/* For host->fail_row(): a byte of the image as a place in its record. */
-static inline int64_t pfd_image_byte(const pfd_image_file *file, int64_t byte)
-{
-    return file->place < 0 ? -1 : file->place + byte;
-}
-
-/* Where out->data is NULL, memory for `height` rows of `row_bytes` bytes. */
-pfd_status pfd_make_pixels(const pfd_image_file *file, int64_t height, int64_t row_bytes,
-                           pfd_pixels *out, pfd_error *err);
 #endif

@@ -26,8 +26,11 @@
                     "Pillow's ImageOps.exif_transpose() does; sizes are then those of the turned " \
                     "image.")
 
-#define PFD_DECODE_ATTRS(owner)                                                                    \
-    PFD_DECODE_ATTR(owner, PFD_ATTR_CHOICE, color_space, "color_space", "RGB", 0, 0,               \
+#define PFD_DECODE_ATTRS(owner) PFD_DECODE_ATTRS_WITH(owner, "RGB")
+
+/* With another default of color_space. */
+#define PFD_DECODE_ATTRS_WITH(owner, default_color_space)                                          \
+    PFD_DECODE_ATTR(owner, PFD_ATTR_CHOICE, color_space, "color_space", default_color_space, 0, 0, \
                     "RGB|BGR|GRAY|RGBA",                                                           \
                     "The channels of a pixel. GRAY has the weights of ITU-R 601, and of JPEG the " \
                     "stored luminance; an alpha channel is dropped but for RGBA, and 255 where "   \
@@ -38,8 +41,10 @@
                         "What to do with an image of which pixels are lost, since its bytes end "  \
                         "early or are damaged: with 'error' the row is damaged; with 'fill' it "   \
                         "has what could be decoded, and gray (JPEG) or 0 in place of the rest. "   \
-                        "Damage that costs no pixels is tolerated, as Pillow does: of JPEG, "      \
-                        "bytes between segments, and a missing end marker."),                      \
+                        "Of JPEG, pixels are lost by data that end before their time, bad codes, " \
+                        "missing restart markers and scans in a wrong order; not by bytes "        \
+                        "between segments, an absent end marker and the other things that "        \
+                        "libjpeg warns of. Of PNG, a wrong checksum is damage."),                  \
         PFD_DECODE_ATTR(owner, PFD_ATTR_INT64, max_pixels, "max_pixels", "178956970", 1,           \
                         4611686018427387904.0, NULL,                                               \
                         "An image with more pixels is damaged, which keeps a few wrong bytes "     \

@@ -192,5 +192,5 @@ static pfd_status encode(const pfd_encode_call *call, const pfd_encode_options *
 #define encode NULL
 #endif
 
-const pfd_image_encoder pfd_jpeg_encoder = {"JPEG", "libjpeg62-turbo-dev", 1u << 1 | 1u << 3,
+const pfd_image_encoder pfd_jpeg_encoder = {"JPEG", "libjpeg-dev", 1u << 1 | 1u << 3,
                                             encode};

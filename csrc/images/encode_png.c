@@ -78,7 +78,7 @@ static void encode_rows(job *at)
     }
     png_set_write_fn(png, at, write_bytes, flush_nothing);
     png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-    png_set_compression_level(png, at->options->compression);
+    png_set_compression_level(png, at->options->compression_level);
     png_set_IHDR(png, info, (png_uint_32)image->width, (png_uint_32)image->height, 8,
                  types[image->channels], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);

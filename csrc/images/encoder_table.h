@@ -1,8 +1,25 @@
-/* images/encoder_table.h -- what an encoder is; for the encoders and encode_image.c. */
+/* images/encoder_table.h -- what an encoder is and gets; for encode_image.h and the encoders. */
 #ifndef PFD_IMAGES_ENCODER_TABLE_H
 #define PFD_IMAGES_ENCODER_TABLE_H
-#include "images/encode_image.h"
+#include "images/image_rows.h"
 #include "images/workspace.h"
+
+enum { PFD_ENCODE_JPEG, PFD_ENCODE_PNG, PFD_ENCODE_PPM, PFD_ENCODE_BMP };
+enum { PFD_SUBSAMPLING_420, PFD_SUBSAMPLING_422, PFD_SUBSAMPLING_440, PFD_SUBSAMPLING_444 };
+
+typedef struct pfd_encode_options {
+    int32_t format;      /* PFD_ENCODE_* */
+    int32_t quality;     /* JPEG: 1 to 100 */
+    int32_t subsampling; /* JPEG: PFD_SUBSAMPLING_* */
+    int32_t compression_level; /* PNG: 0 to 9 */
+} pfd_encode_options;
+
+/* Where an image is encoded. */
+typedef struct pfd_encode_call {
+    const pfd_host *host;
+    pfd_scratch *scratch;
+    int64_t row; /* of the range, for errors */
+} pfd_encode_call;
 
 /* Bytes that grow in the arena of a workspace; the old ones stay there. */
 typedef struct pfd_growing {

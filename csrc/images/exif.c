@@ -1,6 +1,8 @@
 /* The orientation in EXIF data: one entry of the first directory of a TIFF header. */
 #include "images/exif.h"
 
+#include "core/bytes.h"
+
 #include <string.h>
 
 typedef struct tiff {
@@ -9,16 +11,13 @@ typedef struct tiff {
     int32_t is_big_endian;
 } tiff;
 
-/* 0 past the end. */
+/* Of 2 or 4 bytes; 0 past the end. */
 static uint32_t number_at(const tiff *file, int64_t at, int32_t bytes)
 {
-    uint32_t value = 0;
     if (at + bytes > file->size) return 0;
-    for (int32_t i = 0; i < bytes; i++) {
-        int32_t byte = file->is_big_endian ? i : bytes - 1 - i;
-        value = value << 8 | file->data[at + byte];
-    }
-    return value;
+    const uint8_t *from = file->data + at;
+    if (file->is_big_endian) return (uint32_t)pfd_load_be(from, bytes);
+    return bytes == 2 ? pfd_load_le16(from) : pfd_load_le32(from);
 }
 
 int32_t pfd_exif_orientation(const uint8_t *data, int64_t size)

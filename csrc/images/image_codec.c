@@ -40,11 +40,6 @@ pfd_image_file pfd_image_file_at(const pfd_compute_args *args, int32_t input, in
                             .place = pfd_place_in_record(args, i, bytes.data)};
 }
 
-int32_t pfd_color_channels(int32_t color_space)
-{
-    return color_space == PFD_COLOR_GRAY ? 1 : color_space == PFD_COLOR_RGBA ? 4 : 3;
-}
-
 const char *pfd_image_codec_name(const pfd_image_codec *codec)
 {
     return codec->name;
@@ -129,17 +124,6 @@ pfd_status pfd_read_image_header(const pfd_image_file *file, const pfd_decode_op
 }
 
 /* ---- Pixels ---------------------------------------------------------------------------------- */
-
-pfd_status pfd_make_pixels(const pfd_image_file *file, int64_t height, int64_t row_bytes,
-                           pfd_pixels *out, pfd_error *err)
-{
-    if (out->data) return PFD_OK;
-    out->stride = row_bytes;
-    out->data = file->host->alloc(file->scratch, height * row_bytes);
-    if (out->data) return PFD_OK;
-    return file->host->fail_row(err, file->row, -1, PFD_OUT_OF_MEMORY,
-                                "no memory for an image of %" PRId64 " bytes", height * row_bytes);
-}
 
 /* How a delivered image lies in the stored one: by columns (turned), and from which end. */
 typedef struct placing {

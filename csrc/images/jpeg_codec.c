@@ -364,9 +364,9 @@ static pfd_status check_whole(const job *at)
     return fail_at(at, reader->damaged_byte, said, at->err);
 }
 
-static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *options,
-                         const pfd_image_header *header, const pfd_region *region, pfd_pixels *out,
-                         pfd_error *err)
+static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_options *options,
+                                const pfd_image_header *header, const pfd_region *region,
+                                pfd_pixels *out, pfd_error *err)
 {
     pfd_workspace *workspace = pfd_workspace_begin(file->scratch);
     void **kept = workspace ? &workspace->kept[PFD_KEEP_JPEG_READER].object : NULL;
@@ -385,15 +385,15 @@ static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *o
     return status;
 }
 #else
-#define decode NULL
+#define decode_region NULL
 #endif
 
 const pfd_image_codec pfd_jpeg_codec = {
     .name = "JPEG",
-    .package = "libjpeg62-turbo-dev",
+    .package = "libjpeg-dev",
     .max_shrink = 8,
     .most_pixels_per_byte = 2048, /* every block takes a bit; at most 1024 pixels take 8 blocks */
     .matches = pfd_is_jpeg,
     .read_header = pfd_jpeg_read_header,
-    .decode = decode,
+    .decode = decode_region,
 };

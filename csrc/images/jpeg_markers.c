@@ -1,6 +1,7 @@
 /* The markers of a JPEG file up to its frame header, which has the size; EXIF on the way. */
 #include "images/jpeg_markers.h"
 
+#include "core/bytes.h"
 #include "images/codec_table.h"
 #include "images/exif.h"
 
@@ -13,11 +14,6 @@ enum { TEM = 0x01, SOF0 = 0xc0, DHT = 0xc4, JPG = 0xc8, DAC = 0xcc, SOF15 = 0xcf
 int32_t pfd_is_jpeg(const uint8_t *data, int64_t size)
 {
     return size >= 3 && data[0] == 0xff && data[1] == 0xd8 && data[2] == 0xff;
-}
-
-static int64_t number_at(const uint8_t *at)
-{
-    return at[0] * 256 + at[1];
 }
 
 static pfd_status fail(const pfd_image_file *file, int64_t byte, const char *what, pfd_error *err)
@@ -46,8 +42,8 @@ static pfd_status read_frame(const pfd_image_file *file, int64_t at, int64_t byt
 {
     if (bytes < 8) return fail(file, at, "a frame header that is too short", err);
     out->bits = file->data[at + 2];
-    out->stored_height = number_at(file->data + at + 3);
-    out->stored_width = number_at(file->data + at + 5);
+    out->stored_height = (int64_t)pfd_load_be(file->data + at + 3, 2);
+    out->stored_width = (int64_t)pfd_load_be(file->data + at + 5, 2);
     out->channels = file->data[at + 7];
     if (out->channels != 1 && out->channels != 3 && out->channels != 4)
         return fail(file, at + 7, "a number of colour components other than 1, 3 and 4", err);
@@ -62,7 +58,7 @@ pfd_status pfd_jpeg_read_header(const pfd_image_file *file, const pfd_decode_opt
         if (marker == TEM || (marker >= RST0 && marker < EOI)) continue; /* without a segment */
         if (marker == EOI || marker == SOS) return fail(file, at - 2, "no frame header", err);
         if (file->size - at < 2) break;
-        int64_t bytes = number_at(file->data + at);
+        int64_t bytes = (int64_t)pfd_load_be(file->data + at, 2);
         if (bytes < 2) return fail(file, at, "a segment that is shorter than its length", err);
         if (bytes > file->size - at) break;
         if (marker >= SOF0 && marker <= SOF15 && marker != DHT && marker != JPG && marker != DAC)

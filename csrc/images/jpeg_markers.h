@@ -1,7 +1,7 @@
 /* images/jpeg_markers.h -- the header of a JPEG file, up to its frame. */
 #ifndef PFD_IMAGES_JPEG_MARKERS_H
 #define PFD_IMAGES_JPEG_MARKERS_H
-#include "images/image_codec.h"
+#include "images/image_file.h"
 
 int32_t pfd_is_jpeg(const uint8_t *data, int64_t size);
 

@@ -2,7 +2,7 @@
 #include "images/pixel_rows.h"
 
 #include "core/simd.h"
-#include "images/image_codec.h"
+#include "images/image_file.h"
 
 int32_t pfd_layout_channels(int32_t layout)
 {

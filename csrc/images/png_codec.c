@@ -3,6 +3,8 @@
  * As in jpeg_codec.c, libpng's errors jump back into protect(), and nothing needs freeing then.
  */
 #include "images/codec_table.h"
+
+#include "core/bytes.h"
 #include "images/exif.h"
 
 #include <inttypes.h>
@@ -19,7 +21,7 @@ static int32_t is_png(const uint8_t *data, int64_t size)
 
 static int64_t number_at(const uint8_t *at)
 {
-    return (int64_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3];
+    return (int64_t)pfd_load_be(at, 4);
 }
 
 static int32_t find_orientation(const pfd_image_file *file)
@@ -61,7 +63,7 @@ static pfd_status read_header(const pfd_image_file *file, const pfd_decode_optio
 
 #include <png.h>
 
-/* libpng reads so many bytes at once where it shall use all up to the end of a file that was cut. */
+/* libpng reads so many bytes at once where a file that was cut is used up to its end. */
 enum { LEAST_READ = 512 };
 
 /* What is decoded, and where it goes. */
@@ -268,9 +270,9 @@ static pfd_status explain(const job *at)
                                 at->said, at->at, file->size);
 }
 
-static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *options,
-                         const pfd_image_header *header, const pfd_region *region, pfd_pixels *out,
-                         pfd_error *err)
+static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_options *options,
+                                const pfd_image_header *header, const pfd_region *region,
+                                pfd_pixels *out, pfd_error *err)
 {
     pfd_workspace *workspace = pfd_workspace_begin(file->scratch);
     if (!workspace)
@@ -285,7 +287,7 @@ static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *o
     return status;
 }
 #else
-#define decode NULL
+#define decode_region NULL
 #endif
 
 const pfd_image_codec pfd_png_codec = {
@@ -295,5 +297,5 @@ const pfd_image_codec pfd_png_codec = {
     .most_pixels_per_byte = 8 * 1100, /* deflate packs a byte into no less than 1/1032 */
     .matches = is_png,
     .read_header = read_header,
-    .decode = decode,
+    .decode = decode_region,
 };

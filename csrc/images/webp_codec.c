@@ -1,5 +1,7 @@
 /* WebP by libwebp; of an animation the first frame, on a canvas of zeros. */
 #include "images/codec_table.h"
+
+#include "core/bytes.h"
 #include "images/exif.h"
 
 #include <inttypes.h>
@@ -23,11 +25,9 @@ typedef struct webp {
     int64_t frame_size, top, left, frame_height, frame_width;
 } webp;
 
-static int64_t number_at(const uint8_t *at, int32_t bytes)
+static int64_t load_le24(const uint8_t *at)
 {
-    int64_t value = 0;
-    for (int32_t i = bytes - 1; i >= 0; i--) value = value << 8 | at[i];
-    return value;
+    return pfd_load_le16(at) | at[2] << 16;
 }
 
 static int32_t is_webp(const uint8_t *data, int64_t size)
@@ -39,7 +39,7 @@ static int32_t is_webp(const uint8_t *data, int64_t size)
 static int32_t is_chunk(const pfd_image_file *file, int64_t at, const char *type, chunk *out)
 {
     if (file->size - at < CHUNK_BYTES || (type && memcmp(file->data + at, type, 4) != 0)) return 0;
-    int64_t size = number_at(file->data + at + 4, 4);
+    int64_t size = pfd_load_le32(file->data + at + 4);
     *out = (chunk){file->data + at + CHUNK_BYTES, file->size - at - CHUNK_BYTES,
                    at + CHUNK_BYTES + size + size % 2};
     if (out->size > size) out->size = size;
@@ -49,15 +49,15 @@ static int32_t is_chunk(const pfd_image_file *file, int64_t at, const char *type
 static int32_t read_lossy(chunk found, webp *out)
 {
     if (found.size < 10 || memcmp(found.data + 3, "\x9d\x01\x2a", 3) != 0) return 0;
-    out->width = number_at(found.data + 6, 2) & 0x3fff;
-    out->height = number_at(found.data + 8, 2) & 0x3fff;
+    out->width = pfd_load_le16(found.data + 6) & 0x3fff;
+    out->height = pfd_load_le16(found.data + 8) & 0x3fff;
     return 1;
 }
 
 static int32_t read_lossless(chunk found, webp *out)
 {
     if (found.size < 5 || found.data[0] != 0x2f) return 0;
-    int64_t bits = number_at(found.data + 1, 4);
+    int64_t bits = pfd_load_le32(found.data + 1);
     out->width = (bits & 0x3fff) + 1;
     out->height = (bits >> 14 & 0x3fff) + 1;
     out->has_alpha = bits >> 28 & 1;
@@ -68,8 +68,8 @@ static int32_t read_canvas(chunk found, webp *out)
 {
     if (found.size < 10) return 0;
     out->has_alpha = found.data[0] >> 4 & 1;
-    out->width = number_at(found.data + 4, 3) + 1;
-    out->height = number_at(found.data + 7, 3) + 1;
+    out->width = load_le24(found.data + 4) + 1;
+    out->height = load_le24(found.data + 7) + 1;
     return 1;
 }
 
@@ -80,10 +80,10 @@ static int32_t read_frame(const pfd_image_file *file, int64_t at, webp *out)
     for (; is_chunk(file, at, NULL, &found); at = found.next) {
         if (memcmp(file->data + at, "ANMF", 4) != 0) continue;
         if (found.size < FRAME_BYTES) return 0;
-        out->left = number_at(found.data, 3) * 2;
-        out->top = number_at(found.data + 3, 3) * 2;
-        out->frame_width = number_at(found.data + 6, 3) + 1;
-        out->frame_height = number_at(found.data + 9, 3) + 1;
+        out->left = load_le24(found.data) * 2;
+        out->top = load_le24(found.data + 3) * 2;
+        out->frame_width = load_le24(found.data + 6) + 1;
+        out->frame_height = load_le24(found.data + 9) + 1;
         out->frame = found.data + FRAME_BYTES;
         out->frame_size = found.size - FRAME_BYTES;
         return out->frame_width <= out->width - out->left &&
@@ -96,7 +96,8 @@ static int32_t find_orientation(const pfd_image_file *file, int64_t at)
 {
     chunk found;
     for (; is_chunk(file, at, NULL, &found); at = found.next)
-        if (!memcmp(file->data + at, "EXIF", 4)) return pfd_exif_orientation(found.data, found.size);
+        if (!memcmp(file->data + at, "EXIF", 4))
+            return pfd_exif_orientation(found.data, found.size);
     return 1;
 }
 
@@ -212,9 +213,9 @@ static void copy_region(pfd_pixels canvas, const pfd_region *region, int32_t col
     }
 }
 
-static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *options,
-                         const pfd_image_header *header, const pfd_region *region, pfd_pixels *out,
-                         pfd_error *err)
+static pfd_status decode_region(const pfd_image_file *file, const pfd_decode_options *options,
+                                const pfd_image_header *header, const pfd_region *region,
+                                pfd_pixels *out, pfd_error *err)
 {
     static const int32_t modes[] = {MODE_RGB, MODE_BGR, MODE_RGB, MODE_RGBA};
     webp image;
@@ -239,7 +240,7 @@ static pfd_status decode(const pfd_image_file *file, const pfd_decode_options *o
     return status;
 }
 #else
-#define decode NULL
+#define decode_region NULL
 #endif
 
 const pfd_image_codec pfd_webp_codec = {
@@ -248,5 +249,5 @@ const pfd_image_codec pfd_webp_codec = {
     .max_shrink = 1,
     .matches = is_webp,
     .read_header = read_header,
-    .decode = decode,
+    .decode = decode_region,
 };

@@ -5,7 +5,7 @@
  */
 #ifndef PFD_IMAGES_WORKSPACE_H
 #define PFD_IMAGES_WORKSPACE_H
-#include "images/image_codec.h"
+#include "pyflowdata/op.h"
 
 enum { PFD_KEEP_JPEG_READER, PFD_KEEP_JPEG_WRITER, PFD_KEEP_COUNT };
 

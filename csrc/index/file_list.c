@@ -183,7 +183,7 @@ static int32_t append(const pfd_file_list *list, int64_t at, pfd_listed_file *ou
     return 1;
 }
 
-/* The last folder that begins at or before a file: those without files begin where the next does. */
+/* The last folder that begins at or before a file: one without files begins where the next does. */
 static folder_entry folder_of(const pfd_file_list *list, int64_t file)
 {
     const folder_entry *folders = list->folders;

@@ -1,6 +1,6 @@
 /* One call of an op on rows of the program.
  *
- * The rows go through the op range after range, so that what a range needs stays in the cache and the
+ * The rows go through the op range after range: what a range needs stays in the cache, and the
  * scratch small.  Dense outputs are written where the caller wants them; ragged rows are kept until
  * the caller, who then knows their sizes, has them copied. */
 #include "core/cpu.h"

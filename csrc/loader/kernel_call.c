@@ -18,6 +18,14 @@ static pfd_status check_ragged_outputs(const pfd_kernel_call *call, pfd_error *e
     return PFD_OK;
 }
 
+static pfd_status compute(const pfd_kernel_call *call, const pfd_compute_args *args,
+                          pfd_error *err)
+{
+    if (!call->producer) return call->node->op->op->compute(args, err);
+    pfd_producer producer = {call->producer->op->op->name, pfd_attrs_struct(call->producer->attrs)};
+    return call->fused(args, &producer, err);
+}
+
 pfd_status pfd_kernel_call_run(const pfd_kernel_call *call, pfd_error *err)
 {
     const pfd_op *op = call->node->op->op;
@@ -39,11 +47,18 @@ pfd_status pfd_kernel_call_run(const pfd_kernel_call *call, pfd_error *err)
     for (uint32_t i = 0; i < op->num_outputs; i++)
         if (call->outputs[i]->is_ragged) memset(call->outputs[i]->rows, 0, bytes);
     pfd_error_clear(err);
-    pfd_status status = pfd_check_returned(op->compute(&args, err), "compute", err);
+    pfd_status status = pfd_check_returned(compute(call, &args, err), "compute", err);
     status = pfd_scratch_explain(call->scratch, status, err);
     if (status == PFD_OK) status = check_ragged_outputs(call, err);
     if (status != PFD_OK) pfd_check_failed_row(call->num_rows, err);
     return status;
+}
+
+const char *pfd_kernel_call_failed_op(const pfd_kernel_call *call, const pfd_error *err)
+{
+    const pfd_node *producer = call->producer;
+    int32_t is_producer = producer && !strcmp(err->op, producer->op->op->name);
+    return (is_producer ? producer : call->node)->op->op->name;
 }
 
 uint64_t pfd_node_random_key(const pfd_node *node, int64_t seed, int64_t epoch, int32_t number)

@@ -5,6 +5,7 @@
  */
 #ifndef PFD_LOADER_KERNEL_CALL_H
 #define PFD_LOADER_KERNEL_CALL_H
+#include "core/fusion.h"
 #include "core/scratch.h"
 #include "loader/plan.h"
 
@@ -18,10 +19,15 @@ typedef struct pfd_kernel_call {
     const pfd_plan_tensor *output_types; /* one per output of the op itself */
     pfd_scratch *scratch;
     uint64_t random_key;
+    const pfd_node *producer; /* which this call does as well, and whose inputs it has; or NULL */
+    pfd_fused_compute fused;  /* with a producer, in place of compute() */
 } pfd_kernel_call;
 
 /* Empties the ragged outputs, calls compute(), and checks what it returned and made of them. */
 pfd_status pfd_kernel_call_run(const pfd_kernel_call *call, pfd_error *err);
+
+/* After a failure: the name of the op that failed. */
+const char *pfd_kernel_call_failed_op(const pfd_kernel_call *call, const pfd_error *err);
 
 /* Of seed, epoch and name; nodes of one op without a name differ by their number. */
 uint64_t pfd_node_random_key(const pfd_node *node, int64_t seed, int64_t epoch, int32_t number);

@@ -151,9 +151,12 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
         .output_types = &at->plan->tensors[op->first_output],
         .scratch = worker->scratch,
         .random_key = pfd_node_random_key(node, reader->seed, at->slot->epoch, op->number),
+        .producer = op->producer,
+        .fused = op->fused,
     };
     pfd_status status = pfd_kernel_call_run(&call, err);
-    return status == PFD_OK ? PFD_OK : failed(at, op->reader, node->op->op->name, status, err);
+    if (status == PFD_OK) return PFD_OK;
+    return failed(at, op->reader, pfd_kernel_call_failed_op(&call, err), status, err);
 }
 
 static void count_bytes(const range *at)

@@ -214,6 +214,7 @@ pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blob
 {
     *plan = (pfd_plan){.zip = zip, .bounds = bounds};
     PFD_TRY(collect(plan, blobs, num_blobs, err));
+    pfd_plan_fuse(plan);
     PFD_TRY(open_readers(plan, err));
     PFD_TRY(zip_readers(plan, err));
     pfd_plan_lay_out(plan);
@@ -226,6 +227,7 @@ void pfd_plan_close(pfd_plan *plan)
         pfd_data_reader_close(&plan->readers[i]);
     for (int32_t i = 0; i < plan->num_ops; i++) {
         pfd_node_release(plan->ops[i].node);
+        pfd_node_release(plan->ops[i].producer);
         free(plan->ops[i].inputs);
     }
     free(plan->ops);

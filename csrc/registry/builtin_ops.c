@@ -27,6 +27,8 @@
     X(ofrecord_reader)                                                                             \
     X(ofrecord_raw_decoder)                                                                        \
     X(ofrecord_bytes_decoder)                                                                      \
+    X(ofrecord_image_decoder)                                                                      \
+    X(ofrecord_image_decoder_random_crop)                                                          \
     X(idx_reader)                                                                                  \
     X(cifar_reader)                                                                                \
     X(onerec_reader)                                                                               \
@@ -36,6 +38,7 @@
     X(gpt_reader)                                                                                  \
     X(generator_reader)                                                                            \
     X(image_folder_reader)                                                                         \
+    X(manifest_reader)                                                                             \
     X(adjust_sharpness)                                                                            \
     X(auto_contrast)                                                                               \
     X(center_crop)                                                                                 \
@@ -58,11 +61,14 @@
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \
     X(rand_augment)                                                                                \
+    X(random_affine)                                                                               \
     X(random_crop)                                                                                 \
     X(random_erasing)                                                                              \
     X(random_flip)                                                                                 \
     X(random_resized_crop)                                                                         \
+    X(random_rotation)                                                                             \
     X(resize)                                                                                      \
+    X(rotate)                                                                                      \
     X(solarize)                                                                                    \
     X(trivial_augment)
 

@@ -1,4 +1,4 @@
-/* One use of an op: attrs and inputs checked, outputs inferred. */
+/* Makes nodes: checks attrs and inputs, and infers the types of the outputs. */
 #include "registry/node.h"
 
 #include "core/error.h"
@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More bytes than any machine has: a batch above is a mistake, and sizes below can be added up. */
+/* More bytes than any machine has: a larger batch is a mistake, and smaller sizes can be added
+ * without overflow. */
 static const int64_t MOST_BATCH_BYTES = (int64_t)1 << 46;
 
 /* ---- Attrs ---- */
@@ -37,7 +38,7 @@ static pfd_status fail_unknown_attr(const pfd_op *op, const char *name, pfd_erro
     return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
-/* Before all else: a misspelt attr is not to be reported as a missing one. */
+/* Called first, so that a misspelt attr is not reported as a missing one. */
 static pfd_status check_attr_names(const pfd_op *op, const pfd_attr_value *values, int64_t n,
                                    pfd_error *err)
 {
@@ -160,8 +161,8 @@ static pfd_status fail_output(const pfd_node *node, uint32_t output, const char 
 static pfd_status check_bytes(const pfd_node *node, uint32_t output, pfd_error *err)
 {
     const pfd_row_type *type = &node->outputs[output];
-    /* A dimension of 0 must not hide the others: NumPy multiplies them without it, too.  One that
-     * varies counts as 1: what it comes to is known with each batch. */
+    /* A dimension of 0 must not hide the others: NumPy too multiplies them without it.  A dimension
+     * that varies counts as 1: its size is known only with each batch. */
     int64_t bytes = pfd_dtype_size(type->dtype) * node->batch_size;
     int32_t too_large = bytes > MOST_BATCH_BYTES;
     for (int32_t i = 0; i < type->ndim && !too_large; i++) {
@@ -215,7 +216,8 @@ static pfd_status call_infer(pfd_node *node, const pfd_row_type *inputs, pfd_err
     return status;
 }
 
-/* An op that knows nothing of ragged rows would read data where there are rows. */
+/* Refuses ragged inputs of an op without PFD_TAKES_RAGGED: it would read the table of rows as
+ * data. */
 static pfd_status check_ragged(const pfd_op *op, const pfd_row_type *inputs, pfd_error *err)
 {
     if (op->flags & PFD_TAKES_RAGGED) return PFD_OK;
@@ -224,8 +226,8 @@ static pfd_status check_ragged(const pfd_op *op, const pfd_row_type *inputs, pfd
         for (int32_t d = 0; d < inputs[i].ndim; d++)
             if (inputs[i].shape[d] < 0)
                 return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                                "the rows of input '%s' are %s, and vary in size; %s takes rows of "
-                                "one size",
+                                "the rows of input '%s' are %s and vary in size, but %s takes rows "
+                                "of one size",
                                 op->inputs[i].name,
                                 pfd_format_row_type(&inputs[i], found, sizeof found), op->name);
     }
@@ -338,7 +340,7 @@ pfd_node *pfd_node_retain(pfd_node *node)
     return node;
 }
 
-/* Drops a reference; a node without any goes in front of the list. */
+/* Drops a reference; a node without references is put in front of the list. */
 static void drop(pfd_node *node, pfd_node **released)
 {
     if (!node) return;
@@ -347,7 +349,7 @@ static void drop(pfd_node *node, pfd_node **released)
     *released = node;
 }
 
-/* With a list instead of recursion, so that a long chain of ops needs no deep stack. */
+/* Uses a list instead of recursion, so that a long chain of ops needs no deep stack. */
 void pfd_node_release(pfd_node *node)
 {
     pfd_node *released = NULL;

@@ -2,7 +2,7 @@
  *
  * OWNERSHIP  Reference-counted; a node owns references to the nodes of its inputs.
  * THREADS    Immutable after creation: any thread.
- * ERRORS     All that attrs and types can be wrong about is said at creation, with the op's name.
+ * ERRORS     All errors in attrs and types are reported at creation, with the op's name.
  */
 #ifndef PFD_REGISTRY_NODE_H
 #define PFD_REGISTRY_NODE_H

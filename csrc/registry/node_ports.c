@@ -1,4 +1,4 @@
-/* Ports that attrs decide, written out. */
+/* Writes out the ports of a node whose op leaves them to attrs. */
 #include "registry/node_ports.h"
 
 #include "core/error.h"
@@ -12,11 +12,11 @@
 
 enum { most_ports = 4096, input_name_bytes = 96 };
 
-/* One allocation: the op twice, its ports, followed by their names. */
+/* One allocation: the op twice, its ports, and their names. */
 typedef struct own_op {
     pfd_registered_op registered;
     pfd_op op, public_op;
-    pfd_port ports[]; /* inputs, then the public outputs, of which the op's own are the first */
+    pfd_port ports[]; /* inputs, then the public outputs, which begin with the op's own */
 } own_op;
 
 static const pfd_list_string *output_list(const pfd_op *op, const void *attrs)
@@ -75,8 +75,8 @@ static pfd_status check(const pfd_registered_op *from, const pfd_list_string *li
     int64_t size = list ? list->size : 1;
     if (size > most_ports || num_inputs > most_ports)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "the node has %" PRId64 " inputs and %" PRId64 " outputs; of each there "
-                        "can be at most %d",
+                        "the node has %" PRId64 " inputs and %" PRId64 " outputs; it can have at "
+                        "most %d of each",
                         num_inputs, size, most_ports);
     if (size == 0)
         return pfd_fail_attr(err, from->op->outputs_attr, NULL, PFD_INVALID_ARGUMENT,

@@ -1,4 +1,4 @@
-/* Files that may be compressed, as files whose bytes can be had in any order. */
+/* Decompresses files into memory, so that their bytes can be read in any order. */
 #include "sources/inflated_files.h"
 
 #include "core/cpu.h"
@@ -13,20 +13,19 @@
 
 struct pfd_inflated_files {
     int64_t num_inflated;
-    pfd_input_file *copies; /* owned, and the bytes of those that are inflated */
+    pfd_input_file *copies; /* owned, with the bytes of the decompressed ones */
     const pfd_file **files;
     int64_t n;
 };
 
-/* What the compressed files of a reader may take together. */
+/* Bytes that the compressed files of a reader may take together. */
 static int64_t most_bytes(const pfd_scratch *bounds)
 {
     int64_t quarter = pfd_memory_limit() / 4, bound = pfd_scratch_most_bytes(bounds);
     return quarter < bound ? quarter : bound;
 }
 
-/* A file in memory: all that is asked of it is its size and its bytes.  `most` is what is left of
- * most_bytes(). */
+/* Makes a file in memory, which has only a size and bytes, at most so many. */
 static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compression, int64_t most,
                           const pfd_scratch *bounds, pfd_error *err)
 {

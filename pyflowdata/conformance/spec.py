@@ -42,19 +42,21 @@ class Spec:
     inputs: tuple[tuple[Spec, str], ...] = ()
 
     def make(self) -> Node:
-        """The node.  Inputs of equal ops and attrs are outputs of one node.  Raises
-        InvalidArgumentError as the op's function does."""
+        """The node.  Raises InvalidArgumentError as the op's function does."""
         return self._make([])
 
-    def _make(self, made: list[tuple[Spec, Node]]) -> Node:
-        for known, node in made:
-            if known == self:
+    def _make(self, readers: list[tuple[Spec, Node]]) -> Node:
+        """The node; readers that are the same upstream of several inputs are one node."""
+        for spec, node in readers:
+            if spec == self:
                 return node
         op = find_op(self.op)
         values = {name: parse_attr(op, name, said) for name, said in self.texts.items()}
-        inputs = [output_of(spec._make(made), name) for spec, name in self.inputs]
-        made.append((self, Node(op, None, inputs, {**values, **self.attrs})))
-        return made[-1][1]
+        inputs = [output_of(spec._make(readers), name) for spec, name in self.inputs]
+        node = Node(op, None, inputs, {**values, **self.attrs})
+        if not inputs:
+            readers.append((self, node))
+        return node
 
     def needs_whole_batches(self) -> bool:
         """Whether a row may depend on the other rows of its batch."""

@@ -86,7 +86,7 @@ def _take(started: _Started) -> _Worker | None:
 
 
 def _environment() -> dict[str, str]:
-    """That of this process.  The job names its plugins: only the forks, which may crash, load them."""
+    """That of this process, without plugins: only the forks, which may crash, load the job's."""
     package = str(Path(__file__).resolve().parent.parent.parent)
     paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))
     return {

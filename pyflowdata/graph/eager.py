@@ -1,7 +1,7 @@
 """Ops on rows of the program instead of blobs: they answer at once.
 
-The op's attrs and the types of the rows are checked as for a node, once for each combination; C then
-runs the kernel as a loader does.
+The op's attrs and the types of the rows are checked as for a node, once for each combination;
+then C runs the kernel as a loader does.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,15 +23,19 @@ from .node import is_present
 from .registry import Op, with_ports_of
 from .row_types import DTYPES, read_row_type
 
-# Of a call on rows, where the op has no attr of the name: least value, which is the default, and doc.
+# Of a call on rows, unless the op has an attr of the name: least value, which is the default; doc.
 OPTIONS = {
     "seed": (-1, "The seed of random numbers, as that of a reader; -1 draws one."),
     "epoch": (0, "The epoch whose random numbers are wanted."),
     "ordinal": (0, "The number of the first row's record, for its random numbers."),
 }
 
+_DEFAULTS = tuple(least for least, _ in OPTIONS.values())
 _SIGNALS_NS = 50_000_000  # how long a call may keep Python from looking for signals
 _MOST_KEPT = 512  # combinations of op, attrs and types
+
+# Types of cffi: those that are given as text are parsed each time.
+_ROWS, _PLACES, _CALL = map(ffi.typeof, ("pfd_ragged_row *[]", "void *[]", "pfd_eager_call **"))
 
 _Types = tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]
 
@@ -100,12 +104,11 @@ class _Prepared:
             None if output.is_ragged else _empty((*leading, *output.shape), output.dtype)
             for output in self._outputs
         ]
-        places = ffi.new("pfd_ragged_row *[]", [table for table, _ in tables])
+        places = ffi.new(_ROWS, [table for table, _ in tables])
         memory = ffi.new(
-            "void *[]",
-            [ffi.NULL if array is None else ffi.from_buffer(array) for array in arrays],
+            _PLACES, [ffi.NULL if array is None else ffi.from_buffer(array) for array in arrays]
         )
-        err, out = new_error(), ffi.new("pfd_eager_call **")
+        err, out = new_error(), ffi.new(_CALL)
         status = lib.pfd_eager_open(
             self._handle, places, num_rows, memory, seed, epoch, ordinal, out, err
         )
@@ -260,11 +263,13 @@ def call(op: Op, name: str | None, values: dict[str, object], inputs: Mapping[st
         Error: As the nodes of a graph and the loader raise them; `row` is the row that failed.
     """
     try:
-        options = [_option(op, key, values) for key in OPTIONS]
+        options = _DEFAULTS
+        if not OPTIONS.keys().isdisjoint(values):
+            options = tuple(_option(op, key, values) for key in OPTIONS)
         rows = [
             take(key, value, takes_ragged=op.takes_ragged) for key, value in inputs.items()
         ]
-        count = _common_count(op, list(inputs), rows)
+        count = _common_count(op, inputs, rows)
         return _prepare(op, name, values, rows).run(rows, count, *options)
     except Error as failure:
         if failure.op is None:
@@ -286,8 +291,11 @@ def _option(op: Op, key: str, values: dict[str, object]) -> int:
     return number
 
 
-def _common_count(op: Op, names: Sequence[str], inputs: Sequence[Rows]) -> int | None:
+def _common_count(op: Op, given: Iterable[str], inputs: Sequence[Rows]) -> int | None:
     first = inputs[0].count
+    if len(inputs) == 1 and not op.is_whole_batch:
+        return first
+    names = list(given)
     for name, rows in zip(names, inputs, strict=True):
         if rows.count != first:
             one, other = (

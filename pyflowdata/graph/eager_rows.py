@@ -25,6 +25,7 @@ _PROTOCOLS = ("__array__", "__array_interface__")  # of other libraries' arrays
 _UINT8 = np.dtype(np.uint8)
 _MAX_DIMS: int = lib.PFD_MAX_DIMS
 _from_buffer = ffi.from_buffer
+_ONE = ffi.typeof("pfd_ragged_row *")  # a text would be parsed each time
 
 RULE = "an array is one row, a list of arrays is a batch"
 
@@ -61,7 +62,7 @@ class _OneRow(Rows):
     __slots__ = ()
 
     def table(self, *, is_ragged: bool) -> tuple[CData, object]:
-        row, item = ffi.new("pfd_ragged_row *"), self._items
+        row, item = ffi.new(_ONE), self._items
         row.data = _from_buffer(item)
         row.num_elements = item.size if type(item) is np.ndarray else len(item)
         return row, None

@@ -117,7 +117,8 @@ _MEASURE = """\
 import re, sys
 from pyflowdata import cli
 status = cli.main(sys.argv[1:])
-most = re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())  # rusage has the parent's
+own = open("/proc/self/status").read()  # getrusage() begins with the parent's
+most = re.search(r"VmHWM:\\s+(\\d+) kB", own)
 print(status, int(most[1]) >> 10)
 """
 
@@ -136,7 +137,8 @@ def endless_line(tmp_path_factory):
 def test_memory_has_a_bound(command, endless_line):
     done = subprocess.run(
         [sys.executable, "-c", _MEASURE, command, "a.txt.gz", "--memory-budget", "64MB"],
-        cwd=endless_line.parent, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
+        cwd=endless_line.parent, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        timeout=60,
     )  # fmt: skip
     status, megabytes = map(int, done.stdout.split())
     assert status == 1 and "memory_budget" in done.stderr and "a.txt.gz" in done.stderr

@@ -1,8 +1,10 @@
 """The built-in readers and decoders pass the kit that plugins are checked with."""
 
 import gzip
+import io
 import random
 import shutil
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -10,12 +12,15 @@ import numpy as np
 import pytest
 from formats.flat_files import cifar, idx
 from formats.mindrecord import mindrecord_files
+from formats.ofrecord.ofrecord_files import frame
+from images.pictures import photo, saved
 from support.paths import ROOT
 
 import pyflowdata as flow
 from pyflowdata import testing
 from pyflowdata.conformance.spec import spec_of
 from pyflowdata.graph import registered_ops
+from pyflowdata.io import encode_ofrecord
 
 DATA = str(ROOT / "data")
 FIXTURES = ROOT / "tests/fixtures"
@@ -56,12 +61,30 @@ def image_folder():
     return FOLDERS[-1].name
 
 
+def manifest():
+    """A manifest, as the only part of its folder, and its images in another one."""
+    images = Path(image_folder())
+    lines = [
+        f'{{"source": "{path}", "usage": "train", "annotation": [{{"name": "{path.parent.name}"}}]}}'
+        for path in sorted(images.glob("*/*.png"))
+    ]
+    return folder_of(part_0="\n".join(lines).encode())
+
+
 NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
 IMAGES = np.arange(20 * 3 * 32 * 32).reshape(20, 3, 32, 32).astype(np.uint8)
 
 
 def ofrecords():
     return flow.OFRecordReader(part_of(FIXTURES / "protobuf" / "packed.ofrecord"), batch_size=4)
+
+
+def photographs():
+    """OFRecords with images: PNG has checksums, so that damage is noticed."""
+    records = [
+        encode_ofrecord({"encoded": saved(photo(9 + i, 14 - i, seed=i), "png")}) for i in range(8)
+    ]
+    return flow.OFRecordReader(folder_of(part_0=frame(*records)), batch_size=4)
 
 
 def onerecords():
@@ -89,6 +112,19 @@ def mindrecord():
 def text_lines():
     """Ragged rows of an even number of bytes."""
     return flow.TextLineReader(made("lines"), batch_size=4)
+
+
+def image_files():
+    """Files of several formats, in a tar file."""
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as tar:
+        for i in range(20):
+            form = ("jpeg", "png", "bmp", "ppm")[i % 4]
+            data = saved(photo(8 + i % 5, 9 + i % 3, seed=i), form)
+            entry = tarfile.TarInfo(f"{i:03}.img")
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return flow.TarReader(folder_of(part_0=content.getvalue()), fields=["image=img"], batch_size=4)
 
 
 def made(kind):
@@ -166,6 +202,12 @@ SAMPLES = {
         ofrecords(), blob_name="int32", shape=(4,), dtype="float64"
     ),
     "OFRecordBytesDecoder": lambda: flow.OFRecordBytesDecoder(ofrecords(), blob_name="image"),
+    "OFRecordImageDecoder": lambda: flow.OFRecordImageDecoder(
+        photographs(), blob_name="encoded"
+    ),
+    "OFRecordImageDecoderRandomCrop": lambda: flow.OFRecordImageDecoderRandomCrop(
+        photographs(), blob_name="encoded", random_area=[0.3, 0.5]
+    ),
     "OneRecReader": onerecords,
     "OneRecDecoder": lambda: flow.OneRecDecoder(
         onerecords(),
@@ -189,6 +231,7 @@ SAMPLES = {
         range(300), fields=["x:int64"], batch_size=4, thread_safe=True
     ),
     "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
+    "ManifestReader": lambda: flow.ManifestReader(manifest(), batch_size=4),
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),
@@ -222,13 +265,19 @@ SAMPLES = {
     "Invert": lambda: flow.Invert(images(channels=1)),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
     "Posterize": lambda: flow.Posterize(images(), bits=3),
+    "RandomAffine": lambda: flow.RandomAffine(images(), degrees=[30], scale=[0.5, 2]),
     "RandomCrop": lambda: flow.RandomCrop(
         ragged_images(), size=(9, 3), padding=[1], pad_if_needed=True
     ),
     "RandomFlip": lambda: flow.RandomFlip(images(), vertical=0.5),
+    "RandomRotation": lambda: flow.RandomRotation(ragged_images(), degrees=[-5, 90]),
     "RandomResizedCrop": lambda: flow.RandomResizedCrop(images(), size=(5, 6)),
+    "Rotate": lambda: flow.Rotate(ragged_images(), angle=30, expand=True),
     "Resize": lambda: flow.Resize(ragged_images(), size=(7, 5), interpolation="bicubic"),
     "Solarize": lambda: flow.Solarize(images(), threshold=99.5),
+    "ImageDecoder": lambda: flow.ImageDecoder(image_files(), apply_orientation=True),
+    "ImageEncoder": lambda: flow.ImageEncoder(images(), format="png"),
+    "ImageSize": lambda: flow.ImageSize(image_files()),
     "RandAugment": lambda: flow.RandAugment(images(), num_ops=3, magnitude=12, fill=[1, 2, 3]),
     "TrivialAugment": lambda: flow.TrivialAugment(images(), interpolation="bilinear"),
     "RandomErasing": lambda: flow.RandomErasing(images(), layout="HWC", noise=True),
@@ -243,6 +292,7 @@ SAMPLES = {
 UNNOTICED = {
     "MDSReader": {"damage-unnoticed", "damage-status"},
     "MindRecordReader": {"damage-unnoticed", "damage-status"},
+    "ManifestReader": {"damage-unnoticed", "cut-unnoticed"},
     "MiniReader": {"damage-unnoticed", "cut-unnoticed"},
     "CSVReader": {"damage-unnoticed", "cut-unnoticed"},
     "TextLineReader": {"damage-unnoticed", "cut-unnoticed"},
@@ -269,6 +319,8 @@ UNDAMAGED = {
     "MixUp", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
     "RandomCrop", "RandomErasing", "RandomFlip", "RandomResizedCrop", "Resize",
     "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
+    "RandomAffine", "RandomCrop", "RandomFlip", "RandomResizedCrop", "RandomRotation", "Resize",
+    "Rotate", "SequenceExampleDecoder", "Slice", "Solarize",
 }  # fmt: skip
 
 

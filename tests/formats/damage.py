@@ -15,11 +15,12 @@ from pathlib import Path
 
 import numpy as np
 from support.files import overwrite
+from support.oracle import SANITIZED
 
 import pyflowdata as flow
 
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "100"))
-CUTS = max(100, FLIPS)
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "40" if SANITIZED else "100"))
+CUTS = FLIPS
 
 Row = tuple[bytes, ...]
 

@@ -117,6 +117,16 @@ def numbers(folder: Path) -> list[Path]:
     return [path]
 
 
+def manifest(folder: Path) -> list[Path]:
+    lines = []
+    for i in range(12):
+        (folder / f"{i}.png").write_bytes(b"\x89PNG" * (i + 1))
+        label = f'[{{"name": "class {i % 3}"}}]'
+        lines.append(f'{{"source": "{i}.png", "usage": "train", "annotation": {label}}}\n')
+    (folder / "all.manifest").write_text("".join(lines))
+    return [folder / "all.manifest"]
+
+
 def zipped_numbers(folder: Path) -> list[Path]:
     (path,) = numbers(folder)
     path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
@@ -236,6 +246,13 @@ FORMATS = {
     "CSVReader lines": Format(
         numbers,
         lambda files, **attrs: flow.CSVReader(files=files, columns=["x=a..d:float32[4]"], **attrs),
+        may_be_cut=400,
+    ),
+    "ManifestReader": Format(
+        manifest,
+        lambda files, **attrs: flow.ManifestReader(
+            files=files, classes=["class 0", "class 1", "class 2"], **attrs
+        ),
         may_be_cut=400,
     ),
     "MiniReader": Format(

@@ -26,8 +26,8 @@ def samples(height=9, width=11):
     files["interlaced"] = png(image, 8, 2, interlaced=True)
     files["palette"] = saved(opened(files["png"]).quantize(8), "png")
     files["lossless"] = saved(image, "webp", lossless=True)
-    files["rle"] = b"BM" + struct.pack("<IHHIIiiHHIIiiII", 0, 0, 0, 1078, 40, 4, 3, 1, 8, 1, 0, 0,
-                                       0, 0, 0) + bytes(1024) + b"\4\1\0\0\0\4abcd\0\0\4\2\0\1"  # fmt: skip
+    head = struct.pack("<IHHIIiiHHIIiiII", 0, 0, 0, 1078, 40, 4, 3, 1, 8, 1, 0, 0, 0, 0, 0)
+    files["rle"] = b"BM" + head + bytes(1024) + b"\4\1\0\0\0\4abcd\0\0\4\2\0\1"
     return files
 
 
@@ -83,14 +83,14 @@ def resized(data, height, width):
 
 
 def test_sizes_that_are_not_true():
+    missing = "cannot hold so many|ends inside|missing|damaged|Not enough|premature|filter"
     for name in ("jpeg", "progressive", "png", "interlaced", "webp", "bmp", "ppm"):
         data = samples()[name]
-        for size, said in (((0, 11), "has pixels|damaged|ends inside"),
-                           ((16000, 16000), "max_pixels = 178956970"),
-                           ((12000, 12000), "cannot hold so many|ends inside|missing|damaged"),
-                           ((90, 110), "cannot hold so many|ends inside|missing|damaged|Not|premature|filter")):
+        for size, said in (((0, 11), "has pixels|damaged|ends inside"), ((90, 110), missing),
+                           ((16000, 16000), "max_pixels = 178956970|ends inside|missing"),
+                           ((12000, 12000), missing)):  # fmt: skip
             found = message(resized(data, *size))
-            assert any(each in found for each in said.split("|")), found
+            assert any(each in found for each in said.split("|")), (name, size, found)
     big = saved(photo(40, 50), "jpeg")
     assert len(rows([big], max_pixels=2000)) == 1
     assert "an image of (40, 50) has more pixels than max_pixels = 1999 allows" in message(

@@ -202,8 +202,9 @@ def test_bmp_of_other_kinds():
     four = b"".join(bytes([*color[::-1], 0]) for color in palette)
     three = palette[:, ::-1].tobytes()
     indices = random.integers(0, 256, (4, 6))
-    rle8 = b"".join(b"".join(bytes([1, i]) for i in row) + b"\0\0" for row in indices[::-1]) + b"\0\1"
-    literal = b"".join(b"\0\6" + bytes(row.tolist()) + b"\0\0" for row in indices[::-1]) + b"\0\1"
+    runs = [b"".join(bytes([1, i]) for i in row) for row in indices[::-1]]
+    rle8 = b"\0\0".join(runs) + b"\0\1"
+    literal = b"\0\0".join(b"\0\6" + bytes(row.tolist()) for row in indices[::-1]) + b"\0\1"
     skipping = b"\3\7\0\2\1\1\2\5\0\1"  # three of 7, one right and one down, two of 5, the end
     skipped = np.zeros((4, 6), int)
     skipped[3, :3], skipped[2, 4:6] = 7, 5

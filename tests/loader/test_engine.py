@@ -283,9 +283,12 @@ def test_an_endless_iterator_over_nothing_does_not_hang(tmp_path):
 
 
 AFFINITY = """
-import os, re, sys
+import os, re, sys, threading
 import pyflowdata as flow
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+first = threading.Thread(target=int)  # a sanitizer starts a thread of its own with it
+first.start()
+first.join()
 before = len(os.listdir("/proc/self/task"))
 loader = flow.DataLoader(flow.MiniReader(sys.argv[1], batch_size=4))
 next(iter(loader))

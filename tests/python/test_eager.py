@@ -437,12 +437,14 @@ def test_inside_a_python_op():
         eager_inside([1, 7])
 
 
-def test_the_page_is_true():
-    page = (ROOT / "docs" / "eager.md").read_text()
-    code, printed = (re.findall(rf"^```{each}\n(.*?)^```$", page, re.S | re.M)
+@pytest.mark.parametrize("page", ["eager.md", "show.md"])
+def test_the_pages_are_true(page, tmp_path):
+    text = (ROOT / "docs" / page).read_text()
+    code, printed = (re.findall(rf"^```{each}\n(.*?)^```$", text, re.S | re.M)
                      for each in ("python", "text"))  # fmt: skip
+    script = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n" + "\n".join(code)
     done = subprocess.run(
-        [sys.executable, "-c", "\n".join(code)], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True
     )
     assert (done.stdout, done.stderr) == ("".join(printed), "")
 

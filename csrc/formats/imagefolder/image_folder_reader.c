@@ -139,7 +139,7 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
     return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the paths of files");
 }
 
-/* ---- The source: a record is the path of a file below its root --------------------------------- */
+/* ---- The source: a record is the path of a file below its root -------------------------------- */
 typedef struct image_folders {
     const pfd_host *host;
     const image_folder_attrs *attrs;
@@ -310,8 +310,9 @@ static pfd_status read_image(const pfd_compute_args *args, int64_t row, pfd_erro
         return fail_lost(self, row, err);
     memcpy(path, record->data, (size_t)record->size); /* a copy of the record has no 0 byte */
     path[record->size] = '\0';
-    PFD_TRY(pfd_whole_file_read(args, self->roots[record->file], path, self->files[record->file],
-                                row, &image, err));
+    const pfd_whole_file file = {
+        self->roots[record->file], path, NULL, self->files[record->file]};
+    PFD_TRY(pfd_whole_file_read(args, row, &file, &image, err));
     args->outputs[0]->rows[row] =
         (pfd_ragged_row){.data = image.data, .num_elements = image.size};
     return PFD_OK;
@@ -360,10 +361,10 @@ const pfd_op pfd_op_image_folder_reader = {
     .name = "ImageFolderReader",
     .doc = "Reads the image files of a folder that has a folder for each class. "
            "data_dir is that folder, or files name several, whose classes are united. The records "
-           "are those of torchvision's ImageFolder, in its order: by the name of the class, then by "
-           "folder and name, compared as bytes. Files in folders of a class count to it, at any "
-           "depth; symbolic links are followed, unless they lead back to a folder above. Names that "
-           "begin with a period are left out, files and folders. The list of files is an index, "
+           "are those of torchvision's ImageFolder, in its order: by the name of the class, then "
+           "by folder and name, compared as bytes. Files in folders of a class count to it, at any "
+           "depth; symbolic links are followed, unless they lead back to a folder above. Names "
+           "that begin with a period are left out, files and folders. The list of files is an index, "
            "kept as others are for 4096 files or more; opening it again looks at each folder, and "
            "at no file. Each file is opened, read and closed when its record is needed; one that "
            "is empty or cannot be read is a damaged record.",

@@ -25,6 +25,9 @@ pfd_status pfd_of_row_find(const pfd_of_row *self, pfd_of_feature *out, pfd_erro
 pfd_status pfd_of_row_bytes(const pfd_of_row *self, const pfd_of_feature *feature,
                             pfd_wire_cursor *value, pfd_error *err);
 
+/* Finds the feature and reads its only value.  Fails if it is not a bytes_list of one value. */
+pfd_status pfd_of_row_find_bytes(const pfd_of_row *self, pfd_wire_cursor *value, pfd_error *err);
+
 /* Fails with "feature 'x': " and the text; `place` is in the record, or NULL. */
 pfd_status pfd_of_row_fail(const pfd_of_row *self, const uint8_t *place, pfd_error *err,
                            const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -190,8 +190,8 @@ pfd_status pfd_eager_open(const pfd_eager *eager, const pfd_ragged_row *const *i
                           int64_t ordinal, pfd_eager_call **out, pfd_error *err);
 
 /* Makes the outputs.  PFD_PENDING when timeout_ns passed first: call again (after looking for
- * signals).  After a failure the call can only be closed; err->row is the row that failed, err->byte
- * a place in that row of the first input. */
+ * signals).  After a failure the call can only be closed; err->row is the row that failed, and
+ * err->byte a place in that row of the first input. */
 pfd_status pfd_eager_run(pfd_eager_call *call, int64_t timeout_ns, pfd_error *err);
 
 /* Of a ragged output, once pfd_eager_run() has returned PFD_OK.  The first writes the shapes of the

@@ -109,7 +109,7 @@ def test_a_column_that_is_none(columns: list[str], says: str) -> None:
     ({"header": "no"}, "files have no names"),
     ({"delimiter": "\r"}, r"attr 'delimiter': '\\x0d'; it must be one byte other than a line end"),
     ({"quote": "\n"}, r"attr 'quote': '\\x0a'; it must be one byte that is neither"),
-    ({"comment": ","}, "attr 'comment': ',' begins with the delimiter, as rows do"),
+    ({"comment": ","}, "attr 'comment': ',' begins with the delimiter, as rows can"),
     ({"comment": '"#'}, "attr 'comment': '.#' begins with the quote"),
     ({"comment": ";", "delimiter": ";"}, "attr 'comment': ';' begins with the delimiter"),
 ])

@@ -224,7 +224,7 @@ def test_a_file_that_cannot_be_read_is_a_damaged_record(damaged, shuffle):
     for number, failure in said.items():
         assert failure.file == str(root / f"c{number // 5}/{number}.png")
         assert failure.op == "ImageFolderReader"
-        reasons = {1: "No such file", 4: "the file is empty", 6: "No such file", 9: "no regular"}
+        reasons = {1: "No such file", 4: "the file is empty", 6: "No such file", 9: "is no regular file"}
         assert reasons[number] in failure.message and failure.file in str(failure)
     with two:
         batches = list(two)

@@ -208,7 +208,7 @@ def test_a_header_that_is_wrong(tmp_path, changes, message):
     (0, {"end_row_id": 3}, "bytes follow the last .* in its page"),
     (0, {"end_row_id": 5}, "raw row 4 of 5 is expected"),
     (0, {"end_row_id": 1 << 40}, "more than fit"),
-    (0, {"page_size": 60}, "the length of blob|the page ends here, and blob"),
+    (0, {"page_size": 60}, "the length of blob|the page ends here, but blob"),
     (0, {"shard_id": 3}, "a page of this shard"),
     (1, {"row_group_ids": []}, "blob page has no row group"),
     (1, {"row_group_ids": [{"id": 1, "offset": 0}]}, "refers to a blob page that does not exist"),
@@ -238,7 +238,7 @@ def test_a_file_that_was_cut(tmp_path, cut):
 
 @pytest.mark.parametrize("version", ["1.0", "3.1"])
 def test_other_versions(tmp_path, version):
-    with pytest.raises(flow.UnsupportedError, match="versions 2.0 and 3.0"):
+    with pytest.raises(flow.UnsupportedError, match="version 2.0 or 3.0"):
         read(one_group(tmp_path, version=version), "label:int32")
 
 
@@ -260,7 +260,7 @@ def test_shards_of_other_fields(tmp_path):
 
 @pytest.mark.parametrize(("field", "message"), [
     ("i32", "i32.*is int32 in the shards.*without a type; write 'i32:int32'"),
-    ("i32:int64", "cannot be int64.*write 'i32:int32'"),
+    ("i32:int64", "cannot be read as int64.*write 'i32:int32'"),
     ("longs:int64[?]", r"write 'longs:int64\[2,\?\]'"),
     ("longs:int64[3,?]", r"write 'longs:int64\[2,\?\]'"),
     ("image:int8[?]", "write 'image:bytes'"),
@@ -272,7 +272,7 @@ def test_fields_that_do_not_fit(folder, field, message):
 
 
 def test_rows_that_do_not_fit(folder):
-    with pytest.raises(flow.CorruptDataError, match="'ints' has 1 along dimension 0, but the output 4"):
+    with pytest.raises(flow.CorruptDataError, match="'ints' has 1 along dimension 0.*the output 4"):
         read(folder / "all", "ints:int32[4]")
 
 

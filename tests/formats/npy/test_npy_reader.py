@@ -81,7 +81,7 @@ def test_big_endian() -> None:
         ("fortran.npy", {}, "Fortran order.*ascontiguousarray"),
         ("objects.npy", {}, "Python objects, which are pickled"),
         ("structured.npy", {}, "structured"),
-        ("texts.npy", {}, "dtype '<U3', texts"),
+        ("texts.npy", {}, "dtype of the array is '<U3', texts"),
         ("complex.npy", {}, "complex numbers"),
         ("no-axis.npy", {}, "no axis"),
         ("float32-version-1.npy", {"shape": (3, 2)}, r"float32 \(2, 3\).*float32 \(3, 2\)"),

@@ -130,8 +130,8 @@ def test_fewer_and_more_values(
     [
         ((3,), {}, r"feature 'x': it has 4 values, but by shape it must have 3; truncate=True"),
         ((5,), {}, r"it has 4 values, but by shape it must have 5"),
-        ((3,), {"dim1_varying_length": True}, r"it has 4 values, but by shape it must have up to 3"),
-        ((4, 3), {"dim1_varying_length": True}, r"up to 12 in rows of 3"),
+        ((3,), {"dim1_varying_length": True}, "has 4 values, but by shape it must have up to 3"),
+        ((4, 3), {"dim1_varying_length": True}, r"up to 12, in rows of 3"),
     ],
 )
 def test_a_wrong_number_of_values(

@@ -1,0 +1,26 @@
+/* formats/manifest/manifest_line.h -- a line of a manifest:
+ *
+ *     {"source": "cat/1.jpg", "usage": "train", "annotation": [{"name": "cat", ...}], ...}
+ *
+ * OWNERSHIP  What was parsed points into the line.
+ */
+#ifndef PFD_FORMATS_MANIFEST_LINE_H
+#define PFD_FORMATS_MANIFEST_LINE_H
+#include "parse/json.h"
+
+typedef struct pfd_manifest_line {
+    pfd_json_text source, usage; /* of size 0 where the line has none */
+    pfd_json annotations;        /* a cursor before the array */
+    int32_t has_annotations;
+} pfd_manifest_line;
+
+/* Returns what is wrong, at byte *at of the line; NULL: nothing. */
+const char *pfd_manifest_line_parse(const uint8_t *data, int64_t size, pfd_manifest_line *out,
+                                    int64_t *at);
+
+/* The labels of a line, one after the other. */
+pfd_json pfd_manifest_labels_of(const pfd_manifest_line *line);
+
+/* 0: there is no further one, or labels->problem says what is wrong. */
+int32_t pfd_manifest_labels_next(pfd_json *labels, pfd_json_text *name);
+#endif

@@ -1,0 +1,465 @@
+/* ManifestReader: images that the lines of a JSON file name, with their labels. */
+#include "core/error.h"
+#include "core/scratch.h"
+#include "files/file_read.h"
+#include "files/file_stream.h"
+#include "files/whole_file.h"
+#include "formats/manifest/class_names.h"
+#include "formats/manifest/manifest_line.h"
+#include "formats/manifest/manifest_propose.h"
+#include "pyflowdata/op.h"
+#include "sources/text_check.h"
+#include "sources/wrapped_source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { lines_at_once = 256 };
+
+typedef struct manifest_attrs {
+    const char *usage;
+    pfd_list_string classes;
+    pfd_list_int64 class_numbers;
+    int32_t multi_label;
+} manifest_attrs;
+
+static int lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+/* As MindData does: without regard to case. */
+static int32_t is_usage(const pfd_json_text *found, const char *wanted)
+{
+    int64_t size = (int64_t)strlen(wanted), i = 0;
+    if (size == 0) return 1;
+    if (found->size != size) return 0;
+    while (i < size && lower((char)found->data[i]) == lower(wanted[i])) i++;
+    return i == size;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const manifest_attrs *attrs = args->attrs;
+    int64_t numbers = attrs->class_numbers.size;
+    if (numbers > 0 && numbers != attrs->classes.size)
+        return args->host->fail_attr(err, "class_numbers", NULL, PFD_INVALID_ARGUMENT,
+                                     " has %" PRId64 " numbers, and there are %" PRId64
+                                     " classes; give one for each", numbers, attrs->classes.size);
+    args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
+    args->outputs[1] = (pfd_row_type){
+        .dtype = PFD_INT64, .ndim = attrs->multi_label ? 1 : 0, .shape = {-1}};
+    if (!attrs->multi_label) args->outputs[1].shape[0] = 0;
+    return PFD_OK;
+}
+
+/* ---- The source: those lines that are wanted ------------------------------------------------- */
+typedef struct manifest {
+    const pfd_host *host;
+    const manifest_attrs *attrs;
+    const pfd_file *const *files;
+    int64_t num_files;
+    int *folders;     /* descriptors of the folders that the files are in */
+    pfd_source lines; /* owned, once it has methods */
+    int64_t *kept;    /* numbers of the lines that are records */
+    int64_t size, capacity;
+    pfd_class_names classes;
+    int64_t mean_bytes; /* of some of the images */
+} manifest;
+
+static void close_source(void *source)
+{
+    manifest *self = source;
+    for (int64_t i = 0; self->folders && i < self->num_files; i++)
+        if (self->folders[i] >= 0) close(self->folders[i]);
+    if (self->lines.methods) self->lines.methods->close(self->lines.self);
+    pfd_class_names_free(&self->classes);
+    free(self->folders);
+    free(self->kept);
+    free(self);
+}
+
+static int64_t num_records(void *source)
+{
+    const manifest *self = source;
+    return self->size;
+}
+
+static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scratch *scratch,
+                     pfd_record *out, pfd_error *err)
+{
+    const manifest *self = source;
+    int64_t *numbers = self->host->alloc(scratch, n * (int64_t)sizeof *numbers);
+    if (!numbers) return pfd_manifest_fail_memory(self->host, err);
+    for (int64_t i = 0; i < n; i++) {
+        if (ordinals[i] < 0 || ordinals[i] >= self->size)
+            return self->host->fail_row(err, i, -1, PFD_INTERNAL,
+                                        "position = %" PRId64 "; it must be in [0, %" PRId64 ")",
+                                        ordinals[i], self->size);
+        numbers[i] = self->kept[ordinals[i]];
+    }
+    PFD_TRY(self->lines.methods->at(self->lines.self, numbers, n, scratch, out, err));
+    for (int64_t i = 0; i < n; i++) out[i].ordinal = ordinals[i];
+    return PFD_OK;
+}
+
+static void describe(void *source, const pfd_record *record, pfd_error *err)
+{
+    const manifest *self = source;
+    self->lines.methods->describe(self->lines.self, record, err);
+}
+
+static int64_t record_bytes(void *source)
+{
+    const manifest *self = source;
+    return self->mean_bytes;
+}
+
+static const pfd_source_methods methods = {
+    .struct_size = sizeof(pfd_source_methods),
+    .close = close_source,
+    .size = num_records,
+    .at = at,
+    .describe = describe,
+    .record_bytes = record_bytes,
+};
+
+/* ---- Open ------------------------------------------------------------------------------------ */
+static pfd_status open_folders(manifest *self, pfd_error *err)
+{
+    for (int64_t i = 0; i < self->num_files; i++) self->folders[i] = -1;
+    for (int64_t i = 0; i < self->num_files; i++) {
+        const char *path = pfd_input_file_of(self->files[i])->absolute;
+        char *folder = strndup(path, (size_t)(strrchr(path, '/') - path) + 1);
+        if (!folder) return pfd_manifest_fail_memory(self->host, err);
+        self->folders[i] = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        int reason = errno;
+        free(folder);
+        if (self->folders[i] < 0)
+            return self->host->fail_file(err, self->files[i], -1, PFD_IO,
+                                         "the folder that it is in cannot be opened: %s",
+                                         strerror(reason));
+    }
+    return PFD_OK;
+}
+
+/* The numbers of a line's labels, each once; *others: how many are no class. */
+static pfd_status number_labels(const manifest *self, const pfd_manifest_line *line,
+                                pfd_scratch *scratch, int64_t *numbers, int64_t room,
+                                int64_t *count, int64_t *others, pfd_error *err)
+{
+    pfd_json labels = pfd_manifest_labels_of(line);
+    pfd_json_text text;
+    *count = *others = 0;
+    while (pfd_manifest_labels_next(&labels, &text)) {
+        int64_t size, known = 0;
+        const char *name = pfd_manifest_label(self->host, &text, scratch, &size);
+        if (!name) return pfd_manifest_fail_memory(self->host, err);
+        int64_t number = pfd_class_names_find(&self->classes, name, size);
+        while (known < *count && known < room && numbers[known] != number) known++;
+        if (number < 0) ++*others;
+        else if (known == *count || known == room) {
+            if (*count < room) numbers[*count] = number;
+            ++*count;
+        }
+    }
+    return PFD_OK;
+}
+
+static pfd_status keep(manifest *self, int64_t number, pfd_error *err)
+{
+    if (self->size == self->capacity) {
+        int64_t capacity = self->capacity > 0 ? 2 * self->capacity : 1024;
+        int64_t *grown = realloc(self->kept, (size_t)capacity * sizeof *grown);
+        if (!grown) return pfd_manifest_fail_memory(self->host, err);
+        self->kept = grown;
+        self->capacity = capacity;
+    }
+    self->kept[self->size++] = number;
+    return PFD_OK;
+}
+
+/* Notes up to some usages of lines that are not wanted, for a message. */
+typedef struct other_usages {
+    char text[200];
+    int32_t count;
+} other_usages;
+
+static void note_usage(other_usages *others, const pfd_json_text *usage)
+{
+    char quoted[64];
+    (void)snprintf(quoted, sizeof quoted, "'%.*s'", (int)(usage->size < 40 ? usage->size : 40),
+                   (const char *)usage->data);
+    if (others->count >= 4 || strstr(others->text, quoted)) return;
+    size_t used = strlen(others->text);
+    (void)snprintf(others->text + used, sizeof others->text - used, "%s%s", used ? ", " : "",
+                   quoted);
+    others->count++;
+}
+
+/* Keeps a line that is wanted. */
+static pfd_status look_at(manifest *self, const pfd_record *record, pfd_scratch *scratch,
+                          other_usages *usages, pfd_error *err)
+{
+    pfd_manifest_line line;
+    int64_t wrong, count, others;
+    const char *problem = pfd_manifest_line_parse(record->data, record->size, &line, &wrong);
+    if (problem) {
+        const char *path = self->files[record->file]->path;
+        (void)pfd_manifest_fail_line(self->host, path, -1, wrong, problem, err);
+        self->lines.methods->describe(self->lines.self, record, err);
+        return PFD_CORRUPT_DATA;
+    }
+    if (!is_usage(&line.usage, self->attrs->usage)) {
+        note_usage(usages, &line.usage);
+        return PFD_OK;
+    }
+    PFD_TRY(number_labels(self, &line, scratch, NULL, 0, &count, &others, err));
+    return count > 0 || others == 0 ? keep(self, record->ordinal, err) : PFD_OK;
+}
+
+static pfd_status fail_empty(const manifest *self, const other_usages *usages, pfd_error *err)
+{
+    (void)self->host->fail_attr(err, "usage", self->files[0], PFD_CORRUPT_DATA,
+                                " = '%.100s', and no line has it together with one of the "
+                                "classes; there are lines with %s",
+                                self->attrs->usage, usages->count ? usages->text : "that alone");
+    return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
+}
+
+static pfd_status look_at_all(manifest *self, const pfd_open_args *args, pfd_scratch *scratch,
+                              other_usages *usages, pfd_error *err)
+{
+    const pfd_source *lines = &self->lines;
+    int64_t total = lines->methods->size(lines->self);
+    int64_t numbers[lines_at_once];
+    pfd_record records[lines_at_once];
+    for (int64_t begin = 0; begin < total; begin += lines_at_once) {
+        int64_t n = total - begin < lines_at_once ? total - begin : lines_at_once;
+        if (args->host->is_cancelled(args->scratch))
+            return self->host->fail(err, PFD_CANCELLED, "the loader is closing");
+        for (int64_t i = 0; i < n; i++) numbers[i] = begin + i;
+        pfd_scratch_reset(scratch);
+        PFD_TRY(lines->methods->at(lines->self, numbers, n, scratch, records, err));
+        for (int64_t i = 0; i < n; i++)
+            PFD_TRY(look_at(self, &records[i], scratch, usages, err));
+    }
+    return self->size == 0 && total > 0 ? fail_empty(self, usages, err) : PFD_OK;
+}
+
+static pfd_status choose_lines(manifest *self, const pfd_open_args *args, pfd_error *err)
+{
+    other_usages usages = {.count = 0};
+    pfd_scratch *scratch = pfd_scratch_create(); /* reset now and then */
+    if (!scratch) return pfd_manifest_fail_memory(args->host, err);
+    pfd_scratch_inherit_bounds(scratch, args->scratch);
+    pfd_status status = look_at_all(self, args, scratch, &usages, err);
+    pfd_scratch_free(scratch);
+    return status;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+/* The path of a record's image. */
+static pfd_status path_of(const manifest *self, const pfd_json_text *source, int64_t row,
+                          char path[PATH_MAX], pfd_error *err)
+{
+    if (source->size >= PATH_MAX)
+        return self->host->fail_row(err, row, -1, PFD_CORRUPT_DATA,
+                                    "source: the path of %" PRId64 " bytes is too long",
+                                    source->size);
+    path[pfd_json_decode(source, path)] = '\0';
+    if (!strstr(path, "://")) return PFD_OK;
+    return self->host->fail_row(err, row, -1, PFD_CORRUPT_DATA,
+                                "source: '%.400s' is an address; images are read from mounted "
+                                "file systems: copy or mount them first", path);
+}
+
+static pfd_status read_image(const pfd_compute_args *args, int64_t row,
+                             const pfd_manifest_line *line, pfd_error *err)
+{
+    const manifest *self = args->source;
+    char path[PATH_MAX];
+    int32_t of = args->records[row].file;
+    pfd_bytes image;
+    PFD_TRY(path_of(self, &line->source, row, path, err));
+    const pfd_whole_file file = {self->folders[of], path, path, self->files[of]};
+    PFD_TRY(pfd_whole_file_read(args, row, &file, &image, err));
+    args->outputs[0]->rows[row] =
+        (pfd_ragged_row){.data = image.data, .num_elements = image.size};
+    return PFD_OK;
+}
+
+static int64_t label_of(const manifest *self, int64_t number)
+{
+    const pfd_list_int64 *labels = &self->attrs->class_numbers;
+    return labels->size > 0 ? labels->data[number] : number;
+}
+
+/* The only label of a line. */
+static pfd_status write_label(const pfd_compute_args *args, int64_t row,
+                              const pfd_manifest_line *line, pfd_error *err)
+{
+    const manifest *self = args->source;
+    int64_t *label = (int64_t *)(void *)args->outputs[1]->data + row, number = 0, count, others;
+    PFD_TRY(number_labels(self, line, args->scratch, &number, 1, &count, &others, err));
+    *label = 0;
+    if (count > 1)
+        return args->host->fail_row(err, row, -1, PFD_CORRUPT_DATA,
+                                    "the line has more than one label; with multi_label=true the "
+                                    "output label has all of them");
+    if (count == 0)
+        return args->host->fail_row(err, row, -1, PFD_CORRUPT_DATA,
+                                    "the line has no label: its annotation has no name");
+    *label = label_of(self, number);
+    return PFD_OK;
+}
+
+static pfd_status write_labels(const pfd_compute_args *args, int64_t row,
+                               const pfd_manifest_line *line, pfd_error *err)
+{
+    const manifest *self = args->source;
+    int64_t room = self->classes.size, count, others;
+    int64_t *labels = args->host->alloc(args->scratch, room * (int64_t)sizeof *labels);
+    if (!labels) return pfd_manifest_fail_memory(args->host, err);
+    PFD_TRY(number_labels(self, line, args->scratch, labels, room, &count, &others, err));
+    for (int64_t i = 0; i < count; i++) labels[i] = label_of(self, labels[i]);
+    args->outputs[1]->rows[row] = (pfd_ragged_row){.data = labels, .num_elements = count};
+    return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const manifest *self = args->source;
+    for (int64_t row = 0; row < args->num_rows; row++) {
+        const pfd_record *record = &args->records[row];
+        pfd_manifest_line line;
+        int64_t wrong;
+        const char *problem = pfd_manifest_line_parse(record->data, record->size, &line, &wrong);
+        if (problem)
+            return args->host->fail_row(err, row, wrong, PFD_CORRUPT_DATA, "%s", problem);
+        if (record->file < 0 || record->file >= self->num_files)
+            return args->host->fail_row(err, row, -1, PFD_INTERNAL, "there is no such file");
+        PFD_TRY(self->attrs->multi_label ? write_labels(args, row, &line, err)
+                                         : write_label(args, row, &line, err));
+        PFD_TRY(read_image(args, row, &line, err));
+    }
+    return PFD_OK;
+}
+
+/* Ranges of rows are planned by it: a few images, spread over all, tell it well enough. */
+static int64_t mean_of_some(const manifest *self, pfd_scratch *scratch)
+{
+    enum { most = 16 };
+    int64_t some = self->size < most ? self->size : most, bytes = 0, wrong;
+    pfd_error ignored;
+    pfd_error_init(&ignored);
+    for (int64_t i = 0; i < some; i++) {
+        char path[PATH_MAX];
+        pfd_record record;
+        pfd_manifest_line line;
+        const pfd_source *lines = &self->lines;
+        const int64_t *number = &self->kept[i * (self->size / some)];
+        if (lines->methods->at(lines->self, number, 1, scratch, &record, &ignored) != PFD_OK ||
+            pfd_manifest_line_parse(record.data, record.size, &line, &wrong) ||
+            path_of(self, &line.source, 0, path, &ignored) != PFD_OK)
+            continue;
+        bytes += pfd_whole_file_size(self->folders[record.file], path);
+    }
+    return some > 0 ? bytes / some : 0;
+}
+
+static pfd_status open_lines(manifest *self, const pfd_open_args *args, pfd_error *err)
+{
+    const pfd_source_wrap wrap = {.text = args};
+    if (pfd_files_are_stream(args))
+        return pfd_manifest_fail_compressed(args->host, args->files[0]->path, err);
+    PFD_TRY(pfd_text_check(args, 0, 0, err));
+    PFD_TRY(args->host->open_lines(args, &self->lines, err));
+    pfd_status status = pfd_source_wrap_open(&wrap, &self->lines, err);
+    if (status != PFD_OK) self->lines.methods = NULL; /* it is closed */
+    return status;
+}
+
+static pfd_status open_all(manifest *self, const pfd_open_args *args, pfd_error *err)
+{
+    const pfd_list_string *classes = &self->attrs->classes;
+    for (int64_t i = 0; i < classes->size; i++)
+        if (!pfd_class_names_add(&self->classes, classes->data[i],
+                                 (int64_t)strlen(classes->data[i])))
+            return pfd_manifest_fail_memory(args->host, err);
+    if (self->classes.size < classes->size)
+        return args->host->fail_attr(err, "classes", NULL, PFD_INVALID_ARGUMENT,
+                                     " has a name twice");
+    self->folders = malloc((size_t)self->num_files * sizeof *self->folders + 1);
+    if (!self->folders) return pfd_manifest_fail_memory(args->host, err);
+    PFD_TRY(open_folders(self, err));
+    PFD_TRY(open_lines(self, args, err));
+    PFD_TRY(choose_lines(self, args, err));
+    self->mean_bytes = mean_of_some(self, args->scratch);
+    return PFD_OK;
+}
+
+static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_error *err)
+{
+    manifest *self = calloc(1, sizeof *self);
+    if (!self) return pfd_manifest_fail_memory(args->host, err);
+    *self = (manifest){.host = args->host,
+                       .attrs = args->attrs,
+                       .files = args->files,
+                       .num_files = args->num_files,
+                       .lines = {.struct_size = sizeof(pfd_source)}};
+    pfd_status status = open_all(self, args, err);
+    if (status != PFD_OK) {
+        close_source(self);
+        return status;
+    }
+    out->methods = &methods;
+    out->self = self;
+    return PFD_OK;
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
+static const pfd_attr attr_table[] = {
+    PFD_STRING_ATTR(manifest_attrs, usage, "train",
+                    "Which lines are records: those with this usage, in upper or lower case; empty "
+                    "for all."),
+    PFD_FOUND_ATTR_ROW(manifest_attrs, classes, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
+                       "The labels in the order of their numbers; lines that have other labels "
+                       "alone are left out. Left out, all labels of the files, of every usage, "
+                       "sorted by bytes."),
+    PFD_INTS_ATTR(manifest_attrs, class_numbers, "", 0, 0,
+                  "The number of each of the classes; empty for 0, 1, 2 and so on."),
+    PFD_BOOL_ATTR(manifest_attrs, multi_label, "false",
+                  "Whether a line may have any number of labels: the output label is then ragged."),
+};
+
+static const pfd_port outputs[] = {
+    {"image", "The bytes of each image, uint8 (None,), as they lie there: a decoder follows."},
+    {"label", "The number of the line's label, int64; with multi_label all of them, int64 (None,), "
+              "each once."},
+};
+
+const pfd_op pfd_op_manifest_reader = {
+    PFD_OP_SIZES,
+    .flags = PFD_READS_FILES,
+    .name = "ManifestReader",
+    .doc = "Reads the images that a manifest names, as MindData's ManifestDataset does: a file of "
+           "JSON objects, one a line, with source (the path of an image), usage and annotation (a "
+           "list of objects with a name, the label). Paths are relative to the manifest's folder. "
+           "All lines are checked when the reader opens; an image is opened, read and closed when "
+           "its record is needed, and one that is missing, empty or cannot be read is a damaged "
+           "record, as is a line without label.",
+    PFD_OP_ATTRS(manifest_attrs, attr_table),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .open = open_source,
+    .compute = compute,
+    .propose = pfd_manifest_propose,
+};
