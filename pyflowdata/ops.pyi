@@ -59,6 +59,7 @@ __all__ = [
     "CoinFlip",
     "ColorJitter",
     "CropMirrorNormalize",
+    "CutMix",
     "Equalize",
     "GaussianBlur",
     "Grayscale",
@@ -73,11 +74,13 @@ __all__ = [
     "ImageSize",
     "ImageTargetResize",
     "Invert",
+    "MixUp",
     "Normalize",
     "Posterize",
     "RandAugment",
     "RandomAffine",
     "RandomCrop",
+    "RandomErasing",
     "RandomFlip",
     "RandomResizedCrop",
     "RandomRotation",
@@ -2595,6 +2598,60 @@ def CropMirrorNormalize(
 ) -> list[_Array]: ...
 
 @overload
+def CutMix(
+    x: Blob,
+    labels: Blob,
+    *,
+    alpha: float = 1.0,
+    probability: float = 1.0,
+    group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Replaces a rectangle of each image by that of another row, and mixes labels by area.
+
+    The rectangle of a group has the part 1 - share of the area, share from Beta(alpha, alpha),
+    around a uniform pixel, cut off at the border: as in torchvision, which has one for a whole
+    batch. Groups are of consecutive rows. Results are the same for every number of ranks if each
+    rank has a multiple of group_size rows of every batch: batch_size a multiple of world_size *
+    group_size, and last_batch 'drop', 'pad' or 'wrap'. The draws depend on seed, epoch, the first
+    record of the group and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        x (Blob or rows): Images of any dtype and one size.
+        labels (Blob or rows): Vectors of floats, a number for each class, as of OneHot.
+        alpha (float, default 1.0, in [0.001, 1000]): The share of a row in its mixture is drawn
+            from Beta(alpha, alpha).
+        probability (float, default 1.0, in [0, 1]): That the rows of a group are mixed. Drawn for
+            each group.
+        group_size (int, default 2, in [2, 1048576]): Rows that are mixed with each other, and share
+            what is drawn: each with the one before it, the first with the last. Rows of a rank that
+            fill no group are a smaller one.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether images are (channels, height,
+            width), as of Normalize, or (height, width, channels), as of decoders.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        x: Images of the type of the input.
+        labels: Those of both images, by the area that each has in the result.
+    """
+    ...
+@overload
+def CutMix(
+    x: _Row, labels: _Row, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def CutMix(
+    x: _Rows, labels: _Rows, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
+
+@overload
 def Equalize(
     in_: Blob,
     *,
@@ -3211,6 +3268,56 @@ def Invert(
 ) -> list[_Array]: ...
 
 @overload
+def MixUp(
+    x: Blob,
+    labels: Blob,
+    *,
+    alpha: float = 1.0,
+    probability: float = 1.0,
+    group_size: int = 2,
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Replaces each row by share * row + (1 - share) * other row, and labels likewise.
+
+    The share of a group is drawn from Beta(alpha, alpha), as in torchvision, which has one for a
+    whole batch. Groups are of consecutive rows. Results are the same for every number of ranks if
+    each rank has a multiple of group_size rows of every batch: batch_size a multiple of world_size
+    * group_size, and last_batch 'drop', 'pad' or 'wrap'. The draws depend on seed, epoch, the first
+    record of the group and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        x (Blob or rows): Rows of floats, of any one shape.
+        labels (Blob or rows): Vectors of floats, a number for each class, as of OneHot.
+        alpha (float, default 1.0, in [0.001, 1000]): The share of a row in its mixture is drawn
+            from Beta(alpha, alpha).
+        probability (float, default 1.0, in [0, 1]): That the rows of a group are mixed. Drawn for
+            each group.
+        group_size (int, default 2, in [2, 1048576]): Rows that are mixed with each other, and share
+            what is drawn: each with the one before it, the first with the last. Rows of a rank that
+            fill no group are a smaller one.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        x: The mixtures, of the type of the input.
+        labels: Those of the labels, by the same shares.
+    """
+    ...
+@overload
+def MixUp(
+    x: _Row, labels: _Row, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def MixUp(
+    x: _Rows, labels: _Rows, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
+
+@overload
 def Normalize(
     in_: Blob,
     *,
@@ -3330,8 +3437,8 @@ def RandAugment(
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
         interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
             and moved pixels are resampled.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
-            place empty: one number, or one for each channel.
+        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
+            one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3467,6 +3574,66 @@ def RandomCrop(
     fill: float | Sequence[float] = (0.0,),
     padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomErasing(
+    in_: Blob,
+    *,
+    probability: float = 0.5,
+    area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3),
+    num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,),
+    noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    name: str | None = None,
+) -> Blob:
+    """Erases a random rectangle of images.
+
+    The rule is that of torchvision: an area is drawn uniformly and an aspect ratio with uniform
+    logarithm, then a place for a rectangle of this size. Ratios are width / height, torchvision's
+    are height / width.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of uint8, float16 or float32, also ragged.
+        probability (float, default 0.5, in [0, 1]): That a part of an image is erased. Drawn for
+            each record.
+        area (list of float, default (0.02, 0.33), in [0, 1]): The least and the most of the image's
+            area that is erased.
+        aspect_ratio (list of float, default (0.3, 3.3), in [0, 1000000]): The least and the largest
+            width / height of what is erased.
+        num_attempts (int, default 10, in [0, 1000]): How often a rectangle is drawn until one is
+            smaller than the image; after that the image stays as it is.
+        fill (list of float, default (0.0,)): What the erased part becomes: one number, or one for
+            each channel.
+        noise (bool, default False): Whether it becomes noise instead: normal numbers of mean 0 and
+            variance 1, or uniform ones where images are uint8.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether rows are (channels, height,
+            width), as of Normalize, or (height, width, channels), as of decoders.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def RandomErasing(
+    in_: _Row, *, probability: float = 0.5, area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3), num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,), noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomErasing(
+    in_: _Rows, *, probability: float = 0.5, area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3), num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,), noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -3788,8 +3955,8 @@ def TrivialAugment(
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
         interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
             and moved pixels are resampled.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
-            place empty: one number, or one for each channel.
+        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
+            one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:

@@ -164,6 +164,17 @@ def image_flip():
     return flow.ImageFlip(blob, flow.CoinFlip(blob))
 
 
+def with_coins(blob):
+    return blob, flow.CoinFlip(blob)
+
+
+def classified():
+    """Images of uint8 and vectors of their classes."""
+    folder = folder_of(part_0=cifar(IMAGES, np.arange(20) % 10))
+    image, label = flow.CIFARReader(folder, layout="HWC", batch_size=4)
+    return image, flow.OneHot(label, depth=10)
+
+
 # Op -> the blobs of one use of it, over a sample.
 SAMPLES = {
     "MiniReader": mini_rows,
@@ -242,7 +253,7 @@ SAMPLES = {
         images(), brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, probability=0.8
     ),
     "CropMirrorNormalize": lambda: flow.CropMirrorNormalize(
-        images(), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
+        *with_coins(images()), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
     ),
     "Equalize": lambda: flow.Equalize(images(40, 30)),
     "GaussianBlur": lambda: flow.GaussianBlur(images(), kernel_size=[5, 21]),
@@ -278,6 +289,9 @@ SAMPLES = {
     "ImageSize": lambda: flow.ImageSize(image_files()),
     "RandAugment": lambda: flow.RandAugment(images(), num_ops=3, magnitude=12, fill=[1, 2, 3]),
     "TrivialAugment": lambda: flow.TrivialAugment(images(), interpolation="bilinear"),
+    "RandomErasing": lambda: flow.RandomErasing(images(), layout="HWC", noise=True),
+    "MixUp": lambda: flow.MixUp(*[mini_rows()] * 2),
+    "CutMix": lambda: flow.CutMix(*classified(), layout="HWC", group_size=3),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
@@ -313,6 +327,12 @@ UNDAMAGED = {
     "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop",
     "ImageResizeKeepAspectRatio", "ImageResizeToFixed", "ImageTargetResize", "Invert",
     "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
+    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip", "ColorJitter",
+    "Concat", "CropMirrorNormalize", "CutMix", "DecodeRaw", "Equalize", "ExampleDecoder",
+    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop", "Invert",
+    "MixUp", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
+    "RandomCrop", "RandomErasing", "RandomFlip", "RandomResizedCrop", "Resize",
+    "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
     "RandomAffine", "RandomCrop", "RandomFlip", "RandomResizedCrop", "RandomRotation", "Resize",
     "Rotate", "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
 }  # fmt: skip
