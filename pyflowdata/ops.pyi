@@ -51,6 +51,7 @@ __all__ = [
     "MegatronReader",
     "GPTReader",
     "GeneratorReader",
+    "COCOReader",
     "ImageFolderReader",
     "ManifestReader",
     "AdjustSharpness",
@@ -2137,6 +2138,86 @@ def GeneratorReader(
             dataset.
     """
     ...
+
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True,
+    remove_images_without_annotations: bool = True,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob]:
+    """Reads a data set in COCO's format: an annotation file of JSON, and its images.
+
+    files is the annotation file; images come in the order of their ids. A box is clipped to its
+    image, its right and bottom pixel are x + width - 1 and y + height - 1; objects without a box
+    inside the image are left out with their label and polygons, and so are crowds. Polygons of
+    fewer than three points and masks in RLE are left out, the object stays. The file is parsed
+    once, into an index that says where each object is.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        image_dir (str, default ''): The folder of the images; empty for that of the annotation
+            file.
+        group_by_ratio (bool, default True): Whether a batch has either images that are wider than
+            high, or others: they need less padding. The reader then has no length, and a seek reads
+            the epoch again up to its place.
+        remove_images_without_annotations (bool, default True): Whether images are left out without
+            any box of more than a pixel on each side, or, where there are keypoints, with fewer
+            than ten visible ones.
+        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
+            rows that only fill a batch.
+        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        image: The bytes of each image, uint8 (None,), as they lie there: a decoder follows.
+        image_id: The id of each image, int64.
+        image_size: Height and width of each image by the annotations, int32 (2,).
+        gt_bbox: Boxes of the objects, float32 (None, 4): left, top, right and bottom pixel.
+        gt_label: Categories of the objects, int32 (None,), from 1 in the order of their ids.
+        gt_segm: The points of all polygons, x and y, float32 (None, 2).
+        gt_segm_index: Of each point its number in its polygon, that polygon's in its object, and
+            that object's in the image, int32 (None, 3).
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob]: ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob]: ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob]: ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
+) -> Blob | tuple[Blob, ...]: ...
 
 @overload
 def ImageFolderReader(

@@ -37,6 +37,7 @@
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
     X(generator_reader)                                                                            \
+    X(coco_reader)                                                                                 \
     X(image_folder_reader)                                                                         \
     X(manifest_reader)                                                                             \
     X(adjust_sharpness)                                                                            \

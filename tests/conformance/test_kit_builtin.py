@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from formats import format_samples
 from formats.flat_files import cifar, idx
 from formats.mindrecord import mindrecord_files
 from formats.ofrecord.ofrecord_files import frame
@@ -69,6 +70,14 @@ def manifest():
         for path in sorted(images.glob("*/*.png"))
     ]
     return folder_of(part_0="\n".join(lines).encode())
+
+
+def coco():
+    """Annotations, as the only part of their folder, and the images in another one."""
+    images = folder_of()
+    format_samples.coco(Path(images))
+    part = part_of(Path(images, "instances.json"))
+    return flow.COCOReader(part, image_dir=images, group_by_ratio=False, batch_size=4)
 
 
 NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
@@ -232,6 +241,7 @@ SAMPLES = {
     ),
     "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
     "ManifestReader": lambda: flow.ManifestReader(manifest(), batch_size=4),
+    "COCOReader": lambda: coco()[3],
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),
@@ -299,6 +309,7 @@ SAMPLES = {
 # and types: where these are damaged, the attr seems to be wrong.  The zeros that end a tar file may
 # be cut short.
 UNNOTICED = {
+    "COCOReader": {"damage-unnoticed"},
     "MDSReader": {"damage-unnoticed", "damage-status"},
     "MindRecordReader": {"damage-unnoticed", "damage-status"},
     "ManifestReader": {"damage-unnoticed", "cut-unnoticed"},
