@@ -1502,8 +1502,7 @@ def OFRecordImageDecoderRandomCrop(
     random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
     name: str | None = None,
 ) -> Blob:
-    """Decodes a random window of the image in a feature of each OFRecord, as OneFlow's
-    ofrecord_image_decoder_random_crop.
+    """Decodes a random window of the image in a feature of each OFRecord.
 
     Area and aspect ratio are drawn until the window fits, as RandomResizedCrop does; its place is
     uniform. No more of a JPEG image is decoded than the window needs. Colours are in the order BGR
@@ -2168,9 +2167,9 @@ def COCOReader(
         remove_images_without_annotations (bool, default True): Whether images are left out without
             any box of more than a pixel on each side, or, where there are keypoints, with fewer
             than ten visible ones.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -2322,13 +2321,13 @@ def ManifestReader(
     with_id: Literal[False] = False,
     **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]:
-    """Reads the images that a manifest names, as MindData's ManifestDataset does: a file of JSON
-    objects, one a line, with source (the path of an image), usage and annotation (a list of objects
-    with a name, the label).
+    """Reads the images that a manifest names, as MindData's ManifestDataset does.
 
-    Paths are relative to the manifest's folder. All lines are checked when the reader opens; an
-    image is opened, read and closed when its record is needed, and one that is missing, empty or
-    cannot be read is a damaged record, as is a line without label.
+    A manifest has a JSON object a line, with source (the path of an image), usage and annotation (a
+    list of objects with a name, the label). Paths are relative to the manifest's folder. All lines
+    are checked when the reader opens; an image is opened, read and closed when its record is
+    needed, and one that is missing, empty or cannot be read is a damaged record, as is a line
+    without label.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
