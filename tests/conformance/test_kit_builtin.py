@@ -283,7 +283,9 @@ SAMPLES = {
     "RandomErasing": lambda: flow.RandomErasing(images(), layout="HWC", noise=True),
     "MixUp": lambda: flow.MixUp(*[mini_rows()] * 2),
     "CutMix": lambda: flow.CutMix(*classified(), layout="HWC", group_size=3),
-    "ImageNormalize": lambda: flow.ImageNormalize(flow.Cast(images(), dtype="float64"), mean=3, std=9),
+    "ImageNormalize": lambda: flow.ImageNormalize(
+        flow.Cast(images(), dtype="float64"), mean=3.0, std=9.0
+    ),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
