@@ -51,6 +51,7 @@ __all__ = [
     "MegatronReader",
     "GPTReader",
     "GeneratorReader",
+    "COCOReader",
     "ImageFolderReader",
     "ManifestReader",
     "AdjustSharpness",
@@ -70,7 +71,10 @@ __all__ = [
     "ImageNormalize",
     "ImagePad",
     "ImageRandomCrop",
+    "ImageResizeKeepAspectRatio",
+    "ImageResizeToFixed",
     "ImageSize",
+    "ImageTargetResize",
     "Invert",
     "MixUp",
     "Normalize",
@@ -1499,8 +1503,7 @@ def OFRecordImageDecoderRandomCrop(
     random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
     name: str | None = None,
 ) -> Blob:
-    """Decodes a random window of the image in a feature of each OFRecord, as OneFlow's
-    ofrecord_image_decoder_random_crop.
+    """Decodes a random window of the image in a feature of each OFRecord.
 
     Area and aspect ratio are drawn until the window fits, as RandomResizedCrop does; its place is
     uniform. No more of a JPEG image is decoded than the window needs. Colours are in the order BGR
@@ -2137,6 +2140,86 @@ def GeneratorReader(
     ...
 
 @overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True,
+    remove_images_without_annotations: bool = True,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob]:
+    """Reads a data set in COCO's format: an annotation file of JSON, and its images.
+
+    files is the annotation file; images come in the order of their ids. A box is clipped to its
+    image, its right and bottom pixel are x + width - 1 and y + height - 1; objects without a box
+    inside the image are left out with their label and polygons, and so are crowds. Polygons of
+    fewer than three points and masks in RLE are left out, the object stays. The file is parsed
+    once, into an index that says where each object is.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        image_dir (str, default ''): The folder of the images; empty for that of the annotation
+            file.
+        group_by_ratio (bool, default True): Whether a batch has either images that are wider than
+            high, or others: they need less padding. The reader then has no length, and a seek reads
+            the epoch again up to its place.
+        remove_images_without_annotations (bool, default True): Whether images are left out without
+            any box of more than a pixel on each side, or, where there are keypoints, with fewer
+            than ten visible ones.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        image: The bytes of each image, uint8 (None,), as they lie there: a decoder follows.
+        image_id: The id of each image, int64.
+        image_size: Height and width of each image by the annotations, int32 (2,).
+        gt_bbox: Boxes of the objects, float32 (None, 4): left, top, right and bottom pixel.
+        gt_label: Categories of the objects, int32 (None,), from 1 in the order of their ids.
+        gt_segm: The points of all polygons, x and y, float32 (None, 2).
+        gt_segm_index: Of each point its number in its polygon, that polygon's in its object, and
+            that object's in the image, int32 (None, 3).
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob]: ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob]: ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob]: ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
 def ImageFolderReader(
     data_dir: str | PathLike[str] = "",
     *,
@@ -2239,13 +2322,13 @@ def ManifestReader(
     with_id: Literal[False] = False,
     **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]:
-    """Reads the images that a manifest names, as MindData's ManifestDataset does: a file of JSON
-    objects, one a line, with source (the path of an image), usage and annotation (a list of objects
-    with a name, the label).
+    """Reads the images that a manifest names, as MindData's ManifestDataset does.
 
-    Paths are relative to the manifest's folder. All lines are checked when the reader opens; an
-    image is opened, read and closed when its record is needed, and one that is missing, empty or
-    cannot be read is a damaged record, as is a line without label.
+    A manifest has a JSON object a line, with source (the path of an image), usage and annotation (a
+    list of objects with a name, the label). Paths are relative to the manifest's folder. All lines
+    are checked when the reader opens; an image is opened, read and closed when its record is
+    needed, and one that is missing, empty or cannot be read is a damaged record, as is a line
+    without label.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
@@ -2816,7 +2899,9 @@ def ImageDecoder(
     inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by Pillow's formula. Of
     samples with 16 bits, PNG's keep the high byte, and PNM's are scaled to 0 to 255 and rounded. Of
     an animation the first frame is decoded. The row is damaged if it is no image, if the file is
-    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits.
+    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits. Where a crop
+    takes the images (CenterCrop, RandomCrop, RandomResizedCrop, ImageRandomCrop) and nothing else
+    does, no more of each is decoded than the crop needs; damage in the rest is then not noticed.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -3077,6 +3162,118 @@ def ImageRandomCrop(
 ) -> list[_Array]: ...
 
 @overload
+def ImageResizeKeepAspectRatio(
+    in_: Blob,
+    *,
+    target_size: int,
+    min_size: int = 0,
+    max_size: int = 0,
+    resize_longer: bool = False,
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]:
+    """Resamples images so that one side gets a length, and returns size and scale.
+
+    The other side is rounded, ties to even. This is OneFlow's image_resize_keep_aspect_ratio, with
+    OpenCV's filters; Resize has Pillow's.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        target_size (int, required, in [1, 65535]): How long the shorter side becomes, or the longer
+            one with resize_longer.
+        min_size (int, default 0, in [0, 65535]): With resize_longer, the least length of the
+            shorter side, which goes before.
+        max_size (int, default 0, in [0, 65535]): Without resize_longer, the most of the longer
+            side, which goes before; 0: any.
+        resize_longer (bool, default False): Whether target_size is that of the longer side.
+        interpolation_type (str, default 'bilinear', one of 'bilinear', 'nearest_neighbor', 'nn',
+            'bicubic', 'area', 'auto'): 'bilinear' and 'bicubic' take 2 x 2 or 4 x 4 pixels, without
+            antialias; 'nearest_neighbor' or 'nn' the pixel in which the centre of an output pixel
+            lies; 'area' averages what it covers; 'auto' is 'area' where the image gets fewer
+            pixels, else 'bilinear'.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The images in another size, ragged.
+        size: int32 (2,): the new (width, height).
+        scale: float32 (2,): new width / old width, new height / old height.
+    """
+    ...
+@overload
+def ImageResizeKeepAspectRatio(
+    in_: _Row, *, target_size: int, min_size: int = 0, max_size: int = 0,
+    resize_longer: bool = False,
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array, _Array]: ...
+@overload
+def ImageResizeKeepAspectRatio(
+    in_: _Rows, *, target_size: int, min_size: int = 0, max_size: int = 0,
+    resize_longer: bool = False,
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array], list[_Array]]: ...
+
+@overload
+def ImageResizeToFixed(
+    in_: Blob,
+    *,
+    target_width: int,
+    target_height: int,
+    channels: int = 3,
+    data_type: DTypeLike = "uint8",
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Resamples images to one size, and returns by how much.
+
+    This is OneFlow's image_resize_to_fixed, with OpenCV's filters; Resize has Pillow's.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        target_width (int, required, in [1, 65535]): Width of the output.
+        target_height (int, required, in [1, 65535]): Height of the output.
+        channels (int, default 3, in [1, 4]): The images must have as many.
+        data_type (dtype, default 'uint8', one of 'uint8', 'float32'): The dtype of the output;
+            float32 has the numbers of uint8.
+        interpolation_type (str, default 'bilinear', one of 'bilinear', 'nearest_neighbor', 'nn',
+            'bicubic', 'area', 'auto'): 'bilinear' and 'bicubic' take 2 x 2 or 4 x 4 pixels, without
+            antialias; 'nearest_neighbor' or 'nn' the pixel in which the centre of an output pixel
+            lies; 'area' averages what it covers; 'auto' is 'area' where the image gets fewer
+            pixels, else 'bilinear'.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: Images of one size.
+        scale: float32 (2,): new width / old width, new height / old height.
+    """
+    ...
+@overload
+def ImageResizeToFixed(
+    in_: _Row, *, target_width: int, target_height: int, channels: int = 3,
+    data_type: DTypeLike = "uint8",
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def ImageResizeToFixed(
+    in_: _Rows, *, target_width: int, target_height: int, channels: int = 3,
+    data_type: DTypeLike = "uint8",
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
+
+@overload
 def ImageSize(
     in_: Blob,
     *,
@@ -3114,6 +3311,47 @@ def ImageSize(
     in_: _Rows, *, apply_orientation: bool = False, name: str | None = None,
     **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
+
+@overload
+def ImageTargetResize(
+    in_: Blob,
+    *,
+    target_size: int,
+    max_size: int,
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]:
+    """Resamples images so that the shorter side gets a length, and returns size and scale.
+
+    This is OneFlow's image_target_resize; sizes are (height, width) here, and (width, height) in
+    ImageResizeKeepAspectRatio, as OneFlow has them. Pixels are bilinear, without antialias.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        target_size (int, required, in [1, 65535]): How long the shorter side becomes.
+        max_size (int, required, in [1, 65535]): The most of the longer side, which goes before.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The images in another size, ragged.
+        size: int32 (2,): the new (height, width).
+        scale: float32 (2,): new height / old height, new width / old width.
+    """
+    ...
+@overload
+def ImageTargetResize(
+    in_: _Row, *, target_size: int, max_size: int, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array, _Array]: ...
+@overload
+def ImageTargetResize(
+    in_: _Rows, *, target_size: int, max_size: int, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array], list[_Array]]: ...
 
 @overload
 def Invert(

@@ -37,6 +37,7 @@
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
     X(generator_reader)                                                                            \
+    X(coco_reader)                                                                                 \
     X(image_folder_reader)                                                                         \
     X(manifest_reader)                                                                             \
     X(adjust_sharpness)                                                                            \
@@ -56,7 +57,10 @@
     X(image_normalize)                                                                             \
     X(image_pad)                                                                                   \
     X(image_random_crop)                                                                           \
+    X(image_resize_keep_aspect_ratio)                                                              \
+    X(image_resize_to_fixed)                                                                       \
     X(image_size)                                                                                  \
+    X(image_target_resize)                                                                         \
     X(invert)                                                                                      \
     X(mix_up)                                                                                      \
     X(normalize)                                                                                   \

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from formats import format_samples
 from formats.flat_files import cifar, idx
 from formats.mindrecord import mindrecord_files
 from formats.ofrecord.ofrecord_files import frame
@@ -69,6 +70,14 @@ def manifest():
         for path in sorted(images.glob("*/*.png"))
     ]
     return folder_of(part_0="\n".join(lines).encode())
+
+
+def coco():
+    """Annotations, as the only part of their folder, and the images in another one."""
+    images = folder_of()
+    format_samples.coco(Path(images))
+    part = part_of(Path(images, "instances.json"))
+    return flow.COCOReader(part, image_dir=images, group_by_ratio=False, batch_size=4)
 
 
 NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
@@ -232,6 +241,7 @@ SAMPLES = {
     ),
     "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
     "ManifestReader": lambda: flow.ManifestReader(manifest(), batch_size=4),
+    "COCOReader": lambda: coco()[3],
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),
@@ -262,6 +272,15 @@ SAMPLES = {
     "ImageFlip": image_flip,
     "ImagePad": lambda: flow.ImagePad(ragged_images(), padding=[1, 2], mode="reflect"),
     "ImageRandomCrop": lambda: flow.ImageRandomCrop(ragged_images()),
+    "ImageResizeKeepAspectRatio": lambda: flow.ImageResizeKeepAspectRatio(
+        ragged_images(), target_size=5, max_size=30
+    ),
+    "ImageResizeToFixed": lambda: flow.ImageResizeToFixed(
+        images(), target_width=5, target_height=6, data_type="float32"
+    ),
+    "ImageTargetResize": lambda: flow.ImageTargetResize(
+        ragged_images(), target_size=5, max_size=30
+    ),
     "Invert": lambda: flow.Invert(images(channels=1)),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
     "Posterize": lambda: flow.Posterize(images(), bits=3),
@@ -293,6 +312,7 @@ SAMPLES = {
 # and types: where these are damaged, the attr seems to be wrong.  The zeros that end a tar file may
 # be cut short.
 UNNOTICED = {
+    "COCOReader": {"damage-unnoticed"},
     "MDSReader": {"damage-unnoticed", "damage-status"},
     "MindRecordReader": {"damage-unnoticed", "damage-status"},
     "ManifestReader": {"damage-unnoticed", "cut-unnoticed"},
@@ -316,6 +336,11 @@ UNNOTICED = {
 EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "loader", "damage: flipped"]
 DAMAGED = ["damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
+    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip",
+    "ColorJitter", "Concat", "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder",
+    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop",
+    "ImageResizeKeepAspectRatio", "ImageResizeToFixed", "ImageTargetResize", "Invert",
+    "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
     "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip", "ColorJitter",
     "Concat", "CropMirrorNormalize", "CutMix", "DecodeRaw", "Equalize", "ExampleDecoder",
     "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImageNormalize", "ImagePad",
@@ -323,6 +348,12 @@ UNDAMAGED = {
     "Posterize", "RandAugment", "RandomAffine", "RandomCrop", "RandomErasing", "RandomFlip",
     "RandomResizedCrop", "RandomRotation", "Resize", "Rotate", "SequenceExampleDecoder", "Slice",
     "Solarize", "TrivialAugment",
+    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop", "Invert",
+    "MixUp", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
+    "RandomCrop", "RandomErasing", "RandomFlip", "RandomResizedCrop", "Resize",
+    "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
+    "RandomAffine", "RandomCrop", "RandomFlip", "RandomResizedCrop", "RandomRotation", "Resize",
+    "Rotate", "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
 }  # fmt: skip
 
 
