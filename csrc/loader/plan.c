@@ -197,7 +197,8 @@ static pfd_status check_batch_sizes(const pfd_plan *plan, pfd_error *err)
             node->batch_size == first->attrs->batch_size)
             continue;
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "%s has batch_size = %" PRId64 ", reader '%s' has %d; they must be the same",
+                        "%s has batch_size = %" PRId64 ", reader '%s' has %d; they must be the "
+                        "same",
                         node->op->op->name, node->batch_size, first->name,
                         first->attrs->batch_size);
     }

@@ -48,7 +48,7 @@ def test_coin_flips_without_an_input():
     for make, found in [
         (flow.CoinFlip, "input 'in' is missing; without it, give batch_size"),
         (lambda: flow.CoinFlip(reader, batch_size=8), "= 8, and input 'in' comes in batches of 16"),
-        (lambda: flow.DataLoader(flow.CoinFlip(batch_size=8), reader), "has batch_size = 8, reader"),
+        (lambda: flow.DataLoader(flow.CoinFlip(batch_size=8), reader), "has batch_size = 8, read"),
         (lambda: flow.DataLoader(coin), "no blob comes from a reader"),
         (lambda: measure([coin]), "no reader is upstream of CoinFlip; give it an input"),
     ]:
