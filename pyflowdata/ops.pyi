@@ -68,6 +68,7 @@ __all__ = [
     "ImageDecoder",
     "ImageEncoder",
     "ImageFlip",
+    "ImageNormalize",
     "ImagePad",
     "ImageRandomCrop",
     "ImageResizeKeepAspectRatio",
@@ -2513,9 +2514,10 @@ def CenterCrop(
 
 @overload
 def CoinFlip(
-    in_: Blob,
+    in_: Blob | None = None,
     *,
     probability: float = 0.5,
+    batch_size: int = 0,
     name: str | None = None,
 ) -> Blob:
     """Draws 1 or 0 for each record, as for the mirror of CropMirrorNormalize.
@@ -2526,9 +2528,12 @@ def CoinFlip(
     a batch.
 
     Args:
-        in_ (Blob or rows, the input 'in'): Any blob of the batch, also ragged: it tells the
-            records, its values do not matter.
+        in_ (Blob or rows, the input 'in', or None): Any blob of the batch, also ragged: it tells
+            the records, its values do not matter. Without it they are those of the first reader of
+            the loader.
         probability (float, default 0.5, in [0, 1]): Of a 1.
+        batch_size (int, default 0, at least 0): That of the readers, where no input tells the
+            records; 0 if one does.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -2538,11 +2543,13 @@ def CoinFlip(
     ...
 @overload
 def CoinFlip(
-    in_: _Row, *, probability: float = 0.5, name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Row | None = None, *, probability: float = 0.5, batch_size: int = 0,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def CoinFlip(
-    in_: _Rows, *, probability: float = 0.5, name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Rows | None = None, *, probability: float = 0.5, batch_size: int = 0,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -3024,6 +3031,46 @@ def ImageFlip(
 @overload
 def ImageFlip(
     in_: _Rows, flip_code: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageNormalize(
+    in_: Blob,
+    *,
+    mean: float | Sequence[float],
+    std: float | Sequence[float],
+    name: str | None = None,
+) -> Blob:
+    """Computes (x - mean) / std of images of floats; channels stay last.
+
+    This is OneFlow's image_normalize; Normalize takes bytes too, and can put the channels first.
+    The difference is rounded to the dtype, then its product with 1 / std.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, float32 or float64 (height, width, channels) or
+            (height, width), also ragged.
+        mean (list of float, required): Subtracted from each number: one, or one for each channel.
+        std (list of float, required): What the difference is divided by: one number, or one for
+            each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def ImageNormalize(
+    in_: _Row, *, mean: float | Sequence[float], std: float | Sequence[float],
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageNormalize(
+    in_: _Rows, *, mean: float | Sequence[float], std: float | Sequence[float],
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
