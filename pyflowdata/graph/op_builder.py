@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
 from ..errors import InvalidArgumentError
 from .node import Blob, Node, is_present
-from .oneflow_words import CoinFlips, bound_inputs, name_of_attr, without_seed
 from .op_functions import take_inputs
 from .registry import Op as RegisteredOp
 from .registry import Port, find_op
+
+# OneFlow's name of an attr -> the name here, for ops without an attr of the first name.  Here
+# `name` is that of a node, and dtypes have NumPy's names.
+_ONEFLOW_ATTRS = {"name": "blob_name", "data_type": "dtype"}
+
+
+def _attr_name(op: RegisteredOp, name: str) -> str:
+    other = _ONEFLOW_ATTRS.get(name, name)
+    return other if op.attr(name) is None and op.attr(other) is not None else name
+
+
+def _without_seed(op: RegisteredOp, values: Mapping[str, object]) -> dict[str, object]:
+    """The attrs, without OneFlow's seed of an op: here ops draw by the seed of their reader."""
+    if "has_seed" not in values or op.attr("has_seed") is not None:
+        return dict(values)
+    if values["has_seed"]:
+        raise InvalidArgumentError(
+            "attr 'has_seed' is set; ops draw by the seed of their reader: give it that seed, and "
+            "has_seed = False here",
+            op=op.name,
+        )
+    return {name: value for name, value in values.items() if name not in ("seed", "has_seed")}
 
 
 def _check_port(op: RegisteredOp, ports: tuple[Port, ...], name: str, kind: str) -> None:
@@ -24,8 +44,9 @@ def _check_port(op: RegisteredOp, ports: tuple[Port, ...], name: str, kind: str)
 class UserOp:
     """A built op.  Made by `UserOpBuilder.Build()`."""
 
-    def __init__(self, blobs: Mapping[str, Blob]) -> None:
-        self._blobs = dict(blobs)
+    def __init__(self, node: Node, wanted: Sequence[str]) -> None:
+        blobs = {node.op.outputs[blob.index].name: blob for blob in node.outputs}
+        self._blobs = {name: blobs[name] for name in wanted}
 
     def InferAndTryRun(self) -> UserOp:
         """Returns itself: shapes and dtypes are inferred already, and nothing runs before a
@@ -117,7 +138,7 @@ class UserOpBuilder:
         `name` and `data_type` are accepted as OneFlow's names of `blob_name` and `dtype`, and
         `seed` without effect where `has_seed` is False."""
         op = self._chosen_op(f"Attr({attr_name!r})")
-        self._attrs[name_of_attr(op, attr_name)] = attr_value
+        self._attrs[_attr_name(op, attr_name)] = attr_value
         return self
 
     def Build(self) -> UserOp:
@@ -129,18 +150,15 @@ class UserOpBuilder:
                 allowed.
         """
         op = self._chosen_op("Build()")
+        inputs = take_inputs(op, dict(self._inputs))
+        attrs = _without_seed(op, self._attrs)
+        node = Node(op, self._name, inputs, attrs)
         if not self._outputs:
             raise InvalidArgumentError(
                 "no Output() was requested; outputs: "
                 + ", ".join(port.name for port in op.outputs),
                 op=op.name,
             )
-        attrs = without_seed(op, self._attrs)
-        if op.name == "CoinFlip" and not self._inputs:
-            flips = CoinFlips(op, self._name, attrs)
-            return UserOp({self._outputs[0]: cast(Blob, flips)})  # as long as it is an input here
-        inputs = take_inputs(op, bound_inputs(op, self._inputs))
-        node = Node(op, self._name, inputs, attrs)
         wanted = self._outputs
         if op.outputs_attr:
             wanted = self._named_outputs(op, node)
@@ -151,8 +169,7 @@ class UserOpBuilder:
                 raise InvalidArgumentError(
                     f"output '{name}' needs Attr('{switch.name}', {value})", op=op.name
                 )
-        blobs = {node.op.outputs[blob.index].name: blob for blob in node.outputs}
-        return UserOp({name: blobs[name] for name in wanted})
+        return UserOp(node, wanted)
 
     def _named_outputs(self, op: RegisteredOp, node: Node) -> list[str]:
         """The requested outputs; those that the attr lists replace the declared one."""

@@ -171,42 +171,13 @@ def test_oneflow_validation(page):
         assert np.abs(cropped(exact) - found).max() < 0.53, number
 
 
-def test_coin_flips_without_input_belong_to_the_records_that_they_meet(page):
-    names = page("OneFlow")
-    record = flow.OFRecordReader("imagenet/train", part_name_suffix_length=5, batch_size=BATCH)
-    image = names["Resize"](names["OFRecordImageDecoder"](record, "encoded"), (9, 8))[0]
-    rng = names["CoinFlip"](BATCH, name="rng")
-    mirrored = names["CropMirrorNormalize"]("uint8", image, rng)
-    again = names["CropMirrorNormalize"]("uint8", image, rng)
-    plain = names["CropMirrorNormalize"]("uint8", image)
-    coin = flow.CoinFlip(record, name="rng")
-    (one, other, straight), _ = columns(flow.DataLoader(mirrored, again, plain))
-    (flips, _), _ = columns(flow.DataLoader(coin, image))
-    assert 0 < flips.sum() < TRAIN
-    assert np.array_equal(one, other)
-    expected = np.where(flips[:, None, None, None] != 0, straight[..., ::-1], straight)
-    assert len(one) == TRAIN and np.array_equal(one, expected)
-
-
-def test_what_oneflow_allows_and_is_refused_here(page):
-    names = page("OneFlow")
-    record = names["ofrecord_reader"]("imagenet/train", BATCH, 2, part_name_suffix_length=5)
-    image = names["Resize"](names["OFRecordImageDecoder"](record, "encoded"), (9, 8))[0]
-    with pytest.raises(flow.InvalidArgumentError, match="batch_size = 7; .* batches of 8"):
-        names["CropMirrorNormalize"]("uint8", image, names["CoinFlip"](7))
-    flips = names["CoinFlip"](BATCH)
-    names["CropMirrorNormalize"]("uint8", image, flips)
-    other = names["ofrecord_reader"]("imagenet/train", BATCH, 2, part_name_suffix_length=5)
-    image = names["Resize"](names["OFRecordImageDecoder"](other, "encoded"), (9, 8))[0]
-    with pytest.raises(flow.InvalidArgumentError, match="two readers"):
-        names["CropMirrorNormalize"]("uint8", image, flips)
+def test_seeds_of_ops_are_those_of_the_reader(page):
+    record = page("OneFlow")["ofrecord_reader"]("imagenet/train", part_name_suffix_length=5)
     builder = flow.user_op_builder("crop").Op("ofrecord_image_decoder_random_crop")
-    builder = builder.Input("in", [record]).Output("out").Attr("name", "encoded")
+    builder = builder.Input("in", [record]).Output("out").Attr("name", "encoded").Attr("seed", 3)
+    assert builder.Attr("has_seed", False).Build().SoleOutputBlob().shape == (1, None, None, 3)
     with pytest.raises(flow.InvalidArgumentError, match="'has_seed' is set; .* of their reader"):
-        builder.Attr("has_seed", True).Attr("seed", 3).Build()
-    with pytest.raises(flow.InvalidArgumentError, match="'mirror' is of a coin_flip without inp"):
-        flow.user_op_builder().Op("crop_mirror_normalize_from_uint8").Input(
-            "mirror", [names["CoinFlip"](BATCH)]).Output("out").Build()  # fmt: skip
+        builder.Attr("has_seed", True).Build()
 
 
 # ---- MindData and torchvision -------------------------------------------------------------------
