@@ -191,7 +191,7 @@ abi: .venv/train
 # compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
 # threads: the loader, and the Python that its threads call.
 ASAN_TESTS := $(addprefix tests/,core loader formats images ops python test_mini_dataloader.py)
-TSAN_TESTS := $(addprefix tests/,loader formats/objects python/test_python_ops.py test_mini_dataloader.py)
+TSAN_TESTS := $(addprefix tests/,loader formats/objects python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
             env SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys

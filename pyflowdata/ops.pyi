@@ -51,6 +51,7 @@ __all__ = [
     "MegatronReader",
     "GPTReader",
     "GeneratorReader",
+    "COCOReader",
     "ImageFolderReader",
     "ManifestReader",
     "AdjustSharpness",
@@ -59,6 +60,7 @@ __all__ = [
     "CoinFlip",
     "ColorJitter",
     "CropMirrorNormalize",
+    "CutMix",
     "Equalize",
     "GaussianBlur",
     "Grayscale",
@@ -73,11 +75,13 @@ __all__ = [
     "ImageSize",
     "ImageTargetResize",
     "Invert",
+    "MixUp",
     "Normalize",
     "Posterize",
     "RandAugment",
     "RandomAffine",
     "RandomCrop",
+    "RandomErasing",
     "RandomFlip",
     "RandomResizedCrop",
     "RandomRotation",
@@ -1498,8 +1502,7 @@ def OFRecordImageDecoderRandomCrop(
     random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
     name: str | None = None,
 ) -> Blob:
-    """Decodes a random window of the image in a feature of each OFRecord, as OneFlow's
-    ofrecord_image_decoder_random_crop.
+    """Decodes a random window of the image in a feature of each OFRecord.
 
     Area and aspect ratio are drawn until the window fits, as RandomResizedCrop does; its place is
     uniform. No more of a JPEG image is decoded than the window needs. Colours are in the order BGR
@@ -2136,6 +2139,86 @@ def GeneratorReader(
     ...
 
 @overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "",
+    *,
+    image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True,
+    remove_images_without_annotations: bool = True,
+    with_mask: Literal[False] = False,
+    with_id: Literal[False] = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob]:
+    """Reads a data set in COCO's format: an annotation file of JSON, and its images.
+
+    files is the annotation file; images come in the order of their ids. A box is clipped to its
+    image, its right and bottom pixel are x + width - 1 and y + height - 1; objects without a box
+    inside the image are left out with their label and polygons, and so are crowds. Polygons of
+    fewer than three points and masks in RLE are left out, the object stays. The file is parsed
+    once, into an index that says where each object is.
+
+    Args:
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        image_dir (str, default ''): The folder of the images; empty for that of the annotation
+            file.
+        group_by_ratio (bool, default True): Whether a batch has either images that are wider than
+            high, or others: they need less padding. The reader then has no length, and a seek reads
+            the epoch again up to its place.
+        remove_images_without_annotations (bool, default True): Whether images are left out without
+            any box of more than a pixel on each side, or, where there are keypoints, with fewer
+            than ten visible ones.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        image: The bytes of each image, uint8 (None,), as they lie there: a decoder follows.
+        image_id: The id of each image, int64.
+        image_size: Height and width of each image by the annotations, int32 (2,).
+        gt_bbox: Boxes of the objects, float32 (None, 4): left, top, right and bottom pixel.
+        gt_label: Categories of the objects, int32 (None,), from 1 in the order of their ids.
+        gt_segm: The points of all polygons, x and y, float32 (None, 2).
+        gt_segm_index: Of each point its number in its polygon, that polygon's in its object, and
+            that object's in the image, int32 (None, 3).
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: Literal[False] = False, with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob]: ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: Literal[True], with_id: Literal[False] = False, **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob]: ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: Literal[True], with_id: Literal[True], **attrs: Unpack[FileReaderAttrs],
+) -> tuple[Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob, Blob]: ...
+@overload
+def COCOReader(
+    data_dir: str | PathLike[str] = "", *, image_dir: str | PathLike[str] = "",
+    group_by_ratio: bool = True, remove_images_without_annotations: bool = True,
+    with_mask: bool = False, with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
+) -> Blob | tuple[Blob, ...]: ...
+
+@overload
 def ImageFolderReader(
     data_dir: str | PathLike[str] = "",
     *,
@@ -2238,13 +2321,13 @@ def ManifestReader(
     with_id: Literal[False] = False,
     **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]:
-    """Reads the images that a manifest names, as MindData's ManifestDataset does: a file of JSON
-    objects, one a line, with source (the path of an image), usage and annotation (a list of objects
-    with a name, the label).
+    """Reads the images that a manifest names, as MindData's ManifestDataset does.
 
-    Paths are relative to the manifest's folder. All lines are checked when the reader opens; an
-    image is opened, read and closed when its record is needed, and one that is missing, empty or
-    cannot be read is a damaged record, as is a line without label.
+    A manifest has a JSON object a line, with source (the path of an image), usage and annotation (a
+    list of objects with a name, the label). Paths are relative to the manifest's folder. All lines
+    are checked when the reader opens; an image is opened, read and closed when its record is
+    needed, and one that is missing, empty or cannot be read is a damaged record, as is a line
+    without label.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
@@ -2595,6 +2678,60 @@ def CropMirrorNormalize(
 ) -> list[_Array]: ...
 
 @overload
+def CutMix(
+    x: Blob,
+    labels: Blob,
+    *,
+    alpha: float = 1.0,
+    probability: float = 1.0,
+    group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Replaces a rectangle of each image by that of another row, and mixes labels by area.
+
+    The rectangle of a group has the part 1 - share of the area, share from Beta(alpha, alpha),
+    around a uniform pixel, cut off at the border: as in torchvision, which has one for a whole
+    batch. Groups are of consecutive rows. Results are the same for every number of ranks if each
+    rank has a multiple of group_size rows of every batch: batch_size a multiple of world_size *
+    group_size, and last_batch 'drop', 'pad' or 'wrap'. The draws depend on seed, epoch, the first
+    record of the group and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        x (Blob or rows): Images of any dtype and one size.
+        labels (Blob or rows): Vectors of floats, a number for each class, as of OneHot.
+        alpha (float, default 1.0, in [0.001, 1000]): The share of a row in its mixture is drawn
+            from Beta(alpha, alpha).
+        probability (float, default 1.0, in [0, 1]): That the rows of a group are mixed. Drawn for
+            each group.
+        group_size (int, default 2, in [2, 1048576]): Rows that are mixed with each other, and share
+            what is drawn: each with the one before it, the first with the last. Rows of a rank that
+            fill no group are a smaller one.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether images are (channels, height,
+            width), as of Normalize, or (height, width, channels), as of decoders.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        x: Images of the type of the input.
+        labels: Those of both images, by the area that each has in the result.
+    """
+    ...
+@overload
+def CutMix(
+    x: _Row, labels: _Row, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def CutMix(
+    x: _Rows, labels: _Rows, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
+
+@overload
 def Equalize(
     in_: Blob,
     *,
@@ -2761,7 +2898,9 @@ def ImageDecoder(
     inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by Pillow's formula. Of
     samples with 16 bits, PNG's keep the high byte, and PNM's are scaled to 0 to 255 and rounded. Of
     an animation the first frame is decoded. The row is damaged if it is no image, if the file is
-    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits.
+    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits. Where a crop
+    takes the images (CenterCrop, RandomCrop, RandomResizedCrop, ImageRandomCrop) and nothing else
+    does, no more of each is decoded than the crop needs; damage in the rest is then not noticed.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -3209,6 +3348,56 @@ def Invert(
 ) -> list[_Array]: ...
 
 @overload
+def MixUp(
+    x: Blob,
+    labels: Blob,
+    *,
+    alpha: float = 1.0,
+    probability: float = 1.0,
+    group_size: int = 2,
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Replaces each row by share * row + (1 - share) * other row, and labels likewise.
+
+    The share of a group is drawn from Beta(alpha, alpha), as in torchvision, which has one for a
+    whole batch. Groups are of consecutive rows. Results are the same for every number of ranks if
+    each rank has a multiple of group_size rows of every batch: batch_size a multiple of world_size
+    * group_size, and last_batch 'drop', 'pad' or 'wrap'. The draws depend on seed, epoch, the first
+    record of the group and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        x (Blob or rows): Rows of floats, of any one shape.
+        labels (Blob or rows): Vectors of floats, a number for each class, as of OneHot.
+        alpha (float, default 1.0, in [0.001, 1000]): The share of a row in its mixture is drawn
+            from Beta(alpha, alpha).
+        probability (float, default 1.0, in [0, 1]): That the rows of a group are mixed. Drawn for
+            each group.
+        group_size (int, default 2, in [2, 1048576]): Rows that are mixed with each other, and share
+            what is drawn: each with the one before it, the first with the last. Rows of a rank that
+            fill no group are a smaller one.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        x: The mixtures, of the type of the input.
+        labels: Those of the labels, by the same shares.
+    """
+    ...
+@overload
+def MixUp(
+    x: _Row, labels: _Row, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def MixUp(
+    x: _Rows, labels: _Rows, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
+
+@overload
 def Normalize(
     in_: Blob,
     *,
@@ -3328,8 +3517,8 @@ def RandAugment(
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
         interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
             and moved pixels are resampled.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
-            place empty: one number, or one for each channel.
+        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
+            one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3465,6 +3654,66 @@ def RandomCrop(
     fill: float | Sequence[float] = (0.0,),
     padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomErasing(
+    in_: Blob,
+    *,
+    probability: float = 0.5,
+    area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3),
+    num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,),
+    noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    name: str | None = None,
+) -> Blob:
+    """Erases a random rectangle of images.
+
+    The rule is that of torchvision: an area is drawn uniformly and an aspect ratio with uniform
+    logarithm, then a place for a rectangle of this size. Ratios are width / height, torchvision's
+    are height / width.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of uint8, float16 or float32, also ragged.
+        probability (float, default 0.5, in [0, 1]): That a part of an image is erased. Drawn for
+            each record.
+        area (list of float, default (0.02, 0.33), in [0, 1]): The least and the most of the image's
+            area that is erased.
+        aspect_ratio (list of float, default (0.3, 3.3), in [0, 1000000]): The least and the largest
+            width / height of what is erased.
+        num_attempts (int, default 10, in [0, 1000]): How often a rectangle is drawn until one is
+            smaller than the image; after that the image stays as it is.
+        fill (list of float, default (0.0,)): What the erased part becomes: one number, or one for
+            each channel.
+        noise (bool, default False): Whether it becomes noise instead: normal numbers of mean 0 and
+            variance 1, or uniform ones where images are uint8.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether rows are (channels, height,
+            width), as of Normalize, or (height, width, channels), as of decoders.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def RandomErasing(
+    in_: _Row, *, probability: float = 0.5, area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3), num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,), noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomErasing(
+    in_: _Rows, *, probability: float = 0.5, area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3), num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,), noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -3786,8 +4035,8 @@ def TrivialAugment(
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
         interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
             and moved pixels are resampled.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
-            place empty: one number, or one for each channel.
+        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
+            one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:

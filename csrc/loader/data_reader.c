@@ -52,12 +52,12 @@ static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, 
 static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
 {
     const pfd_reader_attrs *attrs = reader->attrs;
-    const pfd_op *op = reader->node->op->op;
-    if (op->group || reader->shuffle == PFD_SHUFFLE_BUFFER || !pfd_dataset_is_random_access(*ds))
+    int32_t is_stream = !pfd_dataset_is_random_access(*ds);
+    if (is_stream || reader->has_groups || reader->shuffle == PFD_SHUFFLE_BUFFER)
         PFD_TRY(pfd_cancellation_wrap(ds, &reader->bounds->cancelled, err));
     PFD_TRY(wrap_shuffle(reader, ds, err));
     reader->shuffled = *ds;
-    if (op->group)
+    if (reader->has_groups)
         PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, attrs->last_batch,
                                      attrs->group_buffer_size, group_of, reader, err));
     else
@@ -76,7 +76,7 @@ static int64_t count_batches(const pfd_data_reader *reader)
 {
     const pfd_dataset *chain = reader->chain;
     if (reader->random_access) return chain->methods->num_batches(chain);
-    if (reader->num_records < 0 || reader->node->op->op->group) return -1;
+    if (reader->num_records < 0 || reader->has_groups) return -1;
     int64_t batch_size = reader->attrs->batch_size, rest = reader->num_records % batch_size;
     int32_t drops = reader->attrs->last_batch == PFD_LAST_BATCH_DROP;
     return reader->num_records / batch_size + (rest > 0 && !drops);
@@ -85,7 +85,7 @@ static int64_t count_batches(const pfd_data_reader *reader)
 static void note_shape(pfd_data_reader *reader)
 {
     const pfd_dataset *chain = reader->chain;
-    reader->in_sequence = reader->shuffle == PFD_SHUFFLE_NONE && !reader->node->op->op->group;
+    reader->in_sequence = reader->shuffle == PFD_SHUFFLE_NONE && !reader->has_groups;
     reader->random_access = pfd_dataset_is_random_access(chain) && chain->methods->num_batches;
     reader->num_batches = count_batches(reader);
     reader->local_batch_size = reader->attrs->batch_size / reader->attrs->world_size;
@@ -140,7 +140,7 @@ static uint64_t order_flags(const pfd_data_reader *reader)
     if (reader->shuffle == PFD_SHUFFLE_WINDOW) flags |= PFD_ORDER_WINDOW;
     if (reader->shuffle == PFD_SHUFFLE_BUFFER && reader->num_records >= 0)
         flags |= PFD_ORDER_BUFFER;
-    return reader->node->op->op->group ? flags | PFD_ORDER_GROUPS : flags;
+    return reader->has_groups ? flags | PFD_ORDER_GROUPS : flags;
 }
 
 /* Appends "name=value" and a line's end; the text grows until the value fits. */
@@ -313,7 +313,7 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
                                      &reader->shuffle, err));
     reader->spec = make_spec(reader);
     if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
-    if (reader->node->op->op->group && !(reader->group_scratch = pfd_scratch_create()))
+    if (reader->has_groups && !(reader->group_scratch = pfd_scratch_create()))
         return pfd_fail_memory(err, 0, "a scratch");
     if (reader->group_scratch) pfd_scratch_set_bounds(reader->group_scratch, reader->bounds);
     PFD_TRY(wrap(reader, &reader->chain, err));
@@ -322,6 +322,17 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
         (reader->shuffle == PFD_SHUFFLE_GLOBAL || reader->shuffle == PFD_SHUFFLE_WINDOW))
         pfd_input_files_read_at_random(reader->files);
     return PFD_OK;
+}
+
+/* Whether group() decides about batches: the op has one, and its attr does not turn it off. */
+static int32_t has_groups(const pfd_node *node)
+{
+    const pfd_op *op = node->op->op;
+    const uint8_t *attrs = pfd_attrs_struct(node->attrs);
+    for (uint32_t i = 0; op->group_attr && i < op->num_attrs; i++)
+        if (!strcmp(op->attrs[i].name, op->group_attr))
+            return *(const int32_t *)(const void *)(attrs + op->attrs[i].offset);
+    return op->group != NULL;
 }
 
 int64_t pfd_draw_seed(void)
@@ -334,6 +345,7 @@ pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, i
 {
     *reader = (pfd_data_reader){
         .node = node, .attrs = pfd_attrs_struct(node->reader_attrs), .bounds = bounds};
+    reader->has_groups = has_groups(node);
     choose_seed(reader, drawn_seed);
     reader->next_seed = reader->seed;
     pfd_status status = open_all(reader, index, err);

@@ -1,6 +1,8 @@
 /* A cursor over JSON: every byte is looked at once, and checked. */
 #include "parse/json.h"
 
+#include "parse/parse_double.h"
+
 #include <string.h>
 
 pfd_json pfd_json_begin(const uint8_t *data, int64_t size)
@@ -266,6 +268,20 @@ int32_t pfd_json_int64(pfd_json *json, int64_t *value)
     *value = sum;
     json->at = end;
     return 1;
+}
+
+int32_t pfd_json_double(pfd_json *json, double *value)
+{
+    if (type_of_next(json) != 0) return pfd_json_refuse(json, "expected a number");
+    int64_t begin = json->at;
+    if (!skip_number(json)) return 0;
+    (void)pfd_parse_double((const char *)json->data + begin, json->at - begin, value);
+    return 1;
+}
+
+int32_t pfd_json_is(pfd_json *json, char kind)
+{
+    return type_of_next(json) == kind;
 }
 
 static int32_t skip_word(pfd_json *json, const char *word)

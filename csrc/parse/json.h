@@ -52,6 +52,12 @@ int32_t pfd_json_member(pfd_json *json, pfd_json_text *key);
 int32_t pfd_json_string(pfd_json *json, pfd_json_text *text);
 int32_t pfd_json_int64(pfd_json *json, int64_t *value); /* no fraction, no exponent */
 
+/* A number, rounded to the nearest double. */
+int32_t pfd_json_double(pfd_json *json, double *value);
+
+/* Whether the next value is of this kind: { [ " t (true) f n, or 0 for a number; the cursor stays. */
+int32_t pfd_json_is(pfd_json *json, char kind);
+
 /* Returns 1 and passes the next value if it is null; else 0, and the cursor stays. */
 int32_t pfd_json_null(pfd_json *json);
 

@@ -14,6 +14,7 @@
     X(mds)                                                                                         \
     X(idx)                                                                                         \
     X(ofrecord)                                                                                    \
+    X(coco)                                                                                        \
     X(manifest)                                                                                    \
     X(csv)                                                                                         \
     X(text)                                                                                        \

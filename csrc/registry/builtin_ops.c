@@ -37,6 +37,7 @@
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
     X(generator_reader)                                                                            \
+    X(coco_reader)                                                                                 \
     X(image_folder_reader)                                                                         \
     X(manifest_reader)                                                                             \
     X(adjust_sharpness)                                                                            \
@@ -45,6 +46,7 @@
     X(coin_flip)                                                                                   \
     X(color_jitter)                                                                                \
     X(crop_mirror_normalize)                                                                       \
+    X(cut_mix)                                                                                     \
     X(equalize)                                                                                    \
     X(gaussian_blur)                                                                               \
     X(grayscale)                                                                                   \
@@ -59,11 +61,13 @@
     X(image_size)                                                                                  \
     X(image_target_resize)                                                                         \
     X(invert)                                                                                      \
+    X(mix_up)                                                                                      \
     X(normalize)                                                                                   \
     X(posterize)                                                                                   \
     X(rand_augment)                                                                                \
     X(random_affine)                                                                               \
     X(random_crop)                                                                                 \
+    X(random_erasing)                                                                              \
     X(random_flip)                                                                                 \
     X(random_resized_crop)                                                                         \
     X(random_rotation)                                                                             \

@@ -213,6 +213,17 @@ static pfd_status check_outputs_attr(const pfd_op *op, pfd_error *err)
     return fault(err, op->name, "outputs_attr", "must be the name of an attr that lists strings");
 }
 
+/* After the attr table was checked. */
+static pfd_status check_group_attr(const pfd_op *op, pfd_error *err)
+{
+    if (!op->group_attr) return PFD_OK;
+    if (!op->group) return fault(err, op->name, "group_attr", "is there, and group is NULL");
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        if (!strcmp(op->attrs[i].name, op->group_attr) && op->attrs[i].type == PFD_ATTR_BOOL)
+            return PFD_OK;
+    return fault(err, op->name, "group_attr", "must be the name of an attr that is a bool");
+}
+
 static pfd_status check_aliases(const pfd_op *op, pfd_error *err)
 {
     char buffer[PFD_CHOICES_BYTES];
@@ -239,6 +250,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
     PFD_TRY(check_aliases(op, err));
     PFD_TRY(pfd_attr_table_check(op->name, op->attrs, op->num_attrs, op->attrs_struct_size, err));
     PFD_TRY(check_outputs_attr(op, err));
+    PFD_TRY(check_group_attr(op, err));
     PFD_TRY(check_propose(op, err));
     PFD_TRY(check_ports(op->name, "input", op->inputs, op->num_inputs, err));
     return check_ports(op->name, "output", op->outputs, op->num_outputs, err);

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import Error
 from ..graph import Blob, Node
 from ..loader import DataLoader
-from ..native import ffi, lib, new_error
+from ..native import ffi, lib, new_error, text
 from .job import Job
 from .spec import Spec
 
@@ -191,8 +191,11 @@ def _has_length(loader: DataLoader[Any]) -> bool:
     return True
 
 
-def has_groups(op: str) -> bool:
-    """Whether an op makes batches by group, so that its order is not that of its records."""
+def has_groups(node: Node) -> bool:
+    """Whether a reader makes batches by group, so that its order is not that of its records."""
     found, err = ffi.new("const pfd_op **"), new_error()
-    lib.pfd_op_find(op.encode(), found, err)
-    return bool(found[0].group != ffi.NULL)
+    lib.pfd_op_find(node.op.name.encode(), found, err)
+    if found[0].group == ffi.NULL or found[0].group_attr == ffi.NULL:
+        return bool(found[0].group != ffi.NULL)
+    attr = node.op.attr(text(found[0].group_attr))
+    return attr is not None and bool(node.values.get(attr.name, attr.default))

@@ -115,7 +115,7 @@ def groups_of(job: Job) -> dict[str, Group]:
     if flags & lib.PFD_READS_FILES and not flags & lib.PFD_READS_FOLDERS:
         found |= {f"damage: {kind}": _damage_of(kind) for kind in KINDS}
         found["sizes"] = lambda child: child.checks().sizes()
-    if not has_groups(reader.op):
+    if not has_groups(reader.make()):
         found["loader"] = _loader
     return found
 

@@ -226,7 +226,7 @@ SIZE(pfd_port, 16);
 AT(pfd_port, name, 0, 8);
 AT(pfd_port, doc, 8, 8);
 
-SIZE(pfd_op, 144);
+SIZE(pfd_op, 152);
 AT(pfd_op, struct_size, 0, 4);
 AT(pfd_op, attr_size, 4, 4);
 AT(pfd_op, port_size, 8, 4);
@@ -248,6 +248,7 @@ AT(pfd_op, group, 112, 8);
 AT(pfd_op, outputs_attr, 120, 8);
 AT(pfd_op, companions, 128, 8);
 AT(pfd_op, propose, 136, 8);
+AT(pfd_op, group_attr, 144, 8);
 
 SIZE(pfd_probe_args, 40);
 AT(pfd_probe_args, struct_size, 0, 4);

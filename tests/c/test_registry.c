@@ -148,6 +148,7 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.num_inputs = 0, "open is NULL");
     FAULT(s.op.open = open_source, "an op with open is a reader");
     FAULT(s.op.group = group, "group is for readers only");
+    FAULT(s.op.group_attr = "flag", "group_attr is there, and group is NULL");
     FAULT(s.op.attrs = NULL, "attrs is NULL");
     FAULT(s.op.outputs = NULL, "output array is NULL");
     FAULT(s.inputs[1].name = "Right", "input 'Right': name must be in lower_snake_case");

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from formats import format_samples
 from formats.flat_files import cifar, idx
 from formats.mindrecord import mindrecord_files
 from formats.ofrecord.ofrecord_files import frame
@@ -69,6 +70,14 @@ def manifest():
         for path in sorted(images.glob("*/*.png"))
     ]
     return folder_of(part_0="\n".join(lines).encode())
+
+
+def coco():
+    """Annotations, as the only part of their folder, and the images in another one."""
+    images = folder_of()
+    format_samples.coco(Path(images))
+    part = part_of(Path(images, "instances.json"))
+    return flow.COCOReader(part, image_dir=images, group_by_ratio=False, batch_size=4)
 
 
 NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
@@ -164,6 +173,17 @@ def image_flip():
     return flow.ImageFlip(blob, flow.CoinFlip(blob))
 
 
+def with_coins(blob):
+    return blob, flow.CoinFlip(blob)
+
+
+def classified():
+    """Images of uint8 and vectors of their classes."""
+    folder = folder_of(part_0=cifar(IMAGES, np.arange(20) % 10))
+    image, label = flow.CIFARReader(folder, layout="HWC", batch_size=4)
+    return image, flow.OneHot(label, depth=10)
+
+
 # Op -> the blobs of one use of it, over a sample.
 SAMPLES = {
     "MiniReader": mini_rows,
@@ -183,7 +203,9 @@ SAMPLES = {
     "IDXReader": lambda: flow.IDXReader(
         folder_of(part_0=idx(NUMBERS.astype(np.int16))), dtype="int16", shape=(3, 4), batch_size=4
     ),
-    "CIFARReader": images,
+    "CIFARReader": lambda: flow.CIFARReader(
+        folder_of(part_0=cifar(IMAGES, np.arange(20) % 10)), layout="HWC", batch_size=4
+    )[0],
     "OFRecordReader": ofrecords,
     "OFRecordRawDecoder": lambda: flow.OFRecordRawDecoder(
         ofrecords(), blob_name="int32", shape=(4,), dtype="float64"
@@ -219,6 +241,7 @@ SAMPLES = {
     ),
     "ImageFolderReader": lambda: flow.ImageFolderReader(image_folder(), batch_size=4),
     "ManifestReader": lambda: flow.ManifestReader(manifest(), batch_size=4),
+    "COCOReader": lambda: coco()[3],
     "Affine": lambda: flow.Affine(mini_rows(), scale=[2.0, 3.0], shift=-1.0, dtype="float32"),
     "Cast": lambda: flow.Cast(text_lines(), dtype="float16"),
     "Concat": lambda: flow.Concat(text_lines(), axis=-1),
@@ -240,7 +263,7 @@ SAMPLES = {
         images(), brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, probability=0.8
     ),
     "CropMirrorNormalize": lambda: flow.CropMirrorNormalize(
-        images(), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
+        *with_coins(images()), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
     ),
     "Equalize": lambda: flow.Equalize(images(40, 30)),
     "GaussianBlur": lambda: flow.GaussianBlur(images(), kernel_size=[5, 21]),
@@ -276,6 +299,9 @@ SAMPLES = {
     "ImageSize": lambda: flow.ImageSize(image_files()),
     "RandAugment": lambda: flow.RandAugment(images(), num_ops=3, magnitude=12, fill=[1, 2, 3]),
     "TrivialAugment": lambda: flow.TrivialAugment(images(), interpolation="bilinear"),
+    "RandomErasing": lambda: flow.RandomErasing(images(), layout="HWC", noise=True),
+    "MixUp": lambda: flow.MixUp(*[mini_rows()] * 2),
+    "CutMix": lambda: flow.CutMix(*classified(), layout="HWC", group_size=3),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
@@ -283,6 +309,7 @@ SAMPLES = {
 # and types: where these are damaged, the attr seems to be wrong.  The zeros that end a tar file may
 # be cut short.
 UNNOTICED = {
+    "COCOReader": {"damage-unnoticed"},
     "MDSReader": {"damage-unnoticed", "damage-status"},
     "MindRecordReader": {"damage-unnoticed", "damage-status"},
     "ManifestReader": {"damage-unnoticed", "cut-unnoticed"},
@@ -311,6 +338,12 @@ UNDAMAGED = {
     "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop",
     "ImageResizeKeepAspectRatio", "ImageResizeToFixed", "ImageTargetResize", "Invert",
     "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
+    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip", "ColorJitter",
+    "Concat", "CropMirrorNormalize", "CutMix", "DecodeRaw", "Equalize", "ExampleDecoder",
+    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop", "Invert",
+    "MixUp", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
+    "RandomCrop", "RandomErasing", "RandomFlip", "RandomResizedCrop", "Resize",
+    "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
     "RandomAffine", "RandomCrop", "RandomFlip", "RandomResizedCrop", "RandomRotation", "Resize",
     "Rotate", "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
 }  # fmt: skip

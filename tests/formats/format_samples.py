@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gzip
 import io
+import json
 import tarfile
 import shutil
 from collections.abc import Callable
@@ -125,6 +126,24 @@ def manifest(folder: Path) -> list[Path]:
         lines.append(f'{{"source": "{i}.png", "usage": "train", "annotation": {label}}}\n')
     (folder / "all.manifest").write_text("".join(lines))
     return [folder / "all.manifest"]
+
+
+def coco(folder: Path) -> list[Path]:
+    images, objects = [], []
+    for i in range(9):
+        (folder / f"{i}.jpg").write_bytes(b"\xff\xd8\xff" * (i + 1))
+        images.append({"id": i, "file_name": f"{i}.jpg", "height": 30, "width": 20 + i})
+        for j in range(i % 4):
+            shape = [[1.5, 2, 3, 4, 5.25, j], [1, 2, 3, 4, 5, 6, 7, 8]]
+            objects.append({"image_id": i, "category_id": j + 3, "bbox": [j, 2.5, 7, 9],
+                            "iscrowd": 0, "segmentation": shape})  # fmt: skip
+    document = {"images": images, "annotations": objects, "categories": [{"id": i} for i in (3, 4, 5)]}
+    (folder / "instances.json").write_text(json.dumps(document))
+    return [folder / "instances.json"]
+
+
+def read_coco(files: list[str], **attrs: Any) -> flow.Blob | tuple[flow.Blob, ...]:
+    return flow.COCOReader(files=files, group_by_ratio=False, **attrs)
 
 
 def zipped_numbers(folder: Path) -> list[Path]:
@@ -248,6 +267,7 @@ FORMATS = {
         lambda files, **attrs: flow.CSVReader(files=files, columns=["x=a..d:float32[4]"], **attrs),
         may_be_cut=400,
     ),
+    "COCOReader": Format(coco, read_coco),
     "ManifestReader": Format(
         manifest,
         lambda files, **attrs: flow.ManifestReader(

@@ -546,6 +546,10 @@ typedef struct pfd_op {
      * a node is made and one of them was left out, after companions() and before infer(). The
      * header of one file is enough: open() checks that the others agree with it. */
     pfd_status (*propose)(const pfd_propose_args *args, pfd_error *err);
+
+    /* Since 1.1, with group(), optional: the name of an own attr of type bool. Where it is false,
+     * batches are made as without group(). */
+    const char *group_attr;
 } pfd_op;
 
 /* ---- File formats (since 1.1) -----------------------------------------------------------------
