@@ -185,5 +185,5 @@ def digest() -> str:
 
 
 def test_vector_instructions_change_nothing():
-    code = "from images.test_affine import digest; print(digest())"
+    code = "from images.test_warps import digest; print(digest())"
     assert output_at("plain", code).strip() == digest()
