@@ -68,6 +68,7 @@ __all__ = [
     "ImageDecoder",
     "ImageEncoder",
     "ImageFlip",
+    "ImageNormalize",
     "ImagePad",
     "ImageRandomCrop",
     "ImageResizeKeepAspectRatio",
@@ -3024,6 +3025,46 @@ def ImageFlip(
 @overload
 def ImageFlip(
     in_: _Rows, flip_code: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageNormalize(
+    in_: Blob,
+    *,
+    mean: float | Sequence[float],
+    std: float | Sequence[float],
+    name: str | None = None,
+) -> Blob:
+    """Computes (x - mean) / std of images of floats; channels stay last.
+
+    This is OneFlow's image_normalize; Normalize takes bytes too, and can put the channels first.
+    The difference is rounded to the dtype, then its product with 1 / std.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, float32 or float64 (height, width, channels) or
+            (height, width), also ragged.
+        mean (list of float, required): Subtracted from each number: one, or one for each channel.
+        std (list of float, required): What the difference is divided by: one number, or one for
+            each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def ImageNormalize(
+    in_: _Row, *, mean: float | Sequence[float], std: float | Sequence[float],
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageNormalize(
+    in_: _Rows, *, mean: float | Sequence[float], std: float | Sequence[float],
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload

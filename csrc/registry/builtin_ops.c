@@ -54,6 +54,7 @@
     X(image_decoder)                                                                               \
     X(image_encoder)                                                                               \
     X(image_flip)                                                                                  \
+    X(image_normalize)                                                                             \
     X(image_pad)                                                                                   \
     X(image_random_crop)                                                                           \
     X(image_resize_keep_aspect_ratio)                                                              \

@@ -302,6 +302,9 @@ SAMPLES = {
     "RandomErasing": lambda: flow.RandomErasing(images(), layout="HWC", noise=True),
     "MixUp": lambda: flow.MixUp(*[mini_rows()] * 2),
     "CutMix": lambda: flow.CutMix(*classified(), layout="HWC", group_size=3),
+    "ImageNormalize": lambda: flow.ImageNormalize(
+        flow.Cast(images(), dtype="float64"), mean=3.0, std=9.0
+    ),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
@@ -340,6 +343,11 @@ UNDAMAGED = {
     "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
     "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip", "ColorJitter",
     "Concat", "CropMirrorNormalize", "CutMix", "DecodeRaw", "Equalize", "ExampleDecoder",
+    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImageNormalize", "ImagePad",
+    "ImageRandomCrop", "Invert", "MixUp", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch",
+    "Posterize", "RandAugment", "RandomAffine", "RandomCrop", "RandomErasing", "RandomFlip",
+    "RandomResizedCrop", "RandomRotation", "Resize", "Rotate", "SequenceExampleDecoder", "Slice",
+    "Solarize", "TrivialAugment",
     "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop", "Invert",
     "MixUp", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
     "RandomCrop", "RandomErasing", "RandomFlip", "RandomResizedCrop", "Resize",
