@@ -92,6 +92,7 @@ IN_VENV := .venv/bin/python
 .venv/torch: requirements-torch.txt .venv/test
 .venv/lightning: requirements-lightning.txt .venv/torch
 .venv/accelerate: requirements-accelerate.txt .venv/torch
+.venv/examples: requirements-examples.txt .venv/torch
 .venv/jax: requirements-jax.txt .venv/test
 .venv/numba: requirements-numba.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
@@ -127,9 +128,9 @@ $(C_TESTS:%=%-on-arm): %-on-arm: %
 	@ulimit -c 0; echo '$<' && qemu-aarch64 -L /usr/aarch64-linux-gnu $<
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
-test-torch: all .venv/lightning .venv/accelerate
+test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(addprefix tests/integrations/test_,torch.py lightning.py accelerate.py) \
-	    $(addprefix tests/project/test_,examples.py port_pages.py) $(ARGS)
+	    $(addprefix tests/project/test_,examples.py image_examples.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax
 	$(PYTEST) tests/integrations/test_jax.py tests/project/test_example_jax.py $(ARGS)
 test-numba: all .venv/numba
