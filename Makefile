@@ -46,7 +46,7 @@ CODECS   := $(if $(filter zlib,$(FOUND)),-DPFD_HAVE_ZLIB) \
             $(if $(filter libwebp,$(FOUND)),-DPFD_HAVE_WEBP) \
             $(if $(FOUND),$(shell $(PKG_CONFIG) --cflags $(FOUND)))
 LIBS     := -lm -ldl $(if $(FOUND),$(shell $(PKG_CONFIG) --libs $(FOUND)))
-COMPILE   = $(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
+COMPILE   = $(CC) -std=c11 -ffp-contract=off -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
             -Icsrc -Icsrc/include $(CODECS) $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
 
 # Prints a short line in place of the command.
