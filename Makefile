@@ -100,7 +100,7 @@ IN_VENV := .venv/bin/python
 	    { echo 'Python 3.10 or newer is needed; name one with make PYTHON=...'; exit 1; }
 	@[ -x $(IN_VENV) ] || $(PYTHON) -m venv .venv || { rm -rf .venv; \
 	    echo 'No venv could be made: install the venv module (Debian, Ubuntu: python3-venv)'; exit 1; }
-	$(IN_VENV) -m pip install --quiet --disable-pip-version-check -r $< -c constraints.txt
+	$(IN_VENV) -m pip install --quiet --disable-pip-version-check --no-compile -r $< -c constraints.txt
 	@touch $@
 
 train: all .venv/train
@@ -109,7 +109,8 @@ train: all .venv/train
 # Runs the C tests, then pytest; $(1): variables and a launcher in front, $(2): pytest arguments.
 RUN_C = for t in $(C_TESTS); do echo "$$t"; $(1) $$t || exit 1; done
 PYTEST = $(IN_VENV) -m pytest -q -rs
-PARALLEL = -n $(or $(JOBS),$(shell nproc 2>/dev/null),2) --maxprocesses 8 --dist worksteal
+# One process more than there are cores: some tests wait, for a lock or for another process.
+PARALLEL = -n $(or $(JOBS),$(shell expr $$(nproc) + 1 2>/dev/null),3) --maxprocesses 8 --dist worksteal
 
 test: all c-tests .venv/test
 	@$(call RUN_C,)
@@ -149,24 +150,29 @@ fixtures:
 fuzz:
 	@FUZZ_FLIPS=$(or $(FLIPS),5000) $(MAKE) --no-print-directory SAN=address,undefined run-fuzz
 run-fuzz: all .venv/test
-	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/formats/test_fuzz.py $(ARGS)
+	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) tests/formats/test_fuzz.py \
+	    tests/images/test_damaged_images.py $(ARGS)
 
-# `objects` has the warnings of one compiler.  Those of clang do not depend on optimization, and none
+# The parts run beside each other.  `objects` has the warnings of one compiler.  Those of clang do not depend on optimization, and none
 # depend on debugging symbols.
 COMPILER = $(realpath $(shell command -v $(firstword $(CC))))
-check: all objects .venv/test
+check: check-warnings check-lines check-types check-tests
+check-warnings: objects
 	@for cc in gcc clang aarch64-linux-gnu-gcc; do command -v $$cc >/dev/null || \
 	    { echo "check: no $$cc here, left out"; continue; }; \
 	    [ "$$(realpath "$$(command -v $$cc)")" != "$(COMPILER)" ] || continue; \
 	    flags='$(CFLAGS) -g0'; [ $$cc != clang ] || flags="$$flags -O0"; \
 	    $(MAKE) --no-print-directory CC=$$cc CFLAGS="$$flags" FLAVOUR=check-$$cc objects \
 	        >/dev/null || exit 1; done
+check-lines:
 	@! LC_ALL=C.UTF-8 grep -nE '	| $$|.{101}' \
 	    $$(find csrc pyflowdata tests examples bench tools -name '*.[ch]' -o -name '*.py' ! -name declared.py) || \
 	    { echo 'check: tabs, blanks at the end or more than 100 columns in these lines'; exit 1; }
+check-types: all .venv/test
 	$(IN_VENV) tools/abi_layout.py
 	$(IN_VENV) tools/declarations.py
 	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py tools/declarations.py
+check-tests: all .venv/test
 	$(PYTEST) tests/project/test_layering.py tests/plugins/test_abi.py tests/project/test_stubs.py \
 	    --deselect tests/project/test_stubs.py::test_package_is_strictly_typed
 
@@ -184,7 +190,7 @@ abi: .venv/train
 # AddressSanitizer runs the folders that use the library in pytest's process; the others start
 # compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
 # threads: the loader, and the Python that its threads call.
-ASAN_TESTS := $(addprefix tests/,core loader formats ops python test_mini_dataloader.py)
+ASAN_TESTS := $(addprefix tests/,core loader formats images ops python test_mini_dataloader.py)
 TSAN_TESTS := $(addprefix tests/,loader formats/objects python/test_python_ops.py test_mini_dataloader.py)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
@@ -198,15 +204,15 @@ run-asan: all c-tests .venv/test
 	ASAN_OPTIONS=detect_leaks=0 $(call SANITIZED,libasan.so) $(PARALLEL) -m 'not slow' $(ASAN_TESTS) $(ARGS)
 run-tsan: all c-tests .venv/test
 	@$(call RUN_C,$(FIXED_ADDRESSES))
-	$(call SANITIZED,libtsan.so) $(PARALLEL) --ignore=tests/loader/test_soak.py $(TSAN_TESTS) $(ARGS)
+	$(call SANITIZED,libtsan.so) $(PARALLEL) -m 'not slow' $(TSAN_TESTS) $(ARGS)
 
 # make bench WORKLOADS="W1a W1b" PEERS="tf polars" ROUNDS=3 SCALE=0.1; all of them may be left out.
-bench: all .venv/train
+bench: all .venv/test
 	$(IN_VENV) -m bench.run $(if $(WORKLOADS),--workloads $(WORKLOADS)) \
 	    $(if $(PEERS),--peers $(PEERS)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 	    $(if $(SCALE),--scale $(SCALE)) $(ARGS)
-bench-smoke: all .venv/train
-	$(IN_VENV) -m bench.run --smoke
+bench-smoke: all .venv/test
+	OPENBLAS_NUM_THREADS=1 $(IN_VENV) -m bench.run --smoke
 
 # Instructions per record and per batch against bench/instructions.json; RECORD=1 writes it.
 instructions: all .venv/train
@@ -242,7 +248,8 @@ help:
 	@echo 'make dist     a wheel in dist/'
 	@echo 'make clean    removes all that make made, except .venv'
 
-.PHONY: all objects c-tests train test test-arm run-arm test-torch test-jax test-numba test-ray soak check stubs abi asan tsan \
+.PHONY: all objects c-tests train test test-arm run-arm test-torch test-jax test-numba test-ray soak \
+        check check-warnings check-lines check-types check-tests stubs abi asan tsan \
         fixtures fuzz run-fuzz run-asan run-tsan bench bench-smoke instructions dist clean help \
         always
 .DELETE_ON_ERROR:

@@ -87,7 +87,7 @@ def contender(
     """
 
     def register(function: Open) -> Open:
-        what = text or (function.__doc__ or "").strip()
+        what = text or " ".join((function.__doc__ or "").split())
         for workload in workloads:
             called = name or function.__name__
             registered.append(

@@ -26,8 +26,7 @@ class Examples(Data):
 
     def frame(self, row: bytes, label: int) -> bytes:
         """A record as it stands in a file."""
-        record = _field(1, _entry(b"x", 2, row) + _label(3, label))
-        return _framed_length(len(record)) + record + _masked(record)
+        return framed(example(_entry(b"x", 2, row), _label(3, label)))
 
     def blocks(self, part: int) -> Iterator[tuple[bytes, Truth]]:
         random = np.random.RandomState(4000 + part)
@@ -48,12 +47,31 @@ class OFRecords(Examples):
         return struct.pack("<Q", len(record)) + record
 
 
+def example(*entries: bytes) -> bytes:
+    """A message Example."""
+    return _field(1, b"".join(entries))
+
+
+def bytes_entry(key: str, content: bytes) -> bytes:
+    """A feature with its name: a bytes_list of one value."""
+    return _entry(key.encode(), 1, content)
+
+
+def int64_entry(key: str, value: int) -> bytes:
+    return _entry(key.encode(), 3, _varint(value))
+
+
+def framed(record: bytes) -> bytes:
+    """A record as it stands in a TFRecord file."""
+    return _framed_length(len(record)) + record + _masked(record)
+
+
 def _field(number: int, content: bytes) -> bytes:
     return bytes([number * 8 + 2]) + _varint(len(content)) + content
 
 
 def _varint(value: int) -> bytes:
-    return bytes([value] if value < 128 else [value % 128 + 128, value // 128])
+    return bytes([value]) if value < 128 else bytes([value % 128 + 128]) + _varint(value // 128)
 
 
 def _entry(key: bytes, kind: int, packed: bytes) -> bytes:

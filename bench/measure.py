@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import resource
 import subprocess
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,9 +34,21 @@ def anonymous_bytes(pid: int | str = "self") -> int:
 
 
 def cpu_seconds() -> float:
-    """User and system time of this process and of the children that ended."""
+    """User and system time of this process and of its children, which may have ended."""
     usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    ended = sum(usage.ru_utime + usage.ru_stime for usage in usages)
+    tasks = Path("/proc/self/task").iterdir()
+    children = {child for task in tasks for child in (task / "children").read_text().split()}
+    return ended + sum(map(_seconds_of_child, children))
+
+
+def _seconds_of_child(pid: str) -> float:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:  # it has ended just now
+        return 0
+    fields = text.rpartition(")")[2].split()  # behind the name, the third field is the first
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure(contender: Contender, source: Source, latencies: bool) -> tuple[Measures, Truth]:

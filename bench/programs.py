@@ -13,6 +13,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 BUILD = ROOT / "build" / "bench"
 FLAGS = ["-O3", "-g", "-Wall", "-Wextra", "-pthread"]
+LIBRARIES = {"pictures": ["-ljpeg"]}
 FOR_ANY_PROCESSOR = {"drain"}  # valgrind, which runs it, does not know all of this one
 
 
@@ -61,6 +62,7 @@ def _build(source: Path) -> str | None:
     command = [compiler, "-std=c++17" if cpp else "-std=gnu11", *FLAGS]
     command += [] if source.stem in FOR_ANY_PROCESSOR else ["-march=native"]
     command += ["-I", str(ROOT / "csrc" / "include"), "-o", str(target), str(source)]
+    command += LIBRARIES.get(source.stem, [])
     if not cpp:
         command += ["-L", str(library), "-lpyflowdata", f"-Wl,-rpath,{library}"]
     done = subprocess.run(command, capture_output=True, text=True)

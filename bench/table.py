@@ -58,9 +58,12 @@ def _median(title: str, value: Value) -> Column:
     return Column(title, show, value)
 
 
-def _range(results: Results, name: str) -> str:
-    rates = [rate(measures) for measures in results[name] if measures]
-    return f"{_number(min(rates))}..{_number(max(rates))}" if rates else "-"
+def _range(value: Value) -> Column:
+    def show(results: Results, name: str) -> str:
+        values = [value(measures) for measures in results[name] if measures]
+        return f"{_number(min(values))}..{_number(max(values))}" if values else "-"
+
+    return Column("min..max", show)
 
 
 def _checks(results: Results, *names: str) -> str:
@@ -70,13 +73,15 @@ def _checks(results: Results, *names: str) -> str:
 
 MB = 1e6
 RATE = _median("MB/s", rate)
-RANGE = Column("min..max", _range)
+RANGE = _range(rate)
 MICROSECONDS = _median("us/batch", lambda m: 1e6 * m["seconds"] / m["batches"])
 CPU_MICROSECONDS = _median("CPU us/batch", lambda m: 1e6 * m["cpu"] / m["batches"])
 NS = _median("ns/record", lambda m: 1e9 * m["seconds"] / m["records"])
 CPU_NS = _median("CPU ns/record", lambda m: 1e9 * m["cpu"] / m["records"])
 WINDOWS = _median("k windows/s", lambda m: 16e-3 * m["batches"] / m["seconds"])  # of W5
 IMAGES = _median("M images/s", lambda m: 1e-6 * m["rows"] / m["seconds"])  # of W3
+PICTURES = _median("images/s", lambda m: m["records"] / m["seconds"])  # of W4
+CPU_PICTURE = _median("CPU us/image", lambda m: 1e6 * m["cpu"] / m["records"])
 CPU = _median("CPU s/M rows", lambda m: 1e6 * m["cpu"] / m["rows"])
 CORES = _median("cores busy", lambda m: m["cpu"] / m["seconds"])
 OPEN = _median("open ms", lambda m: 1e3 * m["open_seconds"])
@@ -92,8 +97,9 @@ CHECK = Column("check", _checks)
 # Of workloads in which both the bytes and the batches count.
 RATE_AND_BATCH = [RATE, RANGE, MICROSECONDS, CPU_MICROSECONDS, CORES, MEMORY, CHECK]
 THROUGHPUT = [RATE, RANGE, CPU, CORES, MEMORY, RSS, FIRST, P50, P99, CHECK]
-_SPEEDS = (RATE, MICROSECONDS, WINDOWS, IMAGES)
-_COSTS = (CPU, CPU_MICROSECONDS)
+PICTURES_AND_COST = [PICTURES, _range(PICTURES.value), CPU_PICTURE, CORES, MEMORY, RSS, CHECK]
+_SPEEDS = (RATE, MICROSECONDS, WINDOWS, IMAGES, PICTURES)
+_COSTS = (CPU, CPU_MICROSECONDS, CPU_PICTURE)
 
 
 def ratio(results: Results, name: str, base: str, value: Value) -> float | None:

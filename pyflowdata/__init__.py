@@ -26,6 +26,7 @@ from .errors import (
 )
 from .graph import Blob, user_op_builder
 from .graph.world import World, world
+from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
 from .native import include_dir, version
 from .ops import *  # noqa: F403
@@ -33,8 +34,11 @@ from .plugins import Plugin, load_library, load_plugins_of_environment
 from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .pyops import register_decoder
 from .ragged import Ragged
+from .sheet import Sheet, show
 
 __all__ = [
+    "IMAGENET_MEAN",
+    "IMAGENET_STD",
     "Blob",
     "CancelledError",
     "CompileError",
@@ -47,12 +51,14 @@ __all__ = [
     "OutOfMemoryError",
     "Plugin",
     "Ragged",
+    "Sheet",
     "UnsupportedError",
     "World",
     "include_dir",
     "load_library",
     "ops",
     "register_decoder",
+    "show",
     "user_op_builder",
     "world",
 ]

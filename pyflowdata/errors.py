@@ -52,6 +52,8 @@ class Error(Exception):
             number of ranks.
         records: Number of whole records of `file` before the damage, or None.
         attr: Name of the wrong attr of the op, or None.
+        row: 0-based number of the row that failed, among those that an op was called with, or
+            None.  A function of `register_decoder` with per="batch" names the damaged row so.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Error(Exception):
         reason: Reason | None = None,
         records: int | None = None,
         attr: str | None = None,
+        row: int | None = None,
     ) -> None:
         self.message = message
         self.op = op
@@ -76,6 +79,7 @@ class Error(Exception):
         self.reason = reason
         self.records = records
         self.attr = attr
+        self.row = row
         super().__init__(self._text())
 
     def _text(self) -> str:
@@ -86,6 +90,8 @@ class Error(Exception):
         details = []
         if self.line is None and self.ordinal is not None:
             details.append(f"record {self.ordinal}")
+        if self.row is not None:
+            details.append(f"row {self.row}")
         if self.byte is not None:
             details.append(f"byte {self.byte}")
         if details:
@@ -100,7 +106,7 @@ class Error(Exception):
         return _rebuild, (type(self), self.message, details)
 
 
-_DETAILS = ("op", "file", "line", "byte", "ordinal", "reason", "records", "attr")
+_DETAILS = ("op", "file", "line", "byte", "ordinal", "reason", "records", "attr", "row")
 
 
 def _rebuild(cls: type[Error], message: str, details: dict[str, Any]) -> Error:
@@ -116,16 +122,7 @@ class CompileError(InvalidArgumentError):
 
 
 class CorruptDataError(Error, ValueError):
-    """A record is damaged.  `on_error="skip"` and `"pad"` go on without it.
-
-    Attributes:
-        row: The damaged row of its arrays, if a function of `register_decoder` with per="batch"
-            raises it; otherwise None.
-    """
-
-    def __init__(self, message: str, *, row: int | None = None, **place: Any) -> None:
-        self.row = row
-        super().__init__(message, **place)
+    """A record is damaged.  `on_error="skip"` and `"pad"` go on without it."""
 
 
 class FileError(Error, OSError):

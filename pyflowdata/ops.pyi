@@ -7,12 +7,14 @@ Raises, each of them:
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Literal, TypedDict, overload, type_check_only
+from typing import Any, Literal, TypeAlias, TypedDict, overload, type_check_only
 
-from numpy.typing import DTypeLike
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Unpack
 
 from .graph import Blob
+from .ragged import Ragged
 
 __all__ = [
     "MiniReader",
@@ -39,6 +41,8 @@ __all__ = [
     "OFRecordReader",
     "OFRecordRawDecoder",
     "OFRecordBytesDecoder",
+    "OFRecordImageDecoder",
+    "OFRecordImageDecoderRandomCrop",
     "IDXReader",
     "CIFARReader",
     "OneRecReader",
@@ -50,11 +54,57 @@ __all__ = [
     "COCOReader",
     "ImageFolderReader",
     "ManifestReader",
+    "AdjustSharpness",
+    "AutoContrast",
+    "CenterCrop",
+    "CoinFlip",
+    "ColorJitter",
+    "CropMirrorNormalize",
+    "Equalize",
+    "GaussianBlur",
+    "Grayscale",
+    "HWC2CHW",
+    "ImageDecoder",
+    "ImageEncoder",
+    "ImageFlip",
+    "ImagePad",
+    "ImageRandomCrop",
+    "ImageSize",
+    "Invert",
+    "Normalize",
+    "Posterize",
+    "RandAugment",
+    "RandomAffine",
+    "RandomCrop",
+    "RandomFlip",
+    "RandomResizedCrop",
+    "RandomRotation",
+    "Resize",
+    "Rotate",
+    "Solarize",
+    "TrivialAugment",
 ]
 
 @type_check_only
 class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
     """The blobs of the outputs that a list names; of a list of one, the blob itself."""
+
+_Array: TypeAlias = NDArray[Any]
+_Row: TypeAlias = _Array | np.generic | bytes | bytearray | memoryview | float
+_Rows: TypeAlias = list[Any] | Ragged
+
+@type_check_only
+class OnRows(TypedDict, total=False):
+    """What a call on rows takes besides."""
+
+    seed: int
+    """The seed of random numbers, as that of a reader; -1 draws one."""
+
+    epoch: int
+    """The epoch whose random numbers are wanted."""
+
+    ordinal: int
+    """The number of the first row's record, for its random numbers."""
 
 @type_check_only
 class ReaderAttrs(TypedDict, total=False):
@@ -65,66 +115,66 @@ class ReaderAttrs(TypedDict, total=False):
     be divisible by world_size."""
 
     last_batch: Literal["short", "drop", "pad", "wrap"]
-    """last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What becomes of an
-    epoch's last batch when records are too few: short delivers it smaller (a rank may get 0 rows),
-    drop leaves it out, pad repeats the last record, wrap takes the next epoch's first records."""
+    """last_batch (str, default 'short', one of 'short', 'drop', 'pad', 'wrap'): What to do if the
+    last batch of an epoch has too few records: short delivers it smaller (a rank may get 0 rows),
+    drop omits it, pad repeats the last record, wrap adds the first records of the next epoch."""
 
     random_shuffle: bool
     """random_shuffle (bool, default False): Whether the order is random, with every record once in
-    an epoch; which random order, is said by the attr shuffle."""
+    an epoch; the attr shuffle says which random order."""
 
     shuffle: Literal["auto", "none", "global", "window", "buffer"]
-    """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): Which
-    records can come next: global shuffles all of them, window those of some blocks of the files,
-    buffer the shuffle_buffer_size next ones of the files; none is the files' own order; auto is
-    none without random_shuffle, and with it global, or buffer where the source can only be read in
-    sequence."""
+    """shuffle (str, default 'auto', one of 'auto', 'none', 'global', 'window', 'buffer'): The kind
+    of shuffle. none: the order of the files. global: all records are shuffled. window: the records
+    of some blocks of the files are mixed at a time. buffer: each record is drawn from the next
+    shuffle_buffer_size ones. auto: none without random_shuffle; with it global, or buffer if the
+    source can only be read in sequence."""
 
     shuffle_after_epoch: bool
-    """shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each
-    epoch, instead of the same one; without a shuffle it does nothing."""
+    """shuffle_after_epoch (bool, default False): Whether a shuffle makes a new order for each epoch
+    instead of the same one; it has no effect without a shuffle."""
 
     shuffle_buffer_size: int
-    """shuffle_buffer_size (int, default 1024, at least 1): Records that the buffer holds to choose
-    from, where the shuffle is a buffer."""
+    """shuffle_buffer_size (int, default 1024, at least 1): For shuffle='buffer': how many records
+    the buffer holds."""
 
     shuffle_block_size: int
-    """shuffle_block_size (int, default 256, at least 1): Where shuffle is window, the records in a
-    block: what is read together from a file."""
+    """shuffle_block_size (int, default 256, at least 1): For shuffle='window': how many records a
+    block has, which are read together."""
 
     shuffle_window: int
-    """shuffle_window (int, default 1024, at least 1): Where shuffle is window, the blocks that are
-    mixed at a time; more mix better and touch more memory."""
+    """shuffle_window (int, default 1024, at least 1): For shuffle='window': how many blocks are
+    mixed at a time; more blocks mix better and touch more memory."""
 
     seed: int
-    """seed (int, default -1, at least -1): Start of the random numbers; -1 draws a seed when the
-    loader opens, or uses 0 where world_size is above 1, since all ranks need the same one."""
+    """seed (int, default -1, at least -1): The seed of the random numbers; -1 draws a seed when the
+    loader opens, or uses 0 if world_size is above 1, because all ranks need the same one."""
 
     order_key: str | PathLike[str]
-    """order_key (str, default ''): Text that the random order depends on besides the seed, the same
-    for readers that shall stay paired; empty takes the reader's name."""
+    """order_key (str, default ''): A text on which the random order depends besides the seed;
+    readers that must stay paired need the same one. Empty means the reader's name."""
 
     group_buffer_size: int
-    """group_buffer_size (int, default 65536, at least 1): Records that wait at most for others of
-    their group, in readers that make batches of one group each."""
+    """group_buffer_size (int, default 65536, at least 1): For readers that make batches of one
+    group each: the most records that wait for others of their group."""
 
     rank: int
     """rank (int, default -1, at least -1): Which part of every batch this process gets, counted
-    from 0; -1, given or left out with world_size, finds both out from the framework or launcher in
-    use."""
+    from 0. If rank and world_size are -1 or left out, both are inferred from the framework or
+    launcher in use."""
 
     world_size: int
-    """world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 finds
-    it out, together with rank."""
+    """world_size (int, default -1, at least -1): Number of ranks that share every batch; -1 infers
+    it, together with rank."""
 
     on_error: Literal["raise", "skip", "pad"]
-    """on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What a damaged record does:
-    raise fails its batch, skip leaves its row out (a batch may be left with 0 rows), pad delivers a
+    """on_error (str, default 'raise', one of 'raise', 'skip', 'pad'): What to do with a damaged
+    record: raise fails its batch, skip omits its row (a batch may then have 0 rows), pad delivers a
     row of zeros whose mask is False."""
 
     max_errors: int
-    """max_errors (int, default -1, at least -1): Damaged records that an epoch of this rank may
-    have before on_error=skip and pad fail as well; -1 means no limit."""
+    """max_errors (int, default -1, at least -1): How many damaged records an epoch of this rank may
+    have before on_error=skip and pad fail too; -1 means no limit."""
 
     name: str | None
     """name (str, default None): Name of this node, unique in a loader; None for none."""
@@ -174,16 +224,16 @@ def MiniReader(
 ) -> Blob:
     """Reads text files in which each line holds two comma-separated numbers.
 
-    Lines end with LF or CRLF, the last line of a file may go without; blank lines and empty files
-    are passed over, and files are never glued together. Spaces and tabs around a number are
-    allowed. Numbers are decimal literals as Python's float() takes them, inf and nan included,
-    rounded to the nearest float64 whatever the locale.
+    Lines end with LF or CRLF; the last line of a file may have no line end. Blank lines and empty
+    files are skipped. A line never continues in the next file. Spaces and tabs around a number are
+    allowed. Numbers are decimal literals as Python's float() accepts them, including inf and nan,
+    rounded to the nearest float64 in every locale.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -232,20 +282,20 @@ def MindRecordReader(
 ) -> Blobs:
     """Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0.
 
-    Name one shard of a set, or those to be read; the .db files beside them are not needed. Scalars
-    are exact, whatever was indexed; bytes come whole. Numbers and arrays need their type in the
-    field ('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are refused.
+    Name one shard of a set, or those to be read; their .db files are not needed. Scalars are exact,
+    even if the field is indexed. Numbers and arrays need their type in the field ('ids:int64[?]');
+    string and bytes are ragged uint8. Encrypted files are refused.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         columns (list of str, found in the files if left out): Fields to read, each
-            [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), 'x:float32[?,3]'; left out, all
+            [NAME=]FIELD[:TYPE]: 'label:int32', 'image' (bytes), 'x:float32[?,3]'; if left out, all
             fields of the header.
-        whole_set (bool, default True): Whether a shard that is named alone stands for all shards of
-            its set, in the order of the set.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        whole_set (bool, default True): Whether to read all shards of its set, in the order of the
+            set, if only one shard is given.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -255,8 +305,8 @@ def MindRecordReader(
 
     Returns:
         The blobs of the outputs:
-        one for each of columns: A field: numbers and arrays of the type that the shards have and
-            the field says, strings and bytes as ragged uint8.
+        one for each of columns: A field: numbers and arrays with the type of the field, strings and
+            bytes as ragged uint8.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -276,18 +326,18 @@ def MDSReader(
 
     Give the dataset's folder, its index.json, or single shards. Numbers (int, int8 ... float64,
     str_int, str_float) and ndarrays need their type in the field; bytes, str, json, jpeg, png and
-    all others are ragged uint8, as they lie in the shard. Pickles are not loaded. A plain shard is
-    read at random; where one is compressed (zstd, gz), the dataset is a stream that decompresses
-    shard after shard.
+    all others are ragged uint8, unchanged. Pickles are not loaded. Plain shards are read in any
+    order; if a shard is compressed (zstd, gz), the dataset is a stream that decompresses one shard
+    after the other.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         columns (list of str, found in the files if left out): Columns to read, each
-            [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), 'x:float32[?,3]'; left out, all
+            [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' (bytes), 'x:float32[?,3]'; if left out, all
             columns of the first shard.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -297,8 +347,8 @@ def MDSReader(
 
     Returns:
         The blobs of the outputs:
-        one for each of columns: A column: numbers as their column has them, arrays of the shape
-            that the field says, all else as ragged uint8.
+        one for each of columns: A column: numbers with the dtype of the column, arrays with the
+            shape of the field, everything else as ragged uint8.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -318,20 +368,20 @@ def TextLineReader(
 ) -> Blob:
     """Reads the lines of text files as bytes.
 
-    Lines end with LF or CRLF, which are left out; the last line of a file may go without. Blank
-    lines and empty files are passed over, and files are never glued together. The bytes are given
-    as they stand, in whatever encoding; only a UTF-8 byte order mark at the beginning of a file is
-    left out.
+    Lines end with LF or CRLF, which are not part of the output; the last line of a file may have no
+    line end. Blank lines and empty files are skipped. A line never continues in the next file. The
+    bytes are not decoded, whatever their encoding; a UTF-8 byte order mark at the beginning of a
+    file is skipped.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to leave out at the
-            beginning of each file, blank ones counted.
-        keep_blank_lines (bool, default False): Whether lines of nothing but spaces and tabs are
-            records as well.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to skip at the
+            beginning of each file, including blank lines.
+        keep_blank_lines (bool, default False): Whether empty lines, and lines of only spaces and
+            tabs, are records too.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -391,34 +441,35 @@ def CSVReader(
 ) -> Blobs:
     """Reads columns of CSV files and of other delimited text.
 
-    Each element of columns becomes an output: float64 unless its type says otherwise, bool, an
-    integer, float32, or unchanged bytes; several columns become one array. A field that begins with
-    the quote ends at the next, and two quotes inside stand for one. Spaces and tabs around a number
-    are allowed. A missing value without a default, and a row with more or fewer fields than the
-    header, are errors. Blank lines, empty files and a UTF-8 byte order mark are skipped.
+    Each element of columns becomes an output. Its type is float64 unless the element gives another
+    one: bool, an integer, float32, or bytes, which are not changed. Several columns become one
+    array. A field that begins with the quote ends at the next one, and two quotes inside it mean
+    one. Spaces and tabs around a number are allowed. A missing value without a default, and a row
+    with more or fewer fields than the header, are errors. Blank lines, empty files and a UTF-8 byte
+    order mark are skipped.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        columns (list of str, required): What to read, an output each: [NAME=]KEY[:TYPE][=DEFAULT],
-            where KEY is a column's name or number, a range as in 1..64, or several of these with |
-            between, for one array.
+        columns (list of str, required): The columns to read, one output each:
+            [NAME=]KEY[:TYPE][=DEFAULT]. KEY is a column's name or number, a range such as 1..64, or
+            several of these separated by |, for one array.
         delimiter (str, default ','): The byte between two fields.
-        quote (str, default '"'): The byte around fields that hold delimiters; empty: quotes are
-            text.
-        comment (str, default ''): The beginning of lines that are not rows, such as comments;
-            empty: every line is a row.
+        quote (str, default '"'): The byte that encloses fields with delimiters in them; empty:
+            quotes are text.
+        comment (str, default ''): The text with which lines begin that are not rows, such as
+            comments; empty: every line is a row.
         header (str, default 'auto', one of 'auto', 'yes', 'no'): Whether each file begins with a
-            row of names; auto: where a column is asked for by name.
-        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to leave out at the
+            row of names; auto: yes if a column is asked for by name.
+        skip_header_lines (int, default 0, in [0, 1000000000]): How many lines to skip at the
             beginning of each file, before the header.
-        missing (list of str, default ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL')): Texts that stand
-            for no value, as an empty field does: the column's default takes their place.
+        missing (list of str, default ('NA', 'N/A', 'NaN', 'nan', 'null', 'NULL')): Texts that mean
+            a missing value, as an empty field does; the column's default replaces them.
         uneven_rows (str, default 'raise', one of 'raise', 'allow'): Whether rows may have fewer
-            fields than the header, which are then missing, or more, which are ignored.
-        multiline (bool, default False): Whether quoted fields may hold line ends.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            fields than the header, which are then missing values, or more, which are ignored.
+        multiline (bool, default False): Whether quoted fields may contain line ends.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -437,6 +488,7 @@ def CSVReader(
     """
     ...
 
+@overload
 def MiniDecoder(
     in_: Blob,
     *,
@@ -446,8 +498,12 @@ def MiniDecoder(
 
     The numbers are copied bit for bit.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Rows of two numbers, float32 or float64 of shape (batch, 2).
+        in_ (Blob or rows, the input 'in'): Rows of two numbers, float32 or float64 of shape (batch,
+            2).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -456,7 +512,16 @@ def MiniDecoder(
         y: The second number of each row, shape (batch, 1), dtype as the input.
     """
     ...
+@overload
+def MiniDecoder(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def MiniDecoder(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
 
+@overload
 def Affine(
     in_: Blob,
     *,
@@ -468,26 +533,40 @@ def Affine(
 ) -> Blob:
     """Computes in * scale + shift for each number.
 
-    The arithmetic is that of float64, product and sum rounded one after the other, then the result
-    is rounded to dtype. Lists have a number for each channel.
+    The arithmetic is float64: first the product is rounded, then the sum, and then the result is
+    converted to dtype. A list has a number for each channel.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Numbers of any dtype and shape, also ragged.
-        scale (list of float, default (1.0,)): Each number is multiplied by this, or by the one of
-            its channel.
+        in_ (Blob or rows, the input 'in'): Numbers of any dtype and shape, dense or ragged.
+        scale (list of float, default (1.0,)): The factor: one number, or one for each channel.
         shift (list of float, default (0.0,)): Added after the multiplication: one number, or one
             for each channel.
         dtype (dtype, default 'float64', one of 'float16', 'float32', 'float64'): The dtype of the
             output.
-        axis (int, default -1, in [-8, 7]): Which dimension of a row the channels are, -1 the last
-            one.
+        axis (int, default -1, in [-8, 7]): Which dimension of a row has the channels; -1 is the
+            last one.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The scaled numbers, shape as the input.
+        out: The scaled numbers, with the shape of the input.
     """
     ...
+@overload
+def Affine(
+    in_: _Row, *, scale: float | Sequence[float] = (1.0,), shift: float | Sequence[float] = (0.0,),
+    dtype: DTypeLike = "float64", axis: int = -1, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Affine(
+    in_: _Rows, *, scale: float | Sequence[float] = (1.0,), shift: float | Sequence[float] = (0.0,),
+    dtype: DTypeLike = "float64", axis: int = -1, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def TFRecordReader(
@@ -500,17 +579,17 @@ def TFRecordReader(
 ) -> Blob:
     """Reads the records of TensorFlow's TFRecord files as bytes.
 
-    Both checksums are compared: a damaged length, or a file that ends inside a record, is an error
-    of the file when it is opened, since what follows cannot be found; damaged bytes are an error of
-    one record, which on_error may leave out. An empty file has no records.
+    Both checksums of a record are checked. A damaged length, or a file that ends inside a record,
+    is an error of the file when it is opened, because the records after it cannot be found. Damaged
+    bytes are an error of one record, which on_error can skip. An empty file has no records.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         check_crc (bool, default True): Whether each record's bytes are compared with their
             checksum; its length always is.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -548,6 +627,7 @@ def TFRecordReader(
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+@overload
 def ExampleDecoder(
     in_: Blob,
     *,
@@ -556,25 +636,28 @@ def ExampleDecoder(
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
 ) -> Blobs:
-    """Takes tf.train.Examples apart, a column for each feature asked for.
+    """Decodes tf.train.Examples, with one output for each field.
 
-    A float dtype reads a float_list, bool and integers an int64_list, and a number that the dtype
-    does not hold is an error, also 2 for a bool. A feature that is missing takes its default;
-    without one it is an error, or an empty row where the number of values varies. Other features
-    are passed over. Records are read by the rules of the protobuf library: of equal keys the last
-    one counts, numbers may be packed or not.
+    A float dtype reads a float_list, bool and integers an int64_list. A number outside the range of
+    the dtype is an error, for example 2 for a bool. A missing feature gets its default; without a
+    default it is an error, or an empty row if the number of values varies. Other features are
+    skipped. Records are read by the rules of the protobuf library: of equal keys the last one
+    counts, numbers may be packed or not.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
-            gives them.
+        in_ (Blob or rows, the input 'in'): Records as bytes, uint8 of one dimension, as
+            TFRecordReader gives them.
         features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
             'x:float32[64]' has a fixed number of values, 'ids:int64[?]' any number,
             'image/encoded:bytes' one byte string.
         decode_raw (list of str, default ()): The names of those fields whose feature is one byte
             string of little-endian numbers of the field's dtype.
-        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): What becomes
-            of a feature with another number of values than its shape has: an error, or what is too
-            short is padded with the default or 0, what is too long is cut, or both (fit).
+        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): How to handle
+            a feature with another number of values than its shape has: raise an error, pad short
+            ones with the default or 0, truncate long ones, or do both (fit).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -582,7 +665,15 @@ def ExampleDecoder(
         one for each of features: One output for each field, in the order of features.
     """
     ...
+@overload
+def ExampleDecoder(
+    in_: _Row | _Rows, *, features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
 def SequenceExampleDecoder(
     in_: Blob,
     *,
@@ -591,24 +682,27 @@ def SequenceExampleDecoder(
     on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise",
     name: str | None = None,
 ) -> Blobs:
-    """Takes tf.train.SequenceExamples apart, a column for each feature asked for.
+    """Decodes tf.train.SequenceExamples, with one output for each field.
 
-    Features of the context are read as ExampleDecoder does. A key that begins with feature_lists/
-    is that of a list of steps, after the prefix: the first dimension of its shape counts the steps,
-    all of which have the same number of values.
+    Features of the context are read like those of ExampleDecoder. The prefix feature_lists/ before
+    a key means a list of steps: the first dimension of its shape counts the steps, and all steps
+    have the same number of values.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Records as bytes, uint8 of one dimension, as TFRecordReader
-            gives them.
+        in_ (Blob or rows, the input 'in'): Records as bytes, uint8 of one dimension, as
+            TFRecordReader gives them.
         features (list of str, required): The features to read, each as [NAME=]KEY:TYPE[=DEFAULT]:
             'label:int64' is one of the context, 'frames=feature_lists/frames:float32[?,3]' a list
             of steps with three values each; a list that may be missing ends with '='.
         decode_raw (list of str, default ()): The names of those fields whose features are one byte
             string, of each step, with little-endian numbers of the field's dtype.
-        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): What becomes
-            of a feature, or of the steps of a list, with another number of values than the shape
-            has: an error, or what is too short is padded with the default or 0, what is too long is
-            cut, or both (fit).
+        on_mismatch (str, default 'raise', one of 'raise', 'pad', 'truncate', 'fit'): How to handle
+            a feature, or of the steps of a list, with another number of values than the shape has:
+            raise an error, pad short ones with the default or 0, truncate long ones, or do both
+            (fit).
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -616,7 +710,15 @@ def SequenceExampleDecoder(
         one for each of features: One output for each field, in the order of features.
     """
     ...
+@overload
+def SequenceExampleDecoder(
+    in_: _Row | _Rows, *, features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    decode_raw: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    on_mismatch: Literal["raise", "pad", "truncate", "fit"] = "raise", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
 def Cast(
     in_: Blob,
     *,
@@ -626,37 +728,54 @@ def Cast(
 ) -> Blob:
     """Changes the dtype.
 
-    Numbers are rounded to the nearest float, ties to even; floats become integers by cutting the
-    fraction off; all but 0 is true. With overflow='wrap' and 'saturate' NaN becomes 0 in an integer
-    dtype, and with 'wrap' infinity does too.
+    Numbers are rounded to the nearest float, ties to even. Floats lose their fraction when they
+    become integers. All numbers except 0 are true. With overflow='wrap' and 'saturate' NaN becomes
+    0 in an integer dtype; with 'wrap' infinity does too.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Rows of any dtype and shape, also ragged.
+        in_ (Blob or rows, the input 'in'): Rows of any dtype and shape, dense or ragged.
         dtype (dtype, required): The dtype of the output.
-        overflow (str, default 'raise', one of 'raise', 'wrap', 'saturate'): What becomes of a
-            number that the dtype cannot hold: an error of its row, the low bits of the integer
-            (infinity in a float dtype), or the nearest number that the dtype has.
+        overflow (str, default 'raise', one of 'raise', 'wrap', 'saturate'): How to convert a number
+            that the dtype cannot hold: an error of its row, the low bits of the integer (infinity
+            in a float dtype), or the nearest number that the dtype has.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The same numbers, shape as the input.
+        out: The same numbers, with the shape of the input.
     """
     ...
+@overload
+def Cast(
+    in_: _Row, *, dtype: DTypeLike, overflow: Literal["raise", "wrap", "saturate"] = "raise",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Cast(
+    in_: _Rows, *, dtype: DTypeLike, overflow: Literal["raise", "wrap", "saturate"] = "raise",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def Concat(
     *in_: Blob,
     axis: int = 0,
     name: str | None = None,
 ) -> Blob:
-    """Joins the rows of several blobs, such as columns of numbers to one vector a row.
+    """Joins the rows of several blobs, for example columns of numbers into one vector per row.
 
-    Where dimensions vary, rows that do not agree are damaged.
+    If dimensions vary, rows whose sizes do not match count as damaged.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        *in_ (one or more, each a Blob, the input 'in'): Rows of one dtype, also ragged, that agree
-            in all dimensions but one; numbers count as rows of one number.
-        axis (int, default 0, in [-8, 7]): The dimension of a row along which they are joined, -1
+        *in_ (one or more, Blob or rows, the input 'in'): Rows of one dtype, dense or ragged, with
+            equal dimensions except one; a number counts as a row of one number.
+        axis (int, default 0, in [-8, 7]): The dimension of a row along which rows are joined; -1 is
             the last one.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
@@ -665,7 +784,16 @@ def Concat(
         out: The rows joined, in the order of the inputs.
     """
     ...
+@overload
+def Concat(
+    *in_: _Row, axis: int = 0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Concat(
+    *in_: _Rows, axis: int = 0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def DecodeClass(
     in_: Blob,
     *,
@@ -673,18 +801,30 @@ def DecodeClass(
 ) -> Blob:
     """Parses the text of each row as a decimal integer, such as a class number.
 
-    Blanks and newlines around it are passed over; any other text is damaged.
+    Blanks and newlines around it are ignored; any other text counts as damaged.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: Numbers of int64, one a row.
+        out: Numbers, int64, one per row.
     """
     ...
+@overload
+def DecodeClass(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def DecodeClass(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def DecodeNpy(
     in_: Blob,
     *,
@@ -692,16 +832,19 @@ def DecodeNpy(
     shape: Sequence[int | None],
     name: str | None = None,
 ) -> Blob:
-    """Takes the bytes of each row as a .npy file, as numpy.save writes it.
+    """Decodes each row as the bytes of a .npy file, as numpy.save writes it.
 
-    An array of another dtype or shape is damaged, and so is one that ends too early or too late.
-    Either order of bytes and of dimensions is taken.
+    An array with another dtype or shape counts as damaged; so does one with too few or too many
+    bytes. Both byte orders, and C and Fortran order, are accepted.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
-        dtype (dtype, required): The dtype that every array has.
-        shape (shape, required, at least -1): The shape of every array, empty for a number; -1 for a
-            dimension that varies, in Python also None.
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        dtype (dtype, required): The dtype of every array.
+        shape (shape, required, at least -1): The shape of every array, empty for a number; -1, or
+            None in Python, for a dimension that varies.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -709,7 +852,18 @@ def DecodeNpy(
         out: The arrays; ragged where a dimension varies.
     """
     ...
+@overload
+def DecodeNpy(
+    in_: _Row, *, dtype: DTypeLike, shape: Sequence[int | None], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def DecodeNpy(
+    in_: _Rows, *, dtype: DTypeLike, shape: Sequence[int | None], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def DecodeRaw(
     in_: Blob,
     *,
@@ -718,15 +872,19 @@ def DecodeRaw(
     byte_order: Literal["little", "big"] = "little",
     name: str | None = None,
 ) -> Blob:
-    """Takes the bytes of each row as numbers.
+    """Reads the bytes of each row as numbers.
 
-    A row of another size than dtype and shape take is damaged. Of bools, all that is not 0 is true.
+    A row whose size does not fit dtype and shape counts as damaged. With bool, every byte other
+    than 0 is true.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
-        dtype (dtype, required): What the bytes are.
-        shape (shape, default (-1,), at least -1): The shape of a row, empty for a number; a first
-            dimension of -1, in Python also None, follows from the number of bytes, and may vary
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension, which may vary.
+        dtype (dtype, required): The dtype of the numbers in the bytes.
+        shape (shape, default (-1,), at least -1): The shape of a row, empty for a number. A first
+            dimension of -1, or None in Python, is computed from the number of bytes, and may vary
             from row to row.
         byte_order (str, default 'little', one of 'little', 'big'): Which byte of a number comes
             first.
@@ -734,10 +892,23 @@ def DecodeRaw(
 
     Returns:
         The blob of the output:
-        out: The numbers; ragged where the first dimension varies.
+        out: The numbers; ragged if the first dimension varies.
     """
     ...
+@overload
+def DecodeRaw(
+    in_: _Row, *, dtype: DTypeLike, shape: Sequence[int | None] = (-1,),
+    byte_order: Literal["little", "big"] = "little", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def DecodeRaw(
+    in_: _Rows, *, dtype: DTypeLike, shape: Sequence[int | None] = (-1,),
+    byte_order: Literal["little", "big"] = "little", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def OneHot(
     in_: Blob,
     *,
@@ -747,23 +918,37 @@ def OneHot(
     dtype: DTypeLike = "float32",
     name: str | None = None,
 ) -> Blob:
-    """Makes a vector of each class number, with on_value at its place and off_value at all others.
+    """Makes a vector of each class number, with on_value at its index and off_value at all others.
 
-    A number outside of [0, depth) is an error of its row.
+    A number outside [0, depth) is an error of its row.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Class numbers from 0: integers of any shape, also ragged.
+        in_ (Blob or rows, the input 'in'): Class numbers from 0: integers of any shape, dense or
+            ragged.
         depth (int, required, at least 1): The number of classes.
-        on_value (float, default 1.0): What stands at the place of the class.
-        off_value (float, default 0.0): What stands at all other places.
+        on_value (float, default 1.0): The value at the index of the class.
+        off_value (float, default 0.0): The value at all other indices.
         dtype (dtype, default 'float32'): The dtype of the output.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: Shape of the input, followed by a dimension of depth.
+        out: The vectors: the shape of the input, then a dimension of depth.
     """
     ...
+@overload
+def OneHot(
+    in_: _Row, *, depth: int, on_value: float = 1.0, off_value: float = 0.0,
+    dtype: DTypeLike = "float32", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OneHot(
+    in_: _Rows, *, depth: int, on_value: float = 1.0, off_value: float = 0.0,
+    dtype: DTypeLike = "float32", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def Pad(
@@ -778,26 +963,30 @@ def Pad(
 ) -> Blob:
     """Makes rows of different sizes rows of one shape.
 
-    What is missing after a row gets a value; what is too long is an error of its row, or is cut
-    where that is asked for.
+    Rows that are too short are padded with a value. A row that is too long is an error, or is cut
+    if on_longer is truncate.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, also ragged.
+        in_ (Blob or rows, the input 'in'): Rows of one dimension or more, of any dtype, dense or
+            ragged.
         shape (shape, required, at least 0): The shape of every row.
-        value (float, default 0.0): What is put where a row has nothing.
-        on_longer (str, default 'raise', one of 'raise', 'truncate'): What becomes of a row that is
-            longer: an error of the row, or its beginning is taken.
+        value (float, default 0.0): The value of the padding.
+        on_longer (str, default 'raise', one of 'raise', 'truncate'): How to handle a row that is
+            longer: raise an error of the row, or use only its beginning.
         with_mask (bool, default False): Whether the output mask is returned too.
         with_length (bool, default False): Whether the output length is returned too.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blobs of the outputs:
-        out: Rows of the shape given: what a row has in front, then the value.
-        mask (only with with_mask=True): Bool: true where the row has something; of the dimensions
-            up to the last one that is padded.
-        length (only with with_length=True): Numbers of int64: what the row has of each dimension of
-            the mask; one number where that has one dimension.
+        out: Rows of the given shape: the row first, then the padding.
+        mask (only with with_mask=True): Bool: false for padding. It has the dimensions up to the
+            last one that is padded.
+        length (only with with_length=True): The sizes of the row, int64, along the dimensions of
+            the mask; one number if the mask has one dimension.
     """
     ...
 @overload
@@ -824,6 +1013,12 @@ def Pad(
     on_longer: Literal["raise", "truncate"] = "raise", with_mask: bool = False,
     with_length: bool = False, name: str | None = None,
 ) -> Blob | tuple[Blob, ...]: ...
+@overload
+def Pad(
+    in_: _Row | _Rows, *, shape: Sequence[int], value: float = 0.0,
+    on_longer: Literal["raise", "truncate"] = "raise", with_mask: bool = False,
+    with_length: bool = False, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
 
 @overload
 def PadBatch(
@@ -837,13 +1032,16 @@ def PadBatch(
 ) -> Blob:
     """Pads the rows of each batch to the largest of its rows.
 
-    The batch is that of this rank. How large its rows are is known with each batch, so that the
-    output is a Ragged, whose rows then have one shape: its attribute dense is the array of (rows,
-    longest, ...), without a copy. Where one size is wanted for all batches, Pad takes it.
+    The batch is the part of this rank. The size differs from batch to batch, so the output is a
+    Ragged; because its rows have one shape, its attribute dense is the array (rows, longest, ...),
+    without a copy. Pad makes the same size for all batches.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Ragged rows of any dtype.
-        value (float, default 0.0): What is put where a row has nothing.
+        in_ (Blob or rows, the input 'in'): Ragged rows of any dtype.
+        value (float, default 0.0): The value of the padding.
         multiple_of (int, default 1, at least 1): Dimensions that vary are rounded up to a multiple
             of this.
         with_mask (bool, default False): Whether the output mask is returned too.
@@ -852,11 +1050,11 @@ def PadBatch(
 
     Returns:
         The blobs of the outputs:
-        out: Rows of one shape: what a row has in front, then the value.
-        mask (only with with_mask=True): Bool: true where the row has something; of the dimensions
-            up to the last one that varies.
-        length (only with with_length=True): Numbers of int64: what the row has of each dimension of
-            the mask; one number where that has one dimension.
+        out: Rows of one shape: the row first, then the padding.
+        mask (only with with_mask=True): Bool: false for padding. It has the dimensions up to the
+            last one that varies.
+        length (only with with_length=True): The sizes of the row, int64, along the dimensions of
+            the mask; one number if the mask has one dimension.
     """
     ...
 @overload
@@ -879,7 +1077,13 @@ def PadBatch(
     in_: Blob, *, value: float = 0.0, multiple_of: int = 1, with_mask: bool = False,
     with_length: bool = False, name: str | None = None,
 ) -> Blob | tuple[Blob, ...]: ...
+@overload
+def PadBatch(
+    in_: _Row | _Rows, *, value: float = 0.0, multiple_of: int = 1, with_mask: bool = False,
+    with_length: bool = False, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
 def Slice(
     in_: Blob,
     *,
@@ -889,29 +1093,43 @@ def Slice(
     axes: Sequence[int] = (),
     name: str | None = None,
 ) -> Blob:
-    """Cuts a part out of each row, as NumPy's row[start:stop:step].
+    """Takes a part of each row, like NumPy's row[start:stop:step].
 
-    A list has one number for each dimension that is cut: Slice(x, start=[0, 2], stop=[5, 4]) is
-    row[0:5, 2:4]. What a row does not have is not there: a slice may be shorter than asked for, and
-    empty.
+    A list has one number for each dimension that is sliced: Slice(x, start=[0, 2], stop=[5, 4]) is
+    row[0:5, 2:4]. As in NumPy a slice ends where the row ends, so it may be shorter than requested,
+    or empty.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Rows of one dimension or more, of any dtype, also ragged.
-        start (list of int, default ()): Where each cut begins, counted from the end if negative;
-            left out, at the beginning.
-        stop (list of int, default ()): Where each cut ends, this index not included, and what lies
-            past the row is its end; left out, at the end.
-        step (list of int, default ()): How far each goes from element to element, backwards if
-            negative; left out, 1.
-        axes (list of int, default (), in [-8, 7]): Which dimension of a row each cuts, -1 the last
-            one; left out, the first ones.
+        in_ (Blob or rows, the input 'in'): Rows of one dimension or more, of any dtype, dense or
+            ragged.
+        start (list of int, default ()): The index at which each slice begins, counted from the end
+            if negative; if left out, the beginning.
+        stop (list of int, default ()): The index before which each slice ends, at most the end of
+            the row; if left out, the end.
+        step (list of int, default ()): The step from element to element, backwards if negative; if
+            left out, 1.
+        axes (list of int, default (), in [-8, 7]): The dimensions that are sliced; -1 is the last
+            one. If left out, the first ones.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The parts; a dimension that varies still does.
+        out: The parts; a dimension that varies in the input varies here too.
     """
     ...
+@overload
+def Slice(
+    in_: _Row, *, start: Sequence[int] = (), stop: Sequence[int] = (), step: Sequence[int] = (),
+    axes: Sequence[int] = (), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Slice(
+    in_: _Rows, *, start: Sequence[int] = (), stop: Sequence[int] = (), step: Sequence[int] = (),
+    axes: Sequence[int] = (), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def RawReader(
@@ -928,25 +1146,24 @@ def RawReader(
 ) -> Blob:
     """Reads flat binary files of rows of one dtype and shape, back to back.
 
-    What numpy.ndarray.tofile() writes is such a file. The rows must fill each file but for its
-    header and footer; where they do not, opening fails and names the place. Access is by
-    arithmetic: no index is needed.
+    numpy.ndarray.tofile() writes such files. Without its header and footer, each file must be a
+    whole number of rows; otherwise opening fails. The place of a record is computed, so no index is
+    needed.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        shape (shape, required): Shape of one row, "3,32,32" for example; empty for one number a
+        shape (shape, required): Shape of one row, for example "3,32,32"; empty for one number per
             record.
-        dtype (dtype, default 'uint8'): The dtype of the numbers, as they are stored; as a bool,
-            every byte other than 0 is true.
+        dtype (dtype, default 'uint8'): The dtype of the stored numbers; for bool, every byte other
+            than 0 is true.
         byte_order (str, default 'little', one of 'little', 'big'): Which byte of a number is stored
-            first: little, the lowest, as x86 and ARM machines write them; big, the highest.
-        header_bytes (int, default 0, at least 0): Bytes at the beginning of each file that belong
-            to no record.
-        footer_bytes (int, default 0, at least 0): Bytes at the end of each file that belong to no
-            record.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            first: with little the lowest, as x86 and ARM machines write them; with big the highest.
+        header_bytes (int, default 0, at least 0): How many bytes to skip at the beginning of each
+            file.
+        footer_bytes (int, default 0, at least 0): How many bytes to skip at the end of each file.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -956,7 +1173,7 @@ def RawReader(
 
     Returns:
         The blobs of the outputs:
-        out: The rows, of the dtype and shape that the attrs say.
+        out: The rows, with the dtype and shape of the attrs.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -1001,22 +1218,22 @@ def NpyReader(
 ) -> Blob:
     """Reads .npy files of NumPy along their first axis: a record is array[i].
 
-    The arrays are of numbers or bools, in C order, of one dtype and row shape, and may have
-    different lengths. Attrs left out are taken from the header of the first file; each header is
-    checked against them when the loader opens. Access is by arithmetic, without an index.
-    Compressed files are decompressed into memory as a whole.
+    The arrays have numbers or bools, are in C order, and have one dtype and row shape; their
+    lengths may differ. Attrs that are left out are inferred from the header of the first file; each
+    header is checked against the attrs when the loader opens. The place of a record is computed, so
+    no index is needed. Compressed files are decompressed into memory as a whole.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        dtype (dtype, found in the files if left out): The dtype of the arrays; every file must have
-            it. Of bools, every byte other than 0 is true.
-        shape (shape, found in the files if left out): Shape of one row, which is that of the arrays
-            without their first axis; every file must have it.
+        dtype (dtype, found in the files if left out): The dtype of the arrays, the same in every
+            file. In an array of bools, every byte other than 0 is true.
+        shape (shape, found in the files if left out): Shape of one row: the shape of the array
+            without its first axis, the same in every file.
         byte_order (str, found in the files if left out, one of 'little', 'big'): Which byte of a
-            number is stored first; every file must have it so.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            number is stored first, the same in every file.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1026,7 +1243,7 @@ def NpyReader(
 
     Returns:
         The blobs of the outputs:
-        out: The rows of the arrays, of the dtype and shape that the attrs say.
+        out: The rows of the arrays, with the dtype and shape of the attrs.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -1068,14 +1285,14 @@ def OFRecordReader(
 ) -> Blob:
     """Reads OneFlow's OFRecord files: messages of named lists, each after its length.
 
-    The format has no checksums: a wrong length is found when the file is indexed, a damaged message
-    when a decoder reads it, and other values where numbers stand are not found at all.
+    The format has no checksums: a wrong length is detected when the file is indexed, a damaged
+    message when a decoder reads it, and changed numbers are not detected.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1113,6 +1330,7 @@ def OFRecordReader(
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+@overload
 def OFRecordRawDecoder(
     in_: Blob,
     *,
@@ -1127,46 +1345,65 @@ def OFRecordRawDecoder(
     """Takes a feature out of each OFRecord as numbers.
 
     The feature is a list of floats, doubles or integers, or a bytes_list of one value, whose bytes
-    are numbers from 0 to 255. Floats that become integers lose what is after the point; doubles too
-    large for float32 are infinite. Of a list each value is looked at, also those that are cut off.
+    are numbers from 0 to 255. Floats that become integers lose their fraction; doubles too large
+    for float32 become infinite. Values that are cut off are checked too.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
-            None).
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
         blob_name (str, required): Name of the feature in the record; OneFlow's op calls this attr
             name.
         shape (shape, required): Shape of a row of the output; empty for one number.
         dtype (dtype, required, one of 'bool', 'int8', 'uint8', 'int16', 'uint16', 'int32',
-            'uint32', 'int64', 'uint64', 'float32', 'float64'): The dtype of the output; a number
-            that an integer dtype does not hold is damage, and so is an integer other than 0 and 1
-            for a bool.
+            'uint32', 'int64', 'uint64', 'float32', 'float64'): The dtype of the output. A number
+            outside the range of an integer dtype counts as damage; so does an integer other than 0
+            and 1 for a bool.
         dim1_varying_length (bool, default False): Whether a record may have fewer rows along the
-            shape's first dimension; zeros fill it up.
-        truncate (bool, default False): Whether a record may have any number of values: what is too
-            much is cut off, and zeros fill up what is missing.
+            first dimension of the shape; the missing rows are zero.
+        truncate (bool, default False): Whether a record may have any number of values: surplus
+            values are cut off, and missing ones are zero.
         auto_zero_padding (bool, default False): A former name of truncate.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
         The blob of the output:
-        out: The numbers of each record's feature, of the dtype and shape that the attrs say.
+        out: The numbers of each record's feature, with the dtype and shape of the attrs.
     """
     ...
+@overload
+def OFRecordRawDecoder(
+    in_: _Row, *, blob_name: str | PathLike[str], shape: Sequence[int], dtype: DTypeLike,
+    dim1_varying_length: bool = False, truncate: bool = False, auto_zero_padding: bool = False,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordRawDecoder(
+    in_: _Rows, *, blob_name: str | PathLike[str], shape: Sequence[int], dtype: DTypeLike,
+    dim1_varying_length: bool = False, truncate: bool = False, auto_zero_padding: bool = False,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
+@overload
 def OFRecordBytesDecoder(
     in_: Blob,
     *,
     blob_name: str | PathLike[str],
     name: str | None = None,
 ) -> Blob:
-    """Takes a feature of bytes out of each OFRecord, an encoded image for example.
+    """Takes a feature of bytes out of each OFRecord, for example an encoded image.
 
     The feature must be a bytes_list of one value. The bytes are not copied until a batch is
     delivered.
 
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
     Args:
-        in_ (Blob, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape (batch,
-            None).
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
         blob_name (str, required): Name of the feature in the record.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
@@ -1175,6 +1412,150 @@ def OFRecordBytesDecoder(
         out: The bytes of each record's feature, uint8 of shape (batch, None).
     """
     ...
+@overload
+def OFRecordBytesDecoder(
+    in_: _Row, *, blob_name: str | PathLike[str], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordBytesDecoder(
+    in_: _Rows, *, blob_name: str | PathLike[str], name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def OFRecordImageDecoder(
+    in_: Blob,
+    *,
+    blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR",
+    apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970,
+    name: str | None = None,
+) -> Blob:
+    """Decodes the image in a feature of each OFRecord.
+
+    It is OFRecordBytesDecoder and ImageDecoder in one, with OneFlow's name and its order of
+    colours, BGR.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
+        blob_name (str, required): Name of the feature in the record, a bytes_list of one value.
+        color_space (str, default 'BGR', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
+            pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
+            channel is dropped but for RGBA, and 255 where there is none.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
+            pixels are lost, since its bytes end early or are damaged: with 'error' the row is
+            damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
+            rest. Of JPEG, pixels are lost by data that end before their time, bad codes, missing
+            restart markers and scans in a wrong order; not by bytes between segments, an absent end
+            marker and the other things that libjpeg warns of. Of PNG, a wrong checksum is damage.
+        max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
+            keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels), of any height and width.
+    """
+    ...
+@overload
+def OFRecordImageDecoder(
+    in_: _Row, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordImageDecoder(
+    in_: _Rows, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def OFRecordImageDecoderRandomCrop(
+    in_: Blob,
+    *,
+    blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR",
+    apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970,
+    num_attempts: int = 10,
+    random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
+    name: str | None = None,
+) -> Blob:
+    """Decodes a random window of the image in a feature of each OFRecord, as OneFlow's
+    ofrecord_image_decoder_random_crop.
+
+    Area and aspect ratio are drawn until the window fits, as RandomResizedCrop does; its place is
+    uniform. No more of a JPEG image is decoded than the window needs. Colours are in the order BGR
+    unless color_space says another. The draws depend on seed, epoch, name of the op and record
+    alone, so OneFlow's attrs seed and has_seed are not here.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Messages as OFRecordReader gives them, uint8 of shape
+            (batch, None).
+        blob_name (str, required): Name of the feature in the record, a bytes_list of one value.
+        color_space (str, default 'BGR', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
+            pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
+            channel is dropped but for RGBA, and 255 where there is none.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
+            pixels are lost, since its bytes end early or are damaged: with 'error' the row is
+            damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
+            rest. Of JPEG, pixels are lost by data that end before their time, bad codes, missing
+            restart markers and scans in a wrong order; not by bytes between segments, an absent end
+            marker and the other things that libjpeg warns of. Of PNG, a wrong checksum is damage.
+        max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
+            keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
+        num_attempts (int, default 10, in [0, 1000]): How often a window is drawn that may not fit
+            into the image; then it is the largest one in the middle.
+        random_area (list of float, default (0.08, 1.0), in [0, 1]): Area of the window as a
+            fraction of the image's: lowest and highest.
+        random_aspect_ratio (list of float, default (0.75, 1.333333), in [0, 1000000]): Width of the
+            window divided by its height: lowest and highest.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels), of any height and width.
+    """
+    ...
+@overload
+def OFRecordImageDecoderRandomCrop(
+    in_: _Row, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def OFRecordImageDecoderRandomCrop(
+    in_: _Rows, *, blob_name: str | PathLike[str],
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
+    num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
 
 @overload
 def IDXReader(
@@ -1190,26 +1571,26 @@ def IDXReader(
 ) -> Blob:
     """Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape.
 
-    With labels each record has an array and its label, which the files of a pair hold at the same
-    place. Dtypes and shapes left out are taken from the headers of the first files. Headers are
-    checked against the attrs, and the numbers of images and labels against each other, when the
-    loader opens. Compressed files are decompressed into memory as a whole. EMNIST's images are
-    stored transposed, and come as they are.
+    With labels, record i has array i of an image file and label i of its label file. Dtypes and
+    shapes that are left out are inferred from the headers of the first files. Headers are checked
+    against the attrs, and the numbers of images and labels against each other, when the loader
+    opens. Compressed files are decompressed into memory as a whole. EMNIST stores its images
+    transposed; they are not turned.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         labels (list of str, default ()): Files of labels, paths or patterns: one for each file of
             images, in the same order.
         dtype (dtype, found in the files if left out, one of 'uint8', 'int8', 'int16', 'int32',
-            'float32', 'float64'): The dtype of the images; every file must have it.
-        shape (shape, found in the files if left out): Shape of one image; every file must have it.
+            'float32', 'float64'): The dtype of the images, the same in every file.
+        shape (shape, found in the files if left out): Shape of one image, the same in every file.
         label_dtype (dtype, found in the files if left out, one of 'uint8', 'int8', 'int16',
             'int32', 'float32', 'float64'): The dtype of the labels.
         label_shape (shape, found in the files if left out): Shape of one label: empty for a number;
-            QMNIST's are int32 of shape 8.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+            the labels of QMNIST are int32 of shape 8.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1219,7 +1600,8 @@ def IDXReader(
 
     Returns:
         The blobs of the outputs:
-        images: The arrays, of the attrs' dtype and shape, in the byte order of this machine.
+        images: The arrays, with the dtype and shape of the attrs, in the byte order of this
+            machine.
         labels (only with labels): The label of each array.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
@@ -1302,21 +1684,21 @@ def CIFARReader(
 ) -> tuple[Blob, Blob]:
     """Reads the binary version of CIFAR-10 and CIFAR-100.
 
-    Files may have any number of records. Labels outside the classes are damage; changed pixels are
-    not found, as the format has no checksums.
+    Files may have any number of records. A label outside the classes is reported as damage. Changed
+    pixels cannot be detected, because the format has no checksums.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        version (int, found in the files if left out, in [10, 100]): Which data set: 10 for
-            CIFAR-10, 100 for CIFAR-100. Left out, the size of the first file decides, if it fits
-            one of them.
-        layout (str, default 'CHW', one of 'CHW', 'HWC'): Axes of an image: CHW is (3, 32, 32), as
-            they are stored; HWC is (32, 32, 3).
-        with_coarse_label (bool, default False): Whether the output coarse_label is returned too,
-            which CIFAR-100 has.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        version (int, found in the files if left out, in [10, 100]): The data set: 10 for CIFAR-10,
+            100 for CIFAR-100. If left out, it is inferred from the size of the first file, if that
+            fits only one of them.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Axes of an image: CHW is (3, 32, 32), the
+            order in the file; HWC is (32, 32, 3).
+        with_coarse_label (bool, default False): Whether to return the output coarse_label too; only
+            CIFAR-100 has it.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1326,10 +1708,10 @@ def CIFARReader(
 
     Returns:
         The blobs of the outputs:
-        image: The images, uint8, the channels red, green and blue.
-        label: The class of each image, uint8: of 10, or the fine one of 100.
-        coarse_label (only with with_coarse_label=True): Which of 20 groups the class of CIFAR-100
-            belongs to, uint8.
+        image: The images, uint8, with the channels red, green and blue.
+        label: The class of each image, uint8: one of 10, or the fine label of 100.
+        coarse_label (only with with_coarse_label=True): The group of the class, uint8: one of the
+            20 of CIFAR-100.
         mask (only with with_mask=True): False for rows that only fill a batch and for damaged
             records that were padded.
         id (only with with_id=True): Index of the record's file and its 0-based number in the
@@ -1395,18 +1777,19 @@ def OneRecReader(
     with_id: Literal[False] = False,
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob:
-    """Reads OneRec files, a former format of OneFlow: messages in frames with digests.
+    """Reads OneRec files, an older format of OneFlow: messages in frames with digests.
 
-    Each frame has an XXH64 digest of its header, checked whenever it is looked up, and one of its
-    payload, checked when it is read; a damaged payload costs one record, a damaged header the file.
+    Each frame has an XXH64 digest of its header, which is checked whenever the frame is looked up,
+    and one of its payload, which is checked when the payload is read. A damaged payload is an error
+    of one record, a damaged header an error of the file.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        check_digest (bool, default True): Whether the digest of each payload is checked, and not
-            only that of each header.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        check_digest (bool, default True): Whether to check the digest of each payload; the digest
+            of each header is always checked.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1444,21 +1827,25 @@ def OneRecReader(
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+@overload
 def OneRecDecoder(
     in_: Blob,
     *,
     features: str | PathLike[str] | Sequence[str | PathLike[str]],
     name: str | None = None,
 ) -> Blobs:
-    """Takes features out of OneRec messages, an output for each.
+    """Takes features out of OneRec messages, one output for each.
 
-    Numbers have the dtype that they are stored with and are not cast; bytes are int8 numbers, or
-    one string or binary. A feature that a record does not have is damage, unless it has a default:
-    one number, which fills the row, or nothing for an empty row of varying size.
+    Numbers have the dtype with which they are stored and are not cast; bytes are int8 numbers, or
+    one string or binary. A feature that a record does not have counts as damage, unless it has a
+    default: one number, which fills the row, or nothing, for an empty row of varying size.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
-        in_ (Blob, the input 'in'): Messages as OneRecReader gives them, uint8 of shape (batch,
-            None).
+        in_ (Blob or rows, the input 'in'): Messages as OneRecReader gives them, uint8 of shape
+            (batch, None).
         features (list of str, required): The features, each [NAME=]KEY:TYPE[=DEFAULT]:
             "label:int64", "x:float32[64]", "ids:int64[?]", "image=img:bytes", "w:float32=1".
         name (str, default None): Name of this node, unique in a loader; None for none.
@@ -1468,6 +1855,11 @@ def OneRecDecoder(
         one for each of features: The features in the order of the attr features, each of its type.
     """
     ...
+@overload
+def OneRecDecoder(
+    in_: _Row | _Rows, *, features: str | PathLike[str] | Sequence[str | PathLike[str]],
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
 
 def TarReader(
     data_dir: str | PathLike[str] = "",
@@ -1480,22 +1872,22 @@ def TarReader(
 ) -> Blobs:
     """Reads tar files of samples as WebDataset packs them.
 
-    Files that follow each other and have the same key are a sample: the key is the path up to the
-    first dot of the file's name, the extension what follows it, in lower case. Entries other than
-    files, names that begin with a dot or have none, and names like __this__ are skipped. ustar, GNU
-    and pax headers are read.
+    Consecutive files with the same key are a sample: the key is the path up to the first dot of the
+    file's name, the extension is the rest after that dot, in lower case. Entries other than files,
+    names that begin with a dot or have none, and names like __this__ are skipped. ustar, GNU and
+    pax headers are read.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        fields (list of str, found in the files if left out): The outputs, each the extension of a
-            sample's file, which begins after the dot that ends the key: 'jpg', 'image=jpg|png',
-            'note=txt:bytes=' with an empty default, 'key=__key__'; left out, the key and the
+        fields (list of str, found in the files if left out): The outputs. Each is the extension of
+            a sample's file, without the dot after the key: 'jpg', 'image=jpg|png',
+            'note=txt:bytes=' with an empty default, 'key=__key__'. If left out, the key and the
             extensions of the first samples.
-        index_files (list of str, default ()): An index file of DALI for each of the files, which is
-            compared with it.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        index_files (list of str, default ()): Index files of DALI, one for each file, which are
+            compared with the files.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1526,23 +1918,22 @@ def MegatronReader(
 ) -> Blob:
     """Reads documents of tokens from .bin and .idx files of Megatron-LM.
 
-    Either of the two is named, and the other one lies beside it. Both versions of the .idx are
-    read, and each entry of it is compared with the .bin when the reader opens.
+    One of the two is given, and the other one must be in the same folder. Both versions of the .idx
+    are read. When the reader opens, it compares each entry of the .idx with the .bin.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
         dtype (dtype, found in the files if left out, one of 'int8', 'uint8', 'int16', 'uint16',
-            'int32', 'uint32', 'int64', 'uint64'): The dtype of the rows: that of the files, or one
-            that holds all its values.
+            'int32', 'uint32', 'int64', 'uint64'): The dtype of the rows: the dtype of the files, or
+            one that can hold all of its values.
         unit (str, default 'document', one of 'document', 'sequence'): What a record is: a document,
-            or one of the sequences (sentences, say) that it is made of; mostly a document is one
-            sequence.
+            or one of its sequences, for example a sentence; usually a document is one sequence.
         gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
             in another order or twice; otherwise its sequences must be all of the .bin, one after
             the other.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1605,15 +1996,16 @@ def GPTReader(
 ) -> Blob:
     """Reads windows of seq_length + 1 tokens over the documents of all files, one after the other.
 
-    Files are .bin and .idx of Megatron-LM, of which either is named and the other one lies beside
-    it, or flat ones as nanoGPT writes them. A window ends with the token that the next one begins
-    with; it goes on from document to document and from file to file, and the rest after the last
-    whole window is not read.
+    Files are pairs of .bin and .idx of Megatron-LM in the same folder, of which one is given, or
+    flat files as nanoGPT writes them. A window ends with the token that the next one begins with. A
+    window can continue in the next document and in the next file. The rest after the last whole
+    window is not read.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
-        seq_length (int, required, in [1, 1073741824]): Tokens from one window to the next; a window
-            has one more, so that inputs and targets are both in it.
+        seq_length (int, required, in [1, 1073741824]): Tokens from the beginning of a window to
+            that of the next one. A window has one token more, so that it has both inputs and
+            targets.
         dtype (dtype, default 'int64', one of 'uint8', 'uint16', 'int32', 'uint32', 'int64'): The
             dtype of the rows: that of the files, or one that holds all its values.
         format (str, default 'auto', one of 'auto', 'megatron', 'flat'): What the files are:
@@ -1622,24 +2014,25 @@ def GPTReader(
         file_dtype (str, default 'auto', one of 'auto', 'uint8', 'int8', 'uint16', 'int16',
             'uint32', 'int32', 'int64'): The dtype of the tokens in flat files; auto takes what the
             .idx says.
-        header_bytes (int, default 0, in [0, 1073741824]): Bytes before the first token of a flat
-            file.
+        header_bytes (int, default 0, in [0, 1073741824]): How many bytes to skip at the beginning
+            of each flat file.
         gaps (bool, default False): Whether the .idx may leave bytes of the .bin out, or name them
             in another order or twice; otherwise its sequences must be all of the .bin, one after
             the other.
-        order (str, default 'own', one of 'own', 'megatron'): Which windows there are, and in which
-            order: own cuts the files as they are, and random_shuffle shuffles windows; megatron
-            gives the samples of Megatron-LM's GPTDataset, in its order.
-        num_samples (int, default 0, at least 0): Where order is megatron, the samples that there
-            must be at least, for which the documents are repeated; 0 takes each document once.
-        megatron_seed (int, default 1234, at least 0): Where order is megatron, its random_seed.
-        split (list of float, default ()): Where order is megatron, the weights of training,
-            validation and test documents, as in 969,30,1; empty takes all documents.
-        split_index (int, default 0, in [0, 2]): Where order is megatron, which part of the split is
+        order (str, default 'own', one of 'own', 'megatron'): The windows and their order. own: the
+            files are cut into windows, and random_shuffle shuffles these. megatron: the samples of
+            Megatron-LM's GPTDataset, in its order.
+        num_samples (int, default 0, at least 0): For order='megatron': the least number of samples;
+            the documents are repeated as often as needed. 0 uses each document once.
+        megatron_seed (int, default 1234, at least 0): For order='megatron': Megatron-LM's
+            random_seed.
+        split (list of float, default ()): For order='megatron': the weights of training, validation
+            and test documents, as in 969,30,1; empty means all documents.
+        split_index (int, default 0, in [0, 2]): For order='megatron': which part of the split is
             read: 0, 1 or 2.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1708,22 +2101,22 @@ def GeneratorReader(
 ) -> Blobs:
     """Reads the samples of a Python object: arrays, numbers, bytes and texts.
 
-    An object with __len__ and __getitem__ is read in any order, as files with an index are;
-    iterables are streams. A sample whose values do not fit the types is damaged; what the object
-    raises is raised by the loader, with its traceback.
+    An object with __len__ and __getitem__ is read in any order, like files with an index; iterables
+    are streams. A sample whose values do not fit the types is damaged. The loader raises the
+    exceptions of the object, with their tracebacks.
 
     Args:
         source (object, required): Either an object with __len__ and __getitem__, or a function that
             is called for each epoch, without arguments, and returns an iterable, or an iterable
             that starts again each time.
-        fields (list of str, required): What is taken of a sample, [NAME=]KEY:TYPE each, such as
-            x:float32[3], y:int64, tokens:int32[?] or name:bytes; a dict is asked for the keys, a
-            tuple has the fields in this order, and a single field may be the sample itself.
-        thread_safe (bool, default False): Whether __getitem__ may be called by several threads at
-            once; else by one at a time.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        fields (list of str, required): The fields of a sample, each [NAME=]KEY:TYPE, such as
+            x:float32[3], y:int64, tokens:int32[?] or name:bytes. A dict has the fields by their
+            keys, a tuple in this order; if there is one field, it may be the sample itself.
+        thread_safe (bool, default False): Whether several threads may call __getitem__ at once;
+            otherwise one thread at a time calls it.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
             shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
@@ -1769,9 +2162,9 @@ def COCOReader(
         remove_images_without_annotations (bool, default True): Whether images are left out without
             any box of more than a pixel on each side, or, where there are keypoints, with fewer
             than ten visible ones.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1854,9 +2247,9 @@ def ImageFolderReader(
             left out. An empty list takes every file.
         allow_empty (bool, default False): Whether a class may be without files, or without a
             folder.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1942,9 +2335,9 @@ def ManifestReader(
             2 and so on.
         multi_label (bool, default False): Whether a line may have any number of labels: the output
             label is then ragged.
-        with_mask (bool, default False): Whether the output mask is returned too: bool, False for
-            rows that only fill a batch.
-        with_id (bool, default False): Whether the output id is returned too: int64 (2,), the file's
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
             index and the record's number in the dataset.
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
@@ -1991,3 +2384,1351 @@ def ManifestReader(
     class_numbers: Sequence[int] = (), multi_label: bool = False, with_mask: bool = False,
     with_id: bool = False, **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
+
+@overload
+def AdjustSharpness(
+    in_: Blob,
+    *,
+    factor: float,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Blends each image with its smoothed one: smooth + factor * (image - smooth).
+
+    As ImageEnhance.Sharpness of Pillow, with its kernel of 3 x 3 pixels; with probability it is
+    torchvision's RandomAdjustSharpness. Arithmetic is that of float32; the result is clipped, and
+    its fraction cut off.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        factor (float, required, in [0, 1000000]): 0 gives the smoothed image, 1 the image itself, 2
+            a sharper one.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def AdjustSharpness(
+    in_: _Row, *, factor: float, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def AdjustSharpness(
+    in_: _Rows, *, factor: float, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def AutoContrast(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Stretches each channel so that its darkest number becomes 0 and its brightest 255.
+
+    As ImageOps.autocontrast of Pillow; with probability it is torchvision's RandomAutocontrast.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def AutoContrast(
+    in_: _Row, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def AutoContrast(
+    in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def CenterCrop(
+    in_: Blob,
+    *,
+    size: Sequence[int],
+    position: float | Sequence[float] = (0.5, 0.5),
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Cuts a part of one size out of the middle of each image.
+
+    Images that are smaller get a border first, as with torchvision's CenterCrop, whose result this
+    is.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        size (list of int, required, in [1, 65535]): (height, width) of the output.
+        position (list of float, default (0.5, 0.5), in [0, 1]): Where the part is cut out,
+            (vertical, horizontal): 0 at the top or left, 0.5 in the middle, 1 at the bottom or
+            right. Places between two pixels are rounded, ties to even.
+        fill (list of float, default (0.0,)): What is put around an image that is smaller than size:
+            one number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of one size, of the same dtype.
+    """
+    ...
+@overload
+def CenterCrop(
+    in_: _Row, *, size: Sequence[int], position: float | Sequence[float] = (0.5, 0.5),
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CenterCrop(
+    in_: _Rows, *, size: Sequence[int], position: float | Sequence[float] = (0.5, 0.5),
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def CoinFlip(
+    in_: Blob,
+    *,
+    probability: float = 0.5,
+    name: str | None = None,
+) -> Blob:
+    """Draws 1 or 0 for each record, as for the mirror of CropMirrorNormalize.
+
+    The draw depends on seed, epoch, record and the name of the node; two nodes draw independently.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Any blob of the batch, also ragged: it tells the
+            records, its values do not matter.
+        probability (float, default 0.5, in [0, 1]): Of a 1.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: int8 (), 1 or 0 for each record.
+    """
+    ...
+@overload
+def CoinFlip(
+    in_: _Row, *, probability: float = 0.5, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CoinFlip(
+    in_: _Rows, *, probability: float = 0.5, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ColorJitter(
+    in_: Blob,
+    *,
+    brightness: float | Sequence[float] = (0.0,),
+    contrast: float | Sequence[float] = (0.0,),
+    saturation: float | Sequence[float] = (0.0,),
+    hue: float | Sequence[float] = (0.0,),
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Changes brightness, contrast, saturation and hue by random amounts, in random order.
+
+    The rule is that of torchvision, each amount uniform in its range; what a change does is that of
+    Pillow (ImageEnhance, and hue as a byte of HSV), bit for bit. A range of only 1, or only 0 for
+    the hue, leaves the change out. Two equal numbers give a fixed amount: brightness=[1.2, 1.2].
+    Saturation and hue of grey images stay the same.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels), RGB or grey,
+            also ragged.
+        brightness (list of float, default (0.0,)): By which numbers are multiplied: the least and
+            the most factor; one number b stands for 1 - b (at least 0) and 1 + b.
+        contrast (list of float, default (0.0,)): By which the distance from the mean grey is
+            multiplied; as brightness.
+        saturation (list of float, default (0.0,)): By which the distance from the grey of the pixel
+            is multiplied; as brightness.
+        hue (list of float, default (0.0,)): By which hues are turned, a whole turn is 1: the least
+            and the most, in [-0.5, 0.5]; one number h stands for -h and h.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def ColorJitter(
+    in_: _Row, *, brightness: float | Sequence[float] = (0.0,),
+    contrast: float | Sequence[float] = (0.0,), saturation: float | Sequence[float] = (0.0,),
+    hue: float | Sequence[float] = (0.0,), probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ColorJitter(
+    in_: _Rows, *, brightness: float | Sequence[float] = (0.0,),
+    contrast: float | Sequence[float] = (0.0,), saturation: float | Sequence[float] = (0.0,),
+    hue: float | Sequence[float] = (0.0,), probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def CropMirrorNormalize(
+    in_: Blob,
+    mirror: Blob | None = None,
+    *,
+    color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
+    output_layout: Literal["NCHW", "NHWC"] = "NCHW",
+    mean: float | Sequence[float] = (0.0,),
+    std: float | Sequence[float] = (1.0,),
+    crop_h: int = 0,
+    crop_w: int = 0,
+    crop_pos_y: float = 0.5,
+    crop_pos_x: float = 0.5,
+    output_dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Blob:
+    """Takes a part of each image, mirrors it, and computes (x - mean) / std, in one pass.
+
+    Numbers of the image are 0 to 255, and so are mean and std, as in OneFlow; Normalize has the
+    convention of torchvision. The arithmetic is that of float32: x - mean is rounded, then its
+    product with 1 / std; float16 is rounded once more. An image that is smaller than crop_h x
+    crop_w is an error of its row.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        mirror (Blob or rows, or None): One number for each image, int8, uint8 or bool: not 0
+            mirrors it left to right.
+        color_space (str, default 'any', one of 'any', 'RGB', 'BGR', 'GRAY'): What the channels are:
+            GRAY is one channel, RGB and BGR are three, any is not checked. They are never changed.
+        output_layout (str, default 'NCHW', one of 'NCHW', 'NHWC'): Whether a row of the output is
+            (channels, height, width), or (height, width, channels).
+        mean (list of float, default (0.0,)): Subtracted from each number, which is 0 to 255: one,
+            or one per channel.
+        std (list of float, default (1.0,)): What the difference is divided by: one number, or one
+            for each channel.
+        crop_h (int, default 0, in [0, 1073741824]): Height of the part that is taken; 0 is the
+            whole height.
+        crop_w (int, default 0, in [0, 1073741824]): Width of the part that is taken; 0 is the whole
+            width.
+        crop_pos_y (float, default 0.5, in [0, 1]): Where the part begins: 0 at the top, 1 as far
+            down as possible; the row is rounded down.
+        crop_pos_x (float, default 0.5, in [0, 1]): Where the part begins: 0 at the left, 1 as far
+            right as possible; the column is rounded down.
+        output_dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the
+            output.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Floats, (channels, height, width) or (height, width, channels). Rows have one size
+            where the images have, or where both crop_h and crop_w are given.
+    """
+    ...
+@overload
+def CropMirrorNormalize(
+    in_: _Row, mirror: _Row | None = None, *,
+    color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
+    output_layout: Literal["NCHW", "NHWC"] = "NCHW", mean: float | Sequence[float] = (0.0,),
+    std: float | Sequence[float] = (1.0,), crop_h: int = 0, crop_w: int = 0,
+    crop_pos_y: float = 0.5, crop_pos_x: float = 0.5, output_dtype: DTypeLike = "float32",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def CropMirrorNormalize(
+    in_: _Rows, mirror: _Rows | None = None, *,
+    color_space: Literal["any", "RGB", "BGR", "GRAY"] = "any",
+    output_layout: Literal["NCHW", "NHWC"] = "NCHW", mean: float | Sequence[float] = (0.0,),
+    std: float | Sequence[float] = (1.0,), crop_h: int = 0, crop_w: int = 0,
+    crop_pos_y: float = 0.5, crop_pos_x: float = 0.5, output_dtype: DTypeLike = "float32",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Equalize(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Makes each value of a channel about as frequent as the others.
+
+    As ImageOps.equalize of Pillow; with probability it is torchvision's RandomEqualize.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def Equalize(
+    in_: _Row, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Equalize(
+    in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def GaussianBlur(
+    in_: Blob,
+    *,
+    kernel_size: Sequence[int],
+    sigma: float | Sequence[float] = (0.1, 2.0),
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Blurs images with a Gaussian kernel, as torchvision does.
+
+    Beyond its border an image is mirrored, without repeating the pixels of the border. Weights have
+    16 bits; results differ by one at most from those of float arithmetic.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels), also ragged.
+        kernel_size (list of int, required, in [1, 255]): Size of the kernel in pixels: one odd
+            number, or height and width.
+        sigma (list of float, default (0.1, 2.0), in [0.001, 1000]): Standard deviation in pixels:
+            one number, or the least and the most, between which one is drawn for each record.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def GaussianBlur(
+    in_: _Row, *, kernel_size: Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0),
+    probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def GaussianBlur(
+    in_: _Rows, *, kernel_size: Sequence[int], sigma: float | Sequence[float] = (0.1, 2.0),
+    probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Grayscale(
+    in_: Blob,
+    *,
+    channels: int = 1,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Makes RGB images grey: 0.299 R + 0.587 G + 0.114 B, as Pillow and torchvision do.
+
+    Factors have 16 bits, the result is rounded. With probability=0.1 and channels=3 it is
+    torchvision's RandomGrayscale.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, 3), RGB; or with 1
+            channel; also ragged.
+        channels (int, default 1, in [1, 3]): Of the output: 1, or 3 that are all the same.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels).
+    """
+    ...
+@overload
+def Grayscale(
+    in_: _Row, *, channels: int = 1, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Grayscale(
+    in_: _Rows, *, channels: int = 1, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def HWC2CHW(
+    in_: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Brings images from (height, width, channels) to (channels, height, width).
+
+    This is the order of torch's ToTensor, without its scaling; CropMirrorNormalize and Normalize do
+    it with theirs.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The same numbers as (channels, height, width).
+    """
+    ...
+@overload
+def HWC2CHW(
+    in_: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def HWC2CHW(
+    in_: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageDecoder(
+    in_: Blob,
+    *,
+    color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "RGB",
+    apply_orientation: bool = False,
+    incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970,
+    name: str | None = None,
+) -> Blob:
+    """Decodes image files: JPEG, PNG, WebP, BMP and PNM (PBM, PGM, PPM).
+
+    The first bytes tell the format. JPEG is decoded as libjpeg-turbo does by default (accurate
+    inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by Pillow's formula. Of
+    samples with 16 bits, PNG's keep the high byte, and PNM's are scaled to 0 to 255 and rounded. Of
+    an animation the first frame is decoded. The row is damaged if it is no image, if the file is
+    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole
+            file of one image.
+        color_space (str, default 'RGB', one of 'RGB', 'BGR', 'GRAY', 'RGBA'): The channels of a
+            pixel. GRAY has the weights of ITU-R 601, and of JPEG the stored luminance; an alpha
+            channel is dropped but for RGBA, and 255 where there is none.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        incomplete (str, default 'error', one of 'error', 'fill'): What to do with an image of which
+            pixels are lost, since its bytes end early or are damaged: with 'error' the row is
+            damaged; with 'fill' it has what could be decoded, and gray (JPEG) or 0 in place of the
+            rest. Of JPEG, pixels are lost by data that end before their time, bad codes, missing
+            restart markers and scans in a wrong order; not by bytes between segments, an absent end
+            marker and the other things that libjpeg warns of. Of PNG, a wrong checksum is damage.
+        max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
+            keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images, uint8 (height, width, channels), of any height and width.
+    """
+    ...
+@overload
+def ImageDecoder(
+    in_: _Row, *, color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "RGB",
+    apply_orientation: bool = False, incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageDecoder(
+    in_: _Rows, *, color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "RGB",
+    apply_orientation: bool = False, incomplete: Literal["error", "fill"] = "error",
+    max_pixels: int = 178956970, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageEncoder(
+    in_: Blob,
+    *,
+    format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg",
+    quality: int = 90,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0",
+    compression_level: int = 6,
+    name: str | None = None,
+) -> Blob:
+    """Encodes images as files of JPEG, PNG, PPM or BMP.
+
+    The bytes depend on the image, the attrs and the versions of the libraries only.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width): 1 channel is gray, 3 are RGB; PNG also takes 2, gray with alpha, and 4, RGBA.
+        format (str, default 'jpeg', one of 'jpeg', 'png', 'ppm', 'bmp'): The format of the files.
+            PNG, PPM and BMP lose nothing; PPM writes PGM for images of one channel.
+        quality (int, default 90, in [1, 100]): Of JPEG: libjpeg's scale of quality, as in Pillow.
+        subsampling (str, default '4:2:0', one of '4:2:0', '4:2:2', '4:4:0', '4:4:4'): Of JPEG with
+            colours: how the two colour differences are stored; 4:4:4 keeps all of them, 4:2:0 one
+            for four pixels.
+        compression_level (int, default 6, in [0, 9]): Of PNG: zlib's level; 0 stores, 1 is fast, 9
+            small.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of each file, uint8 (None,).
+    """
+    ...
+@overload
+def ImageEncoder(
+    in_: _Row, *, format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg", quality: int = 90,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression_level: int = 6,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageEncoder(
+    in_: _Rows, *, format: Literal["jpeg", "png", "ppm", "bmp"] = "jpeg", quality: int = 90,
+    subsampling: Literal["4:2:0", "4:2:2", "4:4:0", "4:4:4"] = "4:2:0", compression_level: int = 6,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageFlip(
+    in_: Blob,
+    flip_code: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Mirrors images as a number for each of them says.
+
+    This is OneFlow's image_flip.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        flip_code (Blob or rows): int8, one number for each image: 0 leaves it as it is, 1 mirrors
+            it left to right, 2 top to bottom, 3 both; 16 and 17 are 2 and 3, as OneFlow writes
+            them.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images, some of them mirrored.
+    """
+    ...
+@overload
+def ImageFlip(
+    in_: _Row, flip_code: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageFlip(
+    in_: _Rows, flip_code: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImagePad(
+    in_: Blob,
+    *,
+    padding: Sequence[int],
+    fill: float | Sequence[float] = (0.0,),
+    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None,
+) -> Blob:
+    """Puts rows and columns around each image.
+
+    To bring images of many sizes to one, see Pad, or PadBatch.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        padding (list of int, required, in [0, 65535]): Pixels to put around an image: one number
+            for all sides, two for (top and bottom, left and right), or four for (top, left, bottom,
+            right).
+        fill (list of float, default (0.0,)): What mode='constant' puts there: one number, or one
+            for each channel.
+        mode (str, default 'constant', one of 'constant', 'edge', 'reflect', 'symmetric'): What is
+            put around an image: 'constant' the value fill, 'edge' the pixel at the edge, 'reflect'
+            the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled; as
+            numpy.pad and torchvision.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images with more rows and columns, of the same dtype.
+    """
+    ...
+@overload
+def ImagePad(
+    in_: _Row, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
+    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImagePad(
+    in_: _Rows, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
+    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageRandomCrop(
+    in_: Blob,
+    *,
+    num_attempts: int = 10,
+    random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
+    name: str | None = None,
+) -> Blob:
+    """Cuts a random part out of each image, as RandomResizedCrop does before it resamples.
+
+    This is OneFlow's image_random_crop; the draws depend on the seed of the reader, the epoch, the
+    record and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        num_attempts (int, default 10, in [0, 1000]): How often a part is drawn until one fits into
+            the image; after that it is the largest one in the middle.
+        random_area (list of float, default (0.08, 1.0), in [0, 1]): The least and the most of the
+            image's area that is cut out.
+        random_aspect_ratio (list of float, default (0.75, 1.333333), in [0, 1000000]): The least
+            and the largest width / height of what is cut out.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: A part of each image, of its own size: ragged.
+    """
+    ...
+@overload
+def ImageRandomCrop(
+    in_: _Row, *, num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageRandomCrop(
+    in_: _Rows, *, num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ImageSize(
+    in_: Blob,
+    *,
+    apply_orientation: bool = False,
+    name: str | None = None,
+) -> Blob:
+    """Reads height and width from the headers of image files, and decodes no pixels.
+
+    It knows the formats of ImageDecoder, and needs none of their libraries. With the same
+    apply_orientation the sizes are those of ImageDecoder's images.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Rows of bytes, uint8 of one dimension: each the whole
+            file of one image, or its beginning with the header.
+        apply_orientation (bool, default False): Whether images are turned and mirrored as the EXIF
+            tag Orientation says, as Pillow's ImageOps.exif_transpose() does; sizes are then those
+            of the turned image.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Height and width, int64 (2,).
+    """
+    ...
+@overload
+def ImageSize(
+    in_: _Row, *, apply_orientation: bool = False, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageSize(
+    in_: _Rows, *, apply_orientation: bool = False, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Invert(
+    in_: Blob,
+    *,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Replaces each number x by 255 - x.
+
+    As ImageOps.invert of Pillow; with probability it is torchvision's RandomInvert.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def Invert(
+    in_: _Row, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Invert(
+    in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Normalize(
+    in_: Blob,
+    *,
+    mean: float | Sequence[float],
+    std: float | Sequence[float],
+    layout: Literal["CHW", "HWC"] = "CHW",
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Blob:
+    """Scales images of bytes to 0 to 1, and computes (x - mean) / std.
+
+    Numbers of uint8 are divided by 255, those of float32 are taken as they are. This is ToTensor
+    and Normalize of torchvision; IMAGENET_MEAN and IMAGENET_STD are such numbers.
+    CropMirrorNormalize takes mean and std from 0 to 255. The arithmetic is that of float32: the
+    difference is rounded, then its product with 1 / std, where mean and std are multiplied by 255
+    for uint8; float16 is rounded once more.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 or float32 (height, width, channels) or
+            (height, width), also ragged.
+        mean (list of float, required): Subtracted from each number, which is 0 to 1: one, or one
+            for each channel.
+        std (list of float, required): What the difference is divided by: one number, or one for
+            each channel.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether a row of the output is (channels,
+            height, width), or (height, width, channels).
+        dtype (dtype, default 'float32', one of 'float32', 'float16'): The dtype of the output.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Floats, (channels, height, width) or (height, width, channels).
+    """
+    ...
+@overload
+def Normalize(
+    in_: _Row, *, mean: float | Sequence[float], std: float | Sequence[float],
+    layout: Literal["CHW", "HWC"] = "CHW", dtype: DTypeLike = "float32", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Normalize(
+    in_: _Rows, *, mean: float | Sequence[float], std: float | Sequence[float],
+    layout: Literal["CHW", "HWC"] = "CHW", dtype: DTypeLike = "float32", name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Posterize(
+    in_: Blob,
+    *,
+    bits: int,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Keeps the highest bits of each number.
+
+    As ImageOps.posterize of Pillow; with probability it is torchvision's RandomPosterize.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        bits (int, required, in [0, 8]): How many of the highest bits of each number are kept; the
+            others become 0.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def Posterize(
+    in_: _Row, *, bits: int, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Posterize(
+    in_: _Rows, *, bits: int, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandAugment(
+    in_: Blob,
+    *,
+    num_ops: int = 2,
+    magnitude: int = 9,
+    num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Makes num_ops random changes to each image, one after the other.
+
+    Changes and strengths are torchvision's: identity, shears, translations, rotation, brightness,
+    color, contrast, sharpness, posterize, solarize, autocontrast, equalize, each with the same
+    probability; those with two directions take either. They give Pillow's results.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        num_ops (int, default 2, in [0, 1000]): How many changes are made.
+        magnitude (int, default 9, in [0, 1000000]): How strong they are, from 0 to
+            num_magnitude_bins - 1.
+        num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
+            and moved pixels are resampled.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
+            place empty: one number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def RandAugment(
+    in_: _Row, *, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandAugment(
+    in_: _Rows, *, num_ops: int = 2, magnitude: int = 9, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomAffine(
+    in_: Blob,
+    *,
+    degrees: float | Sequence[float],
+    translate: float | Sequence[float] = (0.0, 0.0),
+    scale: float | Sequence[float] = (1.0, 1.0),
+    shear: float | Sequence[float] = (),
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Rotates, moves, scales and shears each image by random amounts, around its middle.
+
+    The amounts are drawn uniformly, as by torchvision's RandomAffine; they depend on seed, epoch,
+    record and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        degrees (list of float, required, in [-36000, 36000]): The least and the largest angle,
+            clockwise as torchvision's affine() turns; one number n is (-n, n), [0] no rotation.
+        translate (list of float, default (0.0, 0.0), in [0, 1]): How far an image is moved at most,
+            up or down as part of its height, left or right as part of its width, by whole pixels:
+            (vertical, horizontal). torchvision has the horizontal part first.
+        scale (list of float, default (1.0, 1.0), in [0.001, 1000]): The least and the largest
+            factor by which an image is enlarged.
+        shear (list of float, default (), in [-89, 89]): Degrees: (least, most) by which rows are
+            moved against each other, and two more by which columns are; one number n is (-n, n) for
+            rows; none: no shear.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
+            number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images in the same sizes, uint8.
+    """
+    ...
+@overload
+def RandomAffine(
+    in_: _Row, *, degrees: float | Sequence[float], translate: float | Sequence[float] = (0.0, 0.0),
+    scale: float | Sequence[float] = (1.0, 1.0), shear: float | Sequence[float] = (),
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomAffine(
+    in_: _Rows, *, degrees: float | Sequence[float],
+    translate: float | Sequence[float] = (0.0, 0.0), scale: float | Sequence[float] = (1.0, 1.0),
+    shear: float | Sequence[float] = (), interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomCrop(
+    in_: Blob,
+    *,
+    size: Sequence[int],
+    padding: Sequence[int] = (),
+    pad_if_needed: bool = False,
+    fill: float | Sequence[float] = (0.0,),
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None,
+) -> Blob:
+    """Cuts a part of one size out of each image, at a random place.
+
+    The rule is that of torchvision: the image is padded, then each place where the part fits is as
+    likely as the others. The draws depend on seed, epoch, record and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        size (list of int, required, in [1, 65535]): (height, width) of the output.
+        padding (list of int, default (), in [0, 65535]): Pixels to put around an image before: one
+            number for all sides, two for (top and bottom, left and right), or four for (top, left,
+            bottom, right).
+        pad_if_needed (bool, default False): Whether an image that is still too small gets what is
+            missing on both sides; else it is an error of its row.
+        fill (list of float, default (0.0,)): What padding_mode='constant' puts there: one number,
+            or one for each channel.
+        padding_mode (str, default 'constant', one of 'constant', 'edge', 'reflect', 'symmetric'):
+            What is put around an image: 'constant' the value fill, 'edge' the pixel at the edge,
+            'reflect' the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled;
+            as numpy.pad and torchvision.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of one size, of the same dtype.
+    """
+    ...
+@overload
+def RandomCrop(
+    in_: _Row, *, size: Sequence[int], padding: Sequence[int] = (), pad_if_needed: bool = False,
+    fill: float | Sequence[float] = (0.0,),
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomCrop(
+    in_: _Rows, *, size: Sequence[int], padding: Sequence[int] = (), pad_if_needed: bool = False,
+    fill: float | Sequence[float] = (0.0,),
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomFlip(
+    in_: Blob,
+    *,
+    horizontal: float = 0.5,
+    vertical: float = 0.0,
+    name: str | None = None,
+) -> Blob:
+    """Mirrors images by chance: left to right, and top to bottom where that is asked for.
+
+    The draws depend on seed, epoch, record and the name of the node. To let boxes follow, draw the
+    flips with CoinFlip and give them to ImageFlip.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
+            (height, width), also ragged.
+        horizontal (float, default 0.5, in [0, 1]): Probability that an image is mirrored left to
+            right.
+        vertical (float, default 0.0, in [0, 1]): Probability that it is mirrored top to bottom,
+            drawn independently.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images, some of them mirrored.
+    """
+    ...
+@overload
+def RandomFlip(
+    in_: _Row, *, horizontal: float = 0.5, vertical: float = 0.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomFlip(
+    in_: _Rows, *, horizontal: float = 0.5, vertical: float = 0.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomResizedCrop(
+    in_: Blob,
+    *,
+    size: Sequence[int],
+    area: float | Sequence[float] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333),
+    num_attempts: int = 10,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True,
+    name: str | None = None,
+) -> Blob:
+    """Cuts a random part out of each image, and resamples it to one size.
+
+    The rule is that of torchvision and OneFlow: an area is drawn uniformly and an aspect ratio with
+    uniform logarithm, then a place for a part of this size. The draws depend on seed, epoch, record
+    and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        size (list of int, required, in [1, 65535]): (height, width) of the output.
+        area (list of float, default (0.08, 1.0), in [0, 1]): The least and the most of the image's
+            area that is cut out.
+        aspect_ratio (list of float, default (0.75, 1.3333333333333333), in [0, 1000000]): The least
+            and the largest width / height of what is cut out.
+        num_attempts (int, default 10, in [0, 1000]): How often a part is drawn until one fits into
+            the image; after that it is the largest one in the middle.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear', 'bicubic', 'lanczos',
+            'area'): How pixels are resampled: 'bilinear', 'bicubic' and 'lanczos' equal Pillow's,
+            'nearest' takes the pixel that a place is in, 'area' averages what an output pixel
+            covers, as OpenCV.
+        antialias (bool, default True): Whether bilinear and bicubic average over more pixels where
+            an image becomes smaller, as Pillow and torchvision do. false: over 2 x 2 or 4 x 4
+            pixels always, as OpenCV; faster, with jagged edges.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of one size, uint8.
+    """
+    ...
+@overload
+def RandomResizedCrop(
+    in_: _Row, *, size: Sequence[int], area: float | Sequence[float] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333), num_attempts: int = 10,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomResizedCrop(
+    in_: _Rows, *, size: Sequence[int], area: float | Sequence[float] = (0.08, 1.0),
+    aspect_ratio: float | Sequence[float] = (0.75, 1.3333333333333333), num_attempts: int = 10,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomRotation(
+    in_: Blob,
+    *,
+    degrees: float | Sequence[float],
+    expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Rotates each image around its middle by a random angle.
+
+    The angle is drawn uniformly, as by torchvision's RandomRotation; it depends on seed, epoch,
+    record and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        degrees (list of float, required, in [-36000, 36000]): The least and the largest angle,
+            counter-clockwise; one number n is (-n, n).
+        expand (bool, default False): Whether the output is as large as all of the rotated image
+            needs, and ragged; else it has the size of the input, and corners are cut off.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
+            number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The rotated images, uint8.
+    """
+    ...
+@overload
+def RandomRotation(
+    in_: _Row, *, degrees: float | Sequence[float], expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomRotation(
+    in_: _Rows, *, degrees: float | Sequence[float], expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Resize(
+    in_: Blob,
+    *,
+    size: Sequence[int] = (),
+    shorter: int = 0,
+    longer: int = 0,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True,
+    name: str | None = None,
+) -> Blob:
+    """Resamples images to size=(height, width), or to a size that keeps the aspect ratio.
+
+    With antialias, which is the default, the result equals that of Pillow's Image.resize(), bit for
+    bit. Each channel is resampled by itself, alpha too.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        size (list of int, default (), in [1, 65535]): (height, width) of the output; the aspect
+            ratio is not kept.
+        shorter (int, default 0, in [0, 65535]): How long the shorter side becomes; the other one
+            keeps the aspect ratio, rounded down. torchvision's Resize(256) is shorter=256.
+        longer (int, default 0, in [0, 65535]): How long the longer side becomes; with shorter, how
+            long it becomes at most: the image is then as large as both allow, as with torchvision's
+            max_size.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear', 'bicubic', 'lanczos',
+            'area'): How pixels are resampled: 'bilinear', 'bicubic' and 'lanczos' equal Pillow's,
+            'nearest' takes the pixel that a place is in, 'area' averages what an output pixel
+            covers, as OpenCV.
+        antialias (bool, default True): Whether bilinear and bicubic average over more pixels where
+            an image becomes smaller, as Pillow and torchvision do. false: over 2 x 2 or 4 x 4
+            pixels always, as OpenCV; faster, with jagged edges.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images in another size, uint8; ragged where shorter or longer is given and the
+            input is.
+    """
+    ...
+@overload
+def Resize(
+    in_: _Row, *, size: Sequence[int] = (), shorter: int = 0, longer: int = 0,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Resize(
+    in_: _Rows, *, size: Sequence[int] = (), shorter: int = 0, longer: int = 0,
+    interpolation: Literal["nearest", "bilinear", "bicubic", "lanczos", "area"] = "bilinear",
+    antialias: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Rotate(
+    in_: Blob,
+    *,
+    angle: float,
+    expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Rotates images around their middle.
+
+    This is Pillow's and torchvision's rotate().
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        angle (float, required, in [-36000, 36000]): Degrees, counter-clockwise.
+        expand (bool, default False): Whether the output is as large as all of the rotated image
+            needs, and ragged; else it has the size of the input, and corners are cut off.
+        interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
+            number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The rotated images, uint8.
+    """
+    ...
+@overload
+def Rotate(
+    in_: _Row, *, angle: float, expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Rotate(
+    in_: _Rows, *, angle: float, expand: bool = False,
+    interpolation: Literal["nearest", "bilinear"] = "bilinear",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def Solarize(
+    in_: Blob,
+    *,
+    threshold: float = 128.0,
+    probability: float = 1.0,
+    name: str | None = None,
+) -> Blob:
+    """Replaces each number x that is not below the threshold by 255 - x.
+
+    As ImageOps.solarize of Pillow; with probability it is torchvision's RandomSolarize.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        threshold (float, default 128.0, in [0, 256]): Numbers from this one on are inverted.
+        probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
+            as they are. Drawn for each record.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def Solarize(
+    in_: _Row, *, threshold: float = 128.0, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def Solarize(
+    in_: _Rows, *, threshold: float = 128.0, probability: float = 1.0, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def TrivialAugment(
+    in_: Blob,
+    *,
+    num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,),
+    name: str | None = None,
+) -> Blob:
+    """Makes one random change of random strength to each image.
+
+    Changes and strengths are those of torchvision's TrivialAugmentWide; the changes are those of
+    RandAugment.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
+            channels, also ragged.
+        num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
+            and moved pixels are resampled.
+        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
+            place empty: one number, or one for each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def TrivialAugment(
+    in_: _Row, *, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def TrivialAugment(
+    in_: _Rows, *, num_magnitude_bins: int = 31,
+    interpolation: Literal["nearest", "bilinear"] = "nearest",
+    fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...

@@ -13,11 +13,8 @@ The op runs in separate processes: a crash or an endless loop is a finding like 
 from __future__ import annotations
 
 import functools
-import json
 import os
-import pickle
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,9 +25,9 @@ from .conformance.job import Job
 from .conformance.report import Finding, Report
 from .conformance.sanitizers import BuildError, MissingToolError, NativeChecks
 from .conformance.spec import Spec, libraries_of, spec_of
+from .conformance.workers import ask
 from .errors import InvalidArgumentError
 from .graph import Blob
-from .plugins.loading import PLUGINS_VARIABLE
 
 __all__ = [
     "CheckFailed",
@@ -96,7 +93,7 @@ def run_checks(
         wanted = None if groups is None else frozenset(groups)
         job = Job(spec, files, records, checksums, others, timeout, folder, wanted)
         graph: dict[str, Any] = {}
-        for said in _ask(job):
+        for said in ask(job):
             _take(report, said, ignore)
             if "job" in said:
                 graph, report.op = said, said["op"]
@@ -141,35 +138,6 @@ def _run_native(
         report.groups[name] = "compiled again and run"
         for finding in findings:
             report.add(finding, ignore)
-
-
-def _without_thread_caches(tunables: str) -> str:
-    """Settings of the C library under which memory counts as free once it is freed."""
-    return ":".join(filter(None, [tunables, "glibc.malloc.tcache_count=0"]))
-
-
-def _ask(job: Job) -> list[dict[str, Any]]:
-    """The messages of the checking process for a job."""
-    package = str(Path(__file__).resolve().parent.parent)
-    paths = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))
-    done = subprocess.run(
-        [sys.executable, "-m", "pyflowdata.conformance.worker"],
-        input=pickle.dumps(job),
-        stdout=subprocess.PIPE,
-        # The job names its plugins: only the forks, which may crash, load them.
-        env={
-            **{name: value for name, value in os.environ.items() if name != PLUGINS_VARIABLE},
-            "PYTHONPATH": paths,
-            "OPENBLAS_NUM_THREADS": "1",
-            "GLIBC_TUNABLES": _without_thread_caches(os.environ.get("GLIBC_TUNABLES", "")),
-        },
-        check=False,
-    )
-    said = [json.loads(line) for line in done.stdout.decode().splitlines()]
-    if done.returncode != 0 or not said:
-        text = f"the checking process ended with status {done.returncode}; see its output above"
-        said.append({"group": "descriptor", "id": "kit-fails", "text": text})
-    return said
 
 
 def _check(blob: Blob | Sequence[Blob], is_reader: bool, **options: Any) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import signal
@@ -24,6 +25,9 @@ for variable in [*os.environ]:
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# No test multiplies matrices, and each process that imports numpy would start threads for it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # The cache of the user who runs the tests is not theirs; what tests it says where.
 os.environ.setdefault("PYFLOWDATA_INDEX_DIR", "none")
 
@@ -36,6 +40,11 @@ SANITIZED = "LD_PRELOAD" in os.environ
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("sanitized", deadline=None, max_examples=10)
 hypothesis.settings.load_profile("sanitized" if SANITIZED else "default")
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test need not be looked through at each gc.collect()."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

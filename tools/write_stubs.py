@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyflowdata.graph import Attr, Op, registered_ops
+from pyflowdata.graph.eager import OPTIONS
 from pyflowdata.graph.op_functions import (
     BAD_ARGUMENT_DOC,
     NAME_DOC,
@@ -38,12 +39,14 @@ Raises, each of them:
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Literal, TypedDict, overload, type_check_only
+from typing import Any, Literal, TypeAlias, TypedDict, overload, type_check_only
 
-from numpy.typing import DTypeLike
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 from typing_extensions import Unpack
 
 from .graph import Blob
+from .ragged import Ragged
 
 '''
 
@@ -53,6 +56,24 @@ _BLOBS = '''\
 class Blobs(Blob, tuple[Blob, ...]):  # type: ignore[misc]  # `index` is that of Blob
     """The blobs of the outputs that a list names; of a list of one, the blob itself."""
 '''
+
+# What an op takes in place of blobs, and what it then answers.
+_ROWS = '''\
+_Array: TypeAlias = NDArray[Any]
+_Row: TypeAlias = _Array | np.generic | bytes | bytearray | memoryview | float
+_Rows: TypeAlias = list[Any] | Ragged
+
+@type_check_only
+class OnRows(TypedDict, total=False):
+    """What a call on rows takes besides."""
+
+'''
+_ANSWERS = {"_Row": "_Array", "_Rows": "list[_Array]"}
+
+
+def _rows() -> str:
+    keys = (f'{name}: int\n"""{doc}"""\n' for name, (_, doc) in OPTIONS.items())
+    return _ROWS + textwrap.indent("\n".join(keys), "    ")
 
 
 def _literal(value: object) -> str:
@@ -142,21 +163,27 @@ def _group(op: Op, groups: tuple[_Group, _Group]) -> _Group | None:
     return groups[_reads_files(op)] if op.is_reader else None
 
 
-def _function(op: Op, group: _Group | None, last: list[str], result: str, *, doc: bool) -> str:
-    """One declaration; `last` are the parameters that can only be given by name."""
+def _function(
+    op: Op, group: _Group | None, last: list[str], result: str, *, doc: bool, given: str = "Blob"
+) -> str:
+    """One declaration; `last` are parameters that can only be given by name, `given` the type of
+    the inputs."""
     switches = _switches(op)
     positional = positional_names(op)
     members = group.members if group else ()
     own = [attr for attr in ordered_attrs(op) if attr not in members]
     attrs = [attr for attr in own if attr not in switches]
     star = "*" if op.has_many_inputs else ""
-    parameters = [f"{star}{python_name(port.name)}: Blob" for port in op.inputs]
+    parameters = [f"{star}{python_name(port.name)}: {given}" for port in op.inputs]
+    if op.has_optional_input:
+        parameters[-1] += " | None = None"
     parameters += [_parameter(attr) for attr in attrs if attr.name in positional]
     named = [_parameter(attr) for attr in attrs if attr.name not in positional] + last
     named += [] if group else ["name: str | None = None"]
     parameters += ["*"] if named and not star else []
     parameters += named
     parameters += [f"**attrs: Unpack[{group.name}]"] if group else []
+    parameters += [] if given == "Blob" else ["**on_rows: Unpack[OnRows]"]
     if not doc:
         return f"def {op.name}(\n{_filled(parameters)}) -> {result}: ...\n"
     lines = "".join(f"    {parameter},\n" for parameter in parameters)
@@ -213,12 +240,30 @@ def _overloads(op: Op, group: _Group | None, switches: list[Attr]) -> str:
     return text + "@overload\n" + _function(op, group, last, "Blob | tuple[Blob, ...]", doc=False)
 
 
+def _on_rows(op: Op) -> str:
+    """One for a row and one for a batch; only one where attrs decide what is returned."""
+    switches = [_parameter(one) for one in _switches(op)]
+    answers = {"_Row | _Rows": "Any"}
+    if not switches and not op.outputs_attr:
+        counts = len(op.outputs)
+        answers = {
+            given: one if counts == 1 else f"tuple[{', '.join([one] * counts)}]"
+            for given, one in _ANSWERS.items()
+        }
+    return "".join(
+        "@overload\n" + _function(op, None, switches, answer, doc=False, given=given)
+        for given, answer in answers.items()
+    )
+
+
 def _stub(op: Op, group: _Group | None) -> str:
     switches = _switches(op)
     if switches and not op.outputs_attr:
-        return _overloads(op, group, switches)
+        stub = _overloads(op, group, switches)
+        return stub if op.is_reader else stub + _on_rows(op)
     last = [_parameter(one) for one in switches]
-    return _function(op, group, last, _result(op, set()), doc=True)
+    stub = _function(op, group, last, _result(op, set()), doc=True)
+    return stub if op.is_reader else f"@overload\n{stub}{_on_rows(op)}"
 
 
 def make_stubs() -> str:
@@ -226,7 +271,7 @@ def make_stubs() -> str:
     ops = [op for op in registered_ops() if op.origin == "built in"]
     names = "".join(f"    {_literal(op.name)},\n" for op in ops)
     groups = _groups(ops)
-    parts = [_BLOBS, *(group.declaration() for group in groups)]
+    parts = [_BLOBS, _rows(), *(group.declaration() for group in groups)]
     parts += [_stub(op, _group(op, groups)) for op in ops]
     return f"{_HEAD}__all__ = [\n{names}]\n\n" + "\n".join(parts)
 

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ffcv.fields import IntField, NDArrayField
+from ffcv.fields import IntField, NDArrayField, RGBImageField
 from ffcv.fields.decoders import IntDecoder, NDArrayDecoder
+from ffcv.fields.rgb_image import CenterCropRGBImageDecoder, RandomResizedCropRGBImageDecoder
 from ffcv.loader import Loader, OrderOption
-from ffcv.transforms import Squeeze, ToTensor
+from ffcv.transforms import NormalizeImage, RandomHorizontalFlip, Squeeze, ToTensor, ToTorchImage
 from ffcv.writer import DatasetWriter
+from PIL import Image
 
 import numpy as np
 import torch
 
-from bench import images, programs
+from bench import images, pictures, programs
 from bench.contender import Source, contender
 
 
@@ -75,3 +77,63 @@ def loader(source: Source) -> images.Epochs:
             )
         )
     )
+
+
+JPEG = {"write_mode": "jpg", "jpeg_quality": 90}  # as the files are
+
+
+class Photographs:
+    """Images and labels, as FFCV's writer takes them, which encodes them anew."""
+
+    def __init__(self, source: Source) -> None:
+        self._files = pictures.jpegs(pictures.folder(source.files))
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __getitem__(self, i: int) -> Any:
+        path, label = self._files[i]
+        return Image.open(path), label
+
+
+def write_photographs(source: Source) -> str:
+    """The file, made where it is not there."""
+    path = Path(source.folder) / "pictures.beton"
+    if not path.exists():
+        fields = {"image": RGBImageField(**JPEG), "label": IntField()}
+        DatasetWriter(str(path), fields, num_workers=1).from_indexed_dataset(Photographs(source))
+    return str(path)
+
+
+def photographs(source: Source, images: list[Any], kind: type[pictures.Delivered]) -> Any:
+    pipelines = {"image": images, "label": [IntDecoder(), ToTensor(), Squeeze()]}
+    loader = Loader(
+        write_photographs(source),
+        batch_size=source.batch_size,
+        num_workers=programs.cores(),
+        order=OrderOption.SEQUENTIAL,
+        os_cache=True,
+        drop_last=False,
+        pipelines=pipelines,
+    )
+    return pictures.Epochs(loader, kind)
+
+
+@contender("W4")
+def crops(source: Source) -> Any:
+    """Its own file, JPEG encoded anew; RandomResizedCropRGBImageDecoder (fast IDCT, whole images,
+    bilinear)."""
+    size = (pictures.SIZE, pictures.SIZE)
+    decoder = RandomResizedCropRGBImageDecoder(size, pictures.AREA, pictures.ASPECT_RATIO)
+    levels = np.array(pictures.MEAN), np.array(pictures.STD), np.float32
+    chain = [decoder, RandomHorizontalFlip(), NormalizeImage(*levels), ToTensor(), ToTorchImage()]
+    return photographs(source, chain, pictures.Normalised)
+
+
+@contender("W4u")
+def centre(source: Source) -> Any:
+    """Its own file, JPEG encoded anew; CenterCropRGBImageDecoder, the largest square (fast IDCT,
+    bilinear)."""
+    size = (pictures.SIZE, pictures.SIZE)
+    chain = [CenterCropRGBImageDecoder(size, 1), ToTensor()]
+    return photographs(source, chain, pictures.Delivered)

@@ -1,14 +1,17 @@
-"""grain: it has no reader for text, so a source of its own over pandas, a chunk an element."""
+"""grain: it has no reader for text, so a source of its own over pandas, a chunk an element; no
+decoder of images either, so simplejpeg."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import Any
 
 import grain
 import numpy as np
 import pandas
 
+from bench import jpeg_python, pictures, programs
 from bench.contender import Batch, Source, contender
 
 CHUNK = 4 << 20  # bytes of text of one element
@@ -64,3 +67,22 @@ def chunks(source: Source) -> Any:
     options = grain.ReadOptions(num_threads=2, prefetch_buffer_size=4)
     dataset = grain.MapDataset.source(Chunks(source)).to_iter_dataset(options)
     return Sliced(dataset, source.batch_size)
+
+
+def jpegs(source: Source, decode: Callable[[str], Any], kind: type[pictures.Delivered]) -> Any:
+    files = pictures.jpegs(pictures.folder(source.files))
+    options = grain.ReadOptions(num_threads=programs.cores(), prefetch_buffer_size=64)
+    images = grain.MapDataset.source(files).map(lambda each: (decode(each[0]), each[1]))
+    return pictures.Epochs(images.to_iter_dataset(options).batch(source.batch_size), kind)
+
+
+@contender("W4")
+def simplejpeg(source: Source) -> pictures.Epochs:
+    """An image folder, read threads; simplejpeg (whole images), OpenCV's bilinear."""
+    return jpegs(source, jpeg_python.crop, pictures.Normalised)
+
+
+@contender("W4u", name="simplejpeg")
+def simplejpeg_resized(source: Source) -> pictures.Epochs:
+    """An image folder, read threads; simplejpeg, OpenCV's bilinear."""
+    return jpegs(source, jpeg_python.resize, pictures.Delivered)

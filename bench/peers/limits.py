@@ -6,6 +6,7 @@ import functools
 
 from bench import programs, tokens
 from bench.contender import Source, on_all_and_one_core
+from bench.pictures import Pictures
 
 TEXT = {
     "read": "read() of hot files",
@@ -16,10 +17,22 @@ TEXT = {
     "loader": "read(), a scalar exact parser, batches in columns; file order",
 }
 
+PICTURES = {
+    "decode": "whole images by libjpeg-turbo, accurate IDCT, fancy upsampling; no batch",
+    "crop": "a random part decoded, the same; bilinear in float, flip, normalisation",
+    "resize": "whole images, the same; bilinear in float",
+    "resize-fast": "whole images, fast IDCT, plain upsampling; bilinear in float",
+}
+
 
 def text(source: Source, mode: str) -> list[str]:
     sizes = [str(programs.cores()), str(source.batch_size)]
     return [programs.path("limits"), mode, *sizes, *source.files]
+
+
+def pictures(source: Source, mode: str) -> list[str]:
+    sizes = [str(programs.cores()), str(source.batch_size)]
+    return [programs.path("pictures"), mode, *sizes, *(source.files * Pictures.epochs)]
 
 
 def examples(source: Source) -> list[str]:
@@ -53,3 +66,9 @@ if programs.exists("windows"):
         program=True,
         text="random windows widened from the map into a buffer of one batch",
     )(windows)
+if programs.exists("pictures"):
+    for mode, what in PICTURES.items():
+        workload = "W4u" if mode.startswith("resize") else "W4"
+        on_all_and_one_core(workload, name=mode, program=True, text=what)(
+            functools.partial(pictures, mode=mode)
+        )

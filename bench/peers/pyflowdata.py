@@ -8,7 +8,7 @@ from typing import Any
 
 import pyflowdata as flow
 
-from bench import images, programs, tokens
+from bench import images, pictures, programs, tokens
 from bench.columns import VALUES, values_and_label
 from bench.contender import Source, contender, on_all_and_one_core
 from bench.examples import Examples
@@ -182,3 +182,45 @@ for name in ("none", "global", "window"):
         contender("W11", name=f"{kind}-{name}", data=data, text=text)(
             functools.partial(function, **SHUFFLES[name])
         )
+
+
+def pictures_of_records(source: Source) -> tuple[flow.Blob, ...]:
+    records = flow.TFRecordReader(files=source.files, batch_size=source.batch_size)
+    fields = [f"{pictures.IMAGE}:bytes", f"{pictures.LABEL}:int64"]
+    return flow.ExampleDecoder(records, features=fields)
+
+
+def pictures_of_folder(source: Source) -> tuple[flow.Blob, ...]:
+    folder = str(pictures.folder(source.files))
+    return flow.ImageFolderReader(folder, batch_size=source.batch_size)
+
+
+def crops(source: Source, read: Any, **attrs: Any) -> pictures.Epochs:
+    """What RandomResizedCrop follows is decoded as far as it needs."""
+    files, labels = read(source)
+    part = {"area": pictures.AREA, "aspect_ratio": pictures.ASPECT_RATIO}
+    image = flow.RandomResizedCrop(flow.ImageDecoder(files), size=SIZE, **part, **attrs)
+    levels = {"mean": pictures.MEAN, "std": pictures.STD}
+    x = flow.CropMirrorNormalize(image, flow.CoinFlip(labels), **levels)
+    return pictures.Epochs(flow.DataLoader(x, labels), pictures.Normalised)
+
+
+def resized(source: Source, read: Any, **attrs: Any) -> pictures.Epochs:
+    files, labels = read(source)
+    image = flow.Resize(flow.ImageDecoder(files), size=SIZE, **attrs)
+    return pictures.Epochs(flow.DataLoader(image, labels), pictures.Delivered)
+
+
+SIZE = (pictures.SIZE, pictures.SIZE)
+BILINEAR = "accurate IDCT, fancy upsampling; bilinear"
+for workload, function, ops in (("W4", crops, "ImageDecoder and RandomResizedCrop"),
+                                ("W4u", resized, "ImageDecoder, Resize")):  # fmt: skip
+    on_all_and_one_core(workload, name="bilinear", text=f"TFRecords; {ops}: {BILINEAR}.")(
+        functools.partial(function, read=pictures_of_records, antialias=False)
+    )
+    contender(workload, name="antialiased", text=f"TFRecords; {ops}: {BILINEAR}, antialiased.")(
+        functools.partial(function, read=pictures_of_records)
+    )
+    contender(workload, name="folder", text=f"ImageFolderReader; {ops}: {BILINEAR}.")(
+        functools.partial(function, read=pictures_of_folder, antialias=False)
+    )

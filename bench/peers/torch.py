@@ -1,6 +1,7 @@
 """torch: DataLoader over rows, and over batches that pandas reads.
 
-Without workers: for batches this cheap, worker processes make every form slower.
+Without workers but for images: for batches as cheap as the others, worker processes make every form
+slower.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import functools
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import pandas
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-from bench import images, programs, reservoir, tokens
+from bench import images, jpeg_python, pictures, programs, reservoir, tokens
 from bench.contender import Source, contender
 
 
@@ -213,3 +214,83 @@ class Permutation:
 def randperm(source: Source) -> images.Epochs:
     """No DataLoader: a loop over torch.randperm() and tensors in memory."""
     return images.Epochs(Permutation(source))
+
+
+class Jpegs(Dataset[Any]):
+    """Images of a folder, each made by a function of its path."""
+
+    def __init__(self, source: Source, decode: Callable[[str], Any]) -> None:
+        self._files, self._decode = pictures.jpegs(pictures.folder(source.files)), decode
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
+        path, label = self._files[index]
+        return torch.from_numpy(self._decode(path)), label
+
+
+def of_folder(source: Source, dataset: Any, kind: type[pictures.Delivered]) -> pictures.Epochs:
+    workers: Any = {"num_workers": programs.cores(), "prefetch_factor": 4}
+    loader = DataLoader(dataset, source.batch_size, persistent_workers=True, **workers)
+    return pictures.Epochs(loader, kind)
+
+
+@contender("W4")
+def simplejpeg(source: Source) -> pictures.Epochs:
+    """An image folder, a worker for each core; simplejpeg (whole images, fast IDCT, plain
+    upsampling), OpenCV's bilinear."""
+    return of_folder(source, Jpegs(source, jpeg_python.crop), pictures.Normalised)
+
+
+@contender("W4u", name="simplejpeg")
+def simplejpeg_resized(source: Source) -> pictures.Epochs:
+    """An image folder, a worker for each core; simplejpeg (fast IDCT, plain upsampling), OpenCV's
+    bilinear."""
+    return of_folder(source, Jpegs(source, jpeg_python.resize), pictures.Delivered)
+
+
+def import_torchvision() -> Any:
+    """It is built for another torch than that without CUDA.  Two operators that are missing, and not
+    used here, are declared; its own decoder is not to be had, so Pillow decodes."""
+    library = torch.library.Library("torchvision", "DEF")
+    for name in ("nms", "qnms"):
+        library.define(f"{name}(Tensor boxes, Tensor scores, float iou_threshold) -> Tensor")
+    import torchvision.datasets
+    import torchvision.transforms.v2
+
+    return torchvision, library
+
+
+torchvision, _library = import_torchvision()
+v2 = torchvision.transforms.v2
+
+
+def image_folder(
+    source: Source, transforms: list[Any], kind: type[pictures.Delivered]
+) -> pictures.Epochs:
+    chain = v2.Compose(transforms)
+    dataset = torchvision.datasets.ImageFolder(pictures.folder(source.files), chain)
+    return of_folder(source, dataset, kind)
+
+
+@contender("W4", name="torchvision")
+def torchvision_crops(source: Source) -> pictures.Epochs:
+    """ImageFolder (Pillow: whole images, accurate IDCT, fancy upsampling) and transforms.v2, a worker
+    for each core; bilinear, antialiased."""
+    mean, std = ([each / 255 for each in levels] for levels in (pictures.MEAN, pictures.STD))
+    part = v2.RandomResizedCrop(pictures.SIZE, pictures.AREA, pictures.ASPECT_RATIO)
+    floats = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(mean, std)]
+    return image_folder(source, [part, v2.RandomHorizontalFlip(), *floats], pictures.Normalised)
+
+
+@contender("W4u", name="torchvision")
+def torchvision_resized(source: Source) -> pictures.Epochs:
+    """ImageFolder (Pillow: accurate IDCT, fancy upsampling) and Resize of transforms.v2, a worker for
+    each core; bilinear, antialiased."""
+
+    def to_array(image: Any) -> torch.Tensor:
+        return torch.from_numpy(np.array(image))
+
+    size = (pictures.SIZE, pictures.SIZE)
+    return image_folder(source, [v2.Resize(size), to_array], pictures.Delivered)

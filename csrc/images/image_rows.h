@@ -1,7 +1,7 @@
 /* images/image_rows.h -- rows of a blob that are images.
  *
- * An image is a row of shape (height, width, channels), C-contiguous, the channels of a pixel next to
- * each other; or (height, width), which has one channel.  Height and width come in this order
+ * An image is a row of shape (height, width, channels), C-contiguous, the channels of a pixel next
+ * to each other; or (height, width), which has one channel.  Height and width come in this order
  * everywhere: in shapes, attrs and messages.  They may vary from row to row; channels never do.
  */
 #ifndef PFD_IMAGES_IMAGE_ROWS_H
@@ -15,8 +15,8 @@ typedef struct pfd_image {
     int64_t height, width, channels;
 } pfd_image;
 
-/* Fails unless the rows of an input are images of 1 to 4 channels and of one of the dtypes, a sum of
- * 1 << PFD_UINT8 and so on. */
+/* Fails unless the rows of an input are images of 1 to 4 channels and of one of the dtypes, a sum
+ * of 1 << PFD_UINT8 and so on. */
 pfd_status pfd_expect_images(const pfd_infer_args *args, int32_t input, const char *name,
                              uint32_t dtypes, pfd_error *err);
 

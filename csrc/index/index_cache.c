@@ -20,7 +20,8 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* How long another process may take with the same index: it reads at 100 MB/s or faster. */
+/* How long to wait for another process that builds the same index, besides the time to read the
+ * files at 100 MB/s. */
 #define PATIENCE_NS (10 * SECOND_NS)
 #define PATIENCE_NS_PER_BYTE 10
 /* And where it lists the files of folders, whose bytes say nothing. */
@@ -32,7 +33,7 @@ static char *copy_unless_none(const char *folder)
     return strcmp(folder, "none") ? strdup(folder) : NULL;
 }
 
-/* The folder for attr index_dir (returns new, free()); NULL: none, or out of memory. */
+/* The folder for the attr index_dir; the caller frees it.  NULL: no cache, or out of memory. */
 static char *index_folder(const char *attr)
 {
     char *folder = NULL;
@@ -56,7 +57,7 @@ static void make_folder(char *path)
         (void)mkdir(path, 0777);
         *at = '/';
     }
-    (void)mkdir(path, 0777); /* whether it is there shows when a file is made */
+    (void)mkdir(path, 0777); /* making a file in it reports a failure */
 }
 
 /* ---- One index ------------------------------------------------------------------------------- */
@@ -81,7 +82,7 @@ int32_t pfd_index_threads(const pfd_open_args *args)
     return request && request->num_threads > 0 ? request->num_threads : pfd_cpu_count();
 }
 
-/* An op may open several sources, and of some of its files only. */
+/* The key of one source: an op may open several, each over some of its files. */
 static pfd_index_key key_of(const pfd_open_args *args, const pfd_index_request *request,
                             int32_t kind)
 {
@@ -104,7 +105,7 @@ static int64_t bytes_of(const pfd_open_args *args)
     return bytes;
 }
 
-/* 0: this index is for memory alone. */
+/* Returns 0 if the index must stay in memory. */
 static int open_cached(cached *self, const pfd_index_request *request)
 {
     self->keeps_any = request->folder[0] != '\0' || !self->maker->least_cached_records;
@@ -126,7 +127,7 @@ static void close_cached(cached *self)
     free(self->path);
 }
 
-/* Indexes of other users count only where the user shares a cache with them. */
+/* Whether the user shares the cache: only then are indexes of other users accepted. */
 static int32_t is_shared(void)
 {
     const char *shared = getenv("PYFLOWDATA_SHARED_INDEXES");
@@ -156,11 +157,11 @@ typedef struct file_lock {
     char *path;
     int fd;
     int32_t held;
-    int32_t is_ours; /* the file: held, or nobody can hold it here */
+    int32_t is_ours; /* the lock is held, or files cannot be locked here */
 } file_lock;
 
-/* PFD_PENDING: another process has held it for too long.  With PFD_OK and without `held` nothing
- * can be locked here. */
+/* Takes the lock.  PFD_PENDING: another process has held it for too long.  PFD_OK without `held`:
+ * files cannot be locked here. */
 static pfd_status take_lock(const cached *self, file_lock *lock, pfd_error *err)
 {
     *lock = (file_lock){.fd = -1};
@@ -185,7 +186,7 @@ static pfd_status take_lock(const cached *self, file_lock *lock, pfd_error *err)
     }
 }
 
-/* Who waits for the file that is removed finds the index once it has the lock. */
+/* Removes the lock file. A process that waits for it then takes the lock, and finds the index. */
 static void give_lock(file_lock *lock)
 {
     if (lock->is_ours) (void)unlink(lock->path);
@@ -195,7 +196,7 @@ static void give_lock(file_lock *lock)
 
 /* ---- Storing --------------------------------------------------------------------------------- */
 
-/* What builders left that were killed; the lock is held. */
+/* Removes the files of builders that were killed. The caller holds the lock. */
 static void remove_leftovers(const cached *self)
 {
     const char *name = strrchr(self->path, '/') + 1;
@@ -216,7 +217,7 @@ static void sync_folder(const cached *self)
     close(fd);
 }
 
-/* 1: the index lies under its name. */
+/* Stores the index.  Returns 1 if a file with its name has it. */
 static int store(const cached *self, pfd_index_image *image)
 {
     char *temporary = NULL;
@@ -246,7 +247,7 @@ static int32_t is_worth_storing(const cached *self, const pfd_index_image *image
     return (self->keeps_any || is_large) && is_current(self, image);
 }
 
-/* What others built meanwhile, or built and stored here. */
+/* Loads an index that another process built meanwhile, or builds and stores it. */
 static pfd_status build_or_wait(const cached *self, int32_t *built, pfd_index_image **out,
                                 pfd_error *err)
 {

@@ -1,10 +1,10 @@
-/* index/index_cache.h -- indexes kept on disk: found again, or built by one process for all.
+/* index/index_cache.h -- keeps indexes on disk; one process builds an index for all.
  *
- * An index lies in a file of its own, named by what it is of; a header says which state of the
- * files it belongs to.  It is written under another name, synced and renamed, so that whoever opens
- * it finds all of it or nothing.  A builder holds a lock; others wait for it a while, and then
- * build in memory.  Where no file can be locked or written, every process builds its own.  Nothing
- * of this is an error to the user: the cache saves time and memory, and is never needed.
+ * Each index is a file.  Its name is a hash of files, op and attrs; its header has the state of the
+ * files when it was built.  It is written under another name, synced and renamed, so that a process
+ * that opens it finds all of it or nothing.  A builder holds a lock; other processes wait for a
+ * while, and then build the index in memory.  If files cannot be locked or written, every process
+ * builds its own.  None of this is an error: the cache only saves time and memory.
  *
  * THREADS  Everything here may be called from any thread, and from many processes.
  */
@@ -12,22 +12,22 @@
 #define PFD_INDEX_INDEX_CACHE_H
 #include "index/index_image.h"
 
-/* How a reader wants the indexes of its sources; pfd_open_args.index. */
+/* The options for the indexes of a reader, and their counters; pfd_open_args.index. */
 struct pfd_index_request {
-    const char *folder; /* attr index_dir: "" by convention, "none" for no cache */
+    const char *folder; /* attr index_dir: "" is the default folder, "none" no cache */
     pfd_index_key key;  /* of files, op and attrs */
     int32_t num_threads;
 
-    /* What became of it. */
-    int32_t num_sources; /* that an index was wanted for */
-    int32_t num_built;   /* of them not found in the cache */
+    /* Counters: */
+    int32_t num_sources; /* how many sources needed an index */
+    int32_t num_built;   /* how many of them were not in the cache */
     int64_t bytes;       /* of all indexes */
-    int64_t ns;          /* for finding or building them */
+    int64_t ns;          /* the time to find or build them */
     char path[4096];     /* of the last one on disk; "": in memory */
 };
 
-/* Less text than this is scanned faster than an index is found, unless attr index_dir asks for it.
- */
+/* Smaller files are not cached unless the attr index_dir is set: scanning them is faster than
+ * finding an index. */
 #define PFD_LEAST_CACHED_BYTES (INT64_C(16) << 20)
 
 /* Builds an index in memory. */
@@ -53,10 +53,10 @@ typedef struct pfd_index_maker {
 pfd_status pfd_index_make(const pfd_open_args *args, const pfd_index_maker *maker,
                           pfd_index_image **out, pfd_error *err);
 
-/* The index of args->files: from the cache or built.  ERRORS: those of `build`; PFD_CANCELLED. */
+/* Finds or builds the index of args->files.  ERRORS: those of `build`; PFD_CANCELLED. */
 pfd_status pfd_index_obtain(const pfd_open_args *args, int32_t kind, pfd_index_build_fn build,
                             void *ctx, pfd_index_image **out, pfd_error *err);
 
-/* Threads for checking or building the indexes of a source. */
+/* How many threads to use to check or build the indexes of a source. */
 int32_t pfd_index_threads(const pfd_open_args *args);
 #endif

@@ -1,4 +1,4 @@
-/* The memory of an index: made, written, mapped, checked. */
+/* Makes, writes, maps and checks the memory of an index. */
 #include "index/index_image.h"
 
 #include "core/error.h"
@@ -20,8 +20,8 @@ enum { format_version = 1, byte_order = 0x01020304, huge_page = 2 * 1024 * 1024 
 
 enum { most_read = 64 * 1024 /* bytes of an index that is read, not mapped */ };
 
-/* Entries are summed by blocks of this size.  All are compared at load while they are few enough,
- * else as many, spread over the table. */
+/* Entries have a checksum for each block of this size.  Loading compares all blocks if there are at
+ * most `most_compared`; otherwise that many, spread over the table. */
 enum { sum_block = 4 * 1024 * 1024, most_compared = 64 };
 
 /* ---- Layout ---------------------------------------------------------------------------------- */
@@ -99,7 +99,7 @@ void pfd_index_image_free(pfd_index_image *image)
 
 /* ---- Checksums ------------------------------------------------------------------------------- */
 
-/* Eight lanes, so that it runs at the speed of memory.  `bytes` is a multiple of 64. */
+/* Computes a checksum in eight lanes, at the speed of memory.  `bytes` is a multiple of 64. */
 static uint64_t sum_of(const void *data, int64_t bytes)
 {
     const uint64_t *words = data;
@@ -117,7 +117,7 @@ static uint64_t sum_of(const void *data, int64_t bytes)
 
 typedef struct summing {
     const uint8_t *entries;
-    int64_t bytes, every; /* which blocks: each `every`-th */
+    int64_t bytes, every; /* every: only each `every`-th block */
     uint64_t *sums;       /* written, or compared */
     int32_t comparing;
     _Atomic int32_t differs;
@@ -140,7 +140,7 @@ static pfd_status sum_block_of(void *ctx, int64_t begin, int64_t end, int32_t wo
     return PFD_OK;
 }
 
-/* Writes or compares the sums of the entries; 0: one differs. */
+/* Writes or compares the checksums of the entries.  Returns 0 if one differs. */
 static int sum_entries(const pfd_index_image *image, const layout *at, int32_t comparing,
                        int32_t num_threads)
 {
@@ -193,7 +193,7 @@ int pfd_index_image_write(pfd_index_image *image, const pfd_index_key *key, int3
 
 /* ---- Mapped ---------------------------------------------------------------------------------- */
 
-/* The header alone decides how large the file must be, and so what may be touched. */
+/* Whether the header is valid. It decides how large the file must be, and which bytes are read. */
 static int is_header_right(const pfd_index_header *header, int64_t size,
                            const pfd_index_wanted *wanted)
 {
@@ -220,7 +220,8 @@ static int is_body_right(const pfd_index_image *image, const layout *at, int32_t
     return sum_entries(image, at, 1, num_threads) && !image->fault;
 }
 
-/* Takes what is looked at without bounds out of the file's reach. */
+/* Copies the parts that are read without bounds checks, so that changes of the file cannot affect
+ * them. */
 static int keep_front(pfd_index_image *image, const layout *at)
 {
     image->front = malloc((size_t)at->entries_at);
@@ -231,7 +232,7 @@ static int keep_front(pfd_index_image *image, const layout *at)
     return 1;
 }
 
-/* Small ones are read: there is little to share. */
+/* Reads a small index instead of mapping it: sharing it would save little memory. */
 static pfd_index_image *read_image(int fd, const char *path, const pfd_index_header *header)
 {
     pfd_error err = {.struct_size = sizeof err};
@@ -273,7 +274,7 @@ static pfd_index_image *map_image(int fd, const char *path, const pfd_index_head
     return image;
 }
 
-/* An index decides which bytes are records: nobody else may have written it. */
+/* Whether no other user could have written the file: an index decides which bytes are records. */
 static int is_trusted(const struct stat *st)
 {
     int is_own = st->st_uid == geteuid() || st->st_uid == 0;
@@ -316,7 +317,7 @@ pfd_index_image *pfd_index_image_load(const char *path, const pfd_index_wanted *
 static pfd_status fail_cut(const pfd_index_image *image, pfd_error *err)
 {
     return pfd_fail_file(err, image->path,
-                         "this file of the index cache was cut short while it was in use; open the "
+                         "this file of the index cache was truncated while it was in use; open the "
                          "loader again, which builds the index again");
 }
 

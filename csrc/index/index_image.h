@@ -1,14 +1,14 @@
-/* index/index_image.h -- the memory of an index, in the form in which it lies on disk too.
+/* index/index_image.h -- the memory of an index, in the same form as on disk.
  *
  *   header | one pfd_index_file for each file, and one of totals | entries of 64 bytes | checksums
  *
  * An image is made in memory, zeroed, and filled in; or it is a file of the cache, mapped shared
- * and read-only, so that the processes of a machine have one copy.  A mapped one may be cut short
- * by others while it is in use: what is missing then reads as zeros, and pfd_index_image_check()
- * says so.  Whatever an image holds, looking up in it is memory-safe; that what it holds is right
- * is what the checksums are for.
+ * and read-only, so that the processes of a machine have one copy.  Another process may truncate
+ * the file of a mapped image: the missing bytes then read as zeros, and pfd_index_image_check()
+ * reports it.  Looking up is memory-safe with any content; checksums verify that the content is
+ * right.
  *
- * OWNERSHIP  create() and load() return new images for free().
+ * OWNERSHIP  create() and load() return new images; free them with free().
  * THREADS    check() and reading: any thread.  The rest: one.
  */
 #ifndef PFD_INDEX_INDEX_IMAGE_H
@@ -17,7 +17,7 @@
 
 enum { PFD_INDEX_ENTRY_BYTES = 64 };
 
-/* Which table the entries are. */
+/* The kinds of entries. */
 #define PFD_INDEX_LINES 1  /* record_index.h, of lines */
 #define PFD_INDEX_BLOCKS 2 /* line_blocks.h */
 #define PFD_INDEX_FRAMES 3 /* record_index.h, of frames */
@@ -26,13 +26,13 @@ enum { PFD_INDEX_ENTRY_BYTES = 64 };
 
 typedef struct pfd_index_file {
     int64_t first_record;
-    int64_t first_place; /* in all files together; what it counts is up to the kind */
+    int64_t first_place; /* in all files together; the kind defines its unit */
 } pfd_index_file;
 
-/* What an index is of, and in which state: two hashes of 64 bits each. */
+/* Which index it is, and the state of the files: two hashes of 64 bits each. */
 typedef struct pfd_index_key {
     uint64_t identity[2]; /* paths, op, attrs, kind: which index it is */
-    uint64_t stamp[2];    /* sizes, times, content: whether it is still true */
+    uint64_t stamp[2];    /* sizes, times, content: whether it is up to date */
 } pfd_index_key;
 
 typedef struct pfd_index_header {
@@ -46,13 +46,13 @@ typedef struct pfd_index_header {
 } pfd_index_header;
 
 typedef struct pfd_index_image {
-    pfd_index_header *header; /* of a mapped image, header and files are private copies: what */
-    pfd_index_file *files;    /* decides about places in memory cannot be changed by others */
+    pfd_index_header *header; /* of a mapped image, header and files are private copies, so that */
+    pfd_index_file *files;    /* others cannot change what decides about places in memory */
     void *entries;            /* files has num_files + 1 */
     int64_t bytes;
-    void *memory;             /* of all of it, mapped */
-    void *front;              /* the private copies; NULL: in memory */
-    char *path;               /* of the file it is from; NULL: built here */
+    void *memory;             /* all of the image */
+    void *front;              /* the private copies; NULL: the image is not mapped */
+    char *path;               /* of its file; NULL: built in memory */
     uint64_t device, inode;   /* of that file */
     void *region;             /* guarded, while a file is mapped */
     _Atomic int64_t fault;
@@ -62,7 +62,7 @@ pfd_status pfd_index_image_create(int32_t kind, int64_t num_files, int64_t num_e
                                   pfd_index_image **out, pfd_error *err);
 void pfd_index_image_free(pfd_index_image *image); /* accepts NULL */
 
-/* Bytes of the tables, on disk as in memory. */
+/* The size of the image, on disk and in memory. */
 int64_t pfd_index_image_bytes(const pfd_index_image *image);
 
 /* Completes the header and writes the image to an open file.  0 or an errno. */
@@ -76,11 +76,11 @@ typedef struct pfd_index_wanted {
     int32_t of_any_owner;      /* 0: of this user or root, and nobody else may write it */
 } pfd_index_wanted;
 
-/* Maps a file.  NULL: it is not there, is not what is wanted, or is damaged. */
+/* Maps a file.  NULL: it does not exist, is not the wanted index, or is damaged. */
 pfd_index_image *pfd_index_image_load(const char *path, const pfd_index_wanted *wanted);
 
-/* PFD_IO once a mapped image was found cut short; cheap. */
+/* PFD_IO: a read found that the file of a mapped image was truncated.  Cheap. */
 pfd_status pfd_index_image_check(const pfd_index_image *image, pfd_error *err);
-/* The same with a look at the disk, for where something is not as the index says. */
+/* The same, but also looks at the file on disk; call it if the data contradict the index. */
 pfd_status pfd_index_image_check_disk(const pfd_index_image *image, pfd_error *err);
 #endif

@@ -1,4 +1,4 @@
-/* The sparse index of lines: looking up. */
+/* Looks up records in the sparse index of lines. */
 #include "index/line_blocks.h"
 
 #include "index/record_index.h"
@@ -25,7 +25,7 @@ int32_t pfd_line_blocks_init(pfd_line_blocks *blocks, const pfd_index_image *ima
     return image->files[header->num_files].first_place == entries && header->num_entries == entries;
 }
 
-/* The last entry of a file before which fewer than `wanted` records end. */
+/* Finds the last entry of a file before which fewer than `wanted` records end. */
 static int64_t entry_of(const pfd_line_blocks *blocks, int64_t low, int64_t high, int64_t wanted)
 {
     while (high - low > 1) {

@@ -1,7 +1,8 @@
-/* index/line_blocks.h -- how many lines end in each block of a text: the sparse index, for reading
- * in order.
+/* index/line_blocks.h -- the sparse index of lines, for reading in order: how many records end
+ * in each block of a text.
  *
- * It takes 1/1800 of the text.  A record is found by a search, and by walking through half a block.
+ * Its size is 1/1800 of the text.  Finding a record takes a search and, on average, a walk
+ * through half a block.
  *
  * OWNERSHIP  The image is borrowed.
  * THREADS    Any.
@@ -14,8 +15,8 @@ enum { PFD_LINE_BLOCK_BYTES = 4 * 1024, PFD_BLOCKS_PER_ENTRY = 28 };
 
 typedef struct pfd_line_entry {
     int64_t records_before; /* that end in the file before the first block */
-    /* Of each block: the records that end in it, + 2^15 where the first newline ends one, so that
-     * it is known without the text before. */
+    /* For each block the number of records that end in it, plus 2^15 if its first newline ends one:
+     * that depends on the text before the block. */
     uint16_t counts[PFD_BLOCKS_PER_ENTRY];
 } pfd_line_entry;
 
@@ -27,16 +28,16 @@ typedef struct pfd_line_blocks {
     const pfd_line_entry *entries;
 } pfd_line_blocks;
 
-/* Where to look for a record: after `skip` ends of records from a place on. */
+/* Where to find a record: `skip` ends of records after a place. */
 typedef struct pfd_line_block_start {
     int64_t file, offset, skip;
-    int32_t first_newline_ends; /* a record; else the place is the beginning of a line */
+    int32_t first_newline_ends; /* 1: the first newline ends a record */
 } pfd_line_block_start;
 
 /* How many entries a file has. */
 int64_t pfd_line_blocks_entries(const pfd_file *file);
 
-/* 0: the numbers of the image are not those of these files. */
+/* Returns 0 if the numbers of the image cannot belong to these files. */
 int32_t pfd_line_blocks_init(pfd_line_blocks *blocks, const pfd_index_image *image,
                              const pfd_file *const *files);
 

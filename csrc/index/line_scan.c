@@ -21,11 +21,11 @@ enum {
     least_reserved = 1024 * 1024 /* strides of a thread */
 };
 
-/* What a piece of text says about the lines that it cuts. */
+/* The ends of a piece of text: the lines that continue in the pieces before and after it. */
 typedef struct piece_ends {
-    int32_t starts_blank; /* nothing but blanks before the first newline, or the end */
+    int32_t starts_blank; /* only blanks before the first newline, or before the end */
     int32_t has_newline;
-    int32_t content;      /* of the line that is open at the end, where there is a newline */
+    int32_t content;      /* whether the line that is open at the end has content */
     int32_t is_line_open; /* the last byte is not a newline */
 } piece_ends;
 
@@ -83,7 +83,7 @@ static piece_ends ends_of(const uint8_t *text, int64_t size, uint64_t content)
                         .is_line_open = text[size - 1] != '\n'};
 }
 
-/* A record ends with each mark. */
+/* Marks the ends of the records in a piece. */
 static pfd_status mark_piece(line_scan *self, int64_t number, const uint8_t *text, int64_t size,
                              int64_t offset, int64_t file, int32_t worker_number, pfd_error *err)
 {
@@ -106,7 +106,7 @@ static pfd_status mark_piece(line_scan *self, int64_t number, const uint8_t *tex
     return PFD_OK;
 }
 
-/* Entries count from the beginning of the piece. */
+/* Counts the records of a piece. Its entries count from the beginning of the piece. */
 static void count_piece(line_scan *self, int64_t number, const uint8_t *text, int64_t size,
                         uint64_t content, pfd_line_entry *entries)
 {
@@ -164,9 +164,9 @@ static pfd_status scan_pieces(void *ctx, int64_t begin, int64_t end, int32_t wor
 
 /* ---- Together -------------------------------------------------------------------------------- */
 
-/* Goes through the pieces in order.  `mend` is called for those that begin in a line without
- * content which ends in them; `close` for each file, with whether its last line is an open one, and
- * has content. */
+/* Goes through the pieces in order.  It calls `mend` for each piece whose first line ends in it
+ * and turns out to have no content, and `close` for each file, with whether its last line has no
+ * newline, and whether that line has content. */
 static pfd_status join(line_scan *self,
                        pfd_status (*mend)(line_scan *, int64_t, int64_t, pfd_error *),
                        void (*close)(line_scan *, int64_t, int32_t, int32_t), pfd_error *err)
@@ -197,7 +197,7 @@ static pfd_status mend_marks(line_scan *self, int64_t piece, int64_t file, pfd_e
     return PFD_OK;
 }
 
-/* A last line without newline ends where a newline would. */
+/* Ends a last line without newline where its newline would be. */
 static void close_marks(line_scan *self, int64_t file, int32_t is_open, int32_t content)
 {
     int64_t end = self->args->files[file]->size + 1;
@@ -290,13 +290,13 @@ static pfd_status open_scan(line_scan *self, int32_t kind, int width, pfd_error 
 static pfd_status scan_all(line_scan *self, pfd_error *err)
 {
     int64_t pieces = self->first_piece[self->args->num_files];
-    int32_t threads = pieces > 2 ? self->num_threads : 1; /* a megabyte is not worth a thread */
+    int32_t threads = pieces > 2 ? self->num_threads : 1; /* small files need no threads */
     return pfd_parallel_for(threads, pieces, 1, scan_pieces, self, err);
 }
 
 /* ---- The two indexes ------------------------------------------------------------------------- */
 
-/* Strides of a width hold four times the mean line. */
+/* Chooses the width of strides so that they can hold four times the mean line. */
 static pfd_status choose_strides(line_scan *self, pfd_record_marks *marks, pfd_error *err)
 {
     int64_t bytes = 0, lines = 1, all_bytes = 0;

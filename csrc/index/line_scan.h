@@ -1,7 +1,8 @@
-/* index/line_scan.h -- the scan of text files that makes an index of their lines.
+/* index/line_scan.h -- scans text files to make an index of their lines.
  *
- * Files are scanned in pieces by many threads.  A piece does not know whether the line that is open
- * where it begins has content: each is scanned as if it had, and mended where it had not.
+ * Many threads scan the files in pieces.  A line that is open where a piece begins may have
+ * content in an earlier piece.  Each piece is scanned as if it had, and corrected later if it
+ * had not.
  *
  * OWNERSHIP  Returns a new image.
  * ERRORS     Those of reading the files; PFD_CANCELLED once the scratch of the args says so.

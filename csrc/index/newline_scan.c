@@ -1,4 +1,4 @@
-/* Finding lines by bit masks of 64 bytes, with the widest vectors that there are. */
+/* Finds lines with bit masks of 64 bytes and the widest vectors of the processor. */
 #include "index/newline_scan.h"
 #include "core/bytes16.h"
 #include "core/simd.h"
@@ -100,8 +100,9 @@ PFD_INLINE const uint8_t *last_block(uint8_t buffer[block_size], const uint8_t *
     return buffer;
 }
 
-/* The newlines that end a record.  In the sum, each content byte makes a carry that runs through
- * the rest of its line (where all bits are 1) and sets the bit of the newline (where none is). */
+/* Finds the newlines that end a record.  In the sum, each content byte makes a carry.  It runs
+ * through the rest of its line, where all bits are 1, and sets the bit of the newline, which is
+ * 0. */
 PFD_INLINE uint64_t record_ends(block_masks masks, uint64_t *carry)
 {
     uint64_t line = ~masks.newlines;
@@ -288,8 +289,8 @@ LIST_VARIANT(bytes16, , masks_bytes16)
 #endif
 
 #if defined(__x86_64__)
-/* One look-up by the low four bits of a byte tells whether it is content: the table has the byte
- * that is not content there, and at all other places a value that never matches. */
+/* A table look-up by the low four bits of a byte tells whether it is content: for these bits the
+ * table has the byte that is not content, or a value that never matches. */
 #define OTHER_BYTES ' ', 0, 0, 0, 0, 0, 0, 0, 0, '\t', '\n', 0, 0, '\r', 0, 0
 
 /* ---- AVX2 ------------------------------------------------------------------------------------ */
@@ -337,8 +338,8 @@ PFD_TARGET_AVX512 PFD_INLINE block_masks masks_avx512(const uint8_t *block)
 
 COUNT_VARIANT(avx512, PFD_TARGET_AVX512, masks_avx512, nth_bit_bmi2)
 
-/* Writes base + the place of each set bit, sixteen at a time: how many there are seldom decides a
- * branch.  Up to 64 are written, whatever the number. */
+/* Writes base + the place of each set bit, sixteen at a time, so that branches seldom depend on how
+ * many are set.  It may write up to 64 places. */
 PFD_TARGET_AVX512 PFD_INLINE void write_places(uint64_t bits, int64_t base, uint32_t *out)
 {
     const __m512i places = _mm512_set_epi8(PLACES(48), PLACES(32), PLACES(16), PLACES(0));
@@ -399,7 +400,7 @@ static const pfd_newline_scan scans[] = {
 #endif
 };
 
-/* The last variant for a level: for the best of all levels, the last of all. */
+/* The number of the last variant for a level; for the best level it is the last of all. */
 static int32_t last_scan(int32_t simd_level)
 {
     return (int32_t)(sizeof scans / sizeof scans[0]) - 1 - PFD_SIMD_MOST + simd_level;

@@ -1,11 +1,11 @@
 /* The dense index: the bytes from each record to the next, in groups of one cache line.
  *
- * A group has 56 strides of one byte, 28 of two or 14 of four, as records are long.  Where they are
- * short, a stride is that of 2, 4 or 8 records.  A group is irregular when blank lines lie in it
- * or a stride is too large for its bytes.
+ * A group has 56 strides of one byte, 28 of two or 14 of four, depending on the length of
+ * records.  If these are short, a stride covers 2, 4 or 8 records.  A group is irregular if it
+ * has blank lines or a stride that is too large for its bytes.
  *
- * Measured on 5 M rows of 24 bytes in random order (1.14 bytes of index a row), one thread: 37 ns a
- * row; with offsets of every 4th record (1 byte a row) 107 ns, of every 64th 440 ns. */
+ * Measured on 5 M rows of 24 bytes in random order (1.14 bytes of index a row), one thread: 37
+ * ns a row; with offsets of every 4th record (1 byte a row) 107 ns, of every 64th 440 ns. */
 #include "index/record_index.h"
 #include "core/simd.h"
 
@@ -62,7 +62,7 @@ static inline int64_t sum_bytes(const uint8_t *bytes, int64_t n)
 /* The sum of a group's first n strides, of 2^width bytes each. */
 typedef int64_t (*sum_fn)(const pfd_index_group *group, int width, int64_t n);
 
-/* Strides of one or two bytes are all summed, to avoid a branch that mispredicts. */
+/* Sums all strides of one or two bytes with a mask, because a branch would be mispredicted. */
 static int64_t sum_plain(const pfd_index_group *group, int width, int64_t n)
 {
     enum { most_pairs = PFD_GROUP_STRIDE_BYTES / 2 };
@@ -76,8 +76,8 @@ static int64_t sum_plain(const pfd_index_group *group, int width, int64_t n)
 }
 
 #if defined(__x86_64__)
-/* One load, of the group's cache line and no other: one that goes on into the next line waits for
- * it, also where the mask leaves it out. */
+/* Loads only the cache line of the group: a load that continues in the next line waits for that
+ * line, even if the mask excludes it. */
 PFD_TARGET_AVX512 PFD_INLINE int64_t sum_avx512(const pfd_index_group *group, int width, int64_t n)
 {
     uint64_t wanted = _bzhi_u64(UINT64_MAX, (unsigned)(n << width)) << sizeof group->head;
@@ -118,7 +118,7 @@ int64_t pfd_index_file_of(const pfd_index_file *files, int64_t num_files, int64_
     return file_from(files, num_files, position, 0);
 }
 
-/* Which group, and which of its strides. */
+/* The group of a position, and the number of the stride in it. */
 static inline int64_t group_of(const pfd_record_index *index, int64_t position, int64_t *stride)
 {
     uint64_t at = (uint64_t)(position >> index->shift) << index->width;
@@ -126,7 +126,7 @@ static inline int64_t group_of(const pfd_record_index *index, int64_t position, 
     return (int64_t)(at / PFD_GROUP_STRIDE_BYTES);
 }
 
-/* A damaged head may hold any number: 0 is as good then. */
+/* The file of a group.  A damaged head may have any number, which becomes 0. */
 static inline int64_t file_of(const pfd_record_index *index, const pfd_index_group *group,
                               int64_t position)
 {
@@ -164,7 +164,8 @@ static inline void fetch_group(const pfd_record_index *index, int64_t position)
     __builtin_prefetch(&index->groups[group_of(index, position, &stride)], 0, 2);
 }
 
-/* A place in a text, which may not be in memory, or not that long. */
+/* The address of a place in a text.  It may be invalid: the text may not be mapped, or be
+ * shorter. */
 static inline const uint8_t *text_at(const pfd_record_index *index, int64_t file, int64_t offset)
 {
     return (const uint8_t *)((uintptr_t)index->texts[file] + (uintptr_t)offset);
@@ -179,10 +180,10 @@ static pfd_record make_unknown(const pfd_record_index *index, int64_t position)
 
 /* ---- Many at once ----------------------------------------------------------------------------
  *
- * Short loops, so that many of their accesses to memory are under way at once: one loop for all,
- * with the work between the accesses, was slower. */
+ * The loops are short, so that many of their memory accesses overlap: one loop for everything was
+ * slower. */
 
-/* The lines of memory from a place on. */
+/* Prefetches the cache lines from a place on. */
 static inline void fetch(const uint8_t *text, int64_t bytes)
 {
     for (int64_t i = 0; i < bytes; i += 64) __builtin_prefetch(text + i, 0, 2);

@@ -1,7 +1,7 @@
-/* index/record_index.h -- where each record begins: the dense index, for any order.
+/* index/record_index.h -- the dense index, for any order: where each record begins.
  *
- * A record's place is one access to the index: a group of one cache line has the place of its first
- * record and the strides from there on.
+ * Finding a record takes one access to the index: a group is one cache line, with the place of its
+ * first record and the strides to the next ones.
  *
  * OWNERSHIP  Image and texts are borrowed.
  * THREADS    Any.
@@ -14,8 +14,8 @@
 
 enum { PFD_GROUP_STRIDE_BYTES = 56 };
 
-/* A group is irregular when places cannot be summed up in it: its records are found by a linear
- * scan from its first one.  HAS_RETURNS: some line may end in CRLF; its CR is to be cut off. */
+/* A group is irregular if its strides cannot be summed: its records are found by a linear scan from
+ * the first one.  HAS_RETURNS: some line may end in CRLF, and its CR must be cut off. */
 enum { PFD_GROUP_IS_IRREGULAR = 1, PFD_GROUP_HAS_RETURNS = 2 };
 
 typedef struct pfd_index_group {
@@ -23,42 +23,40 @@ typedef struct pfd_index_group {
     uint8_t strides[PFD_GROUP_STRIDE_BYTES];
 } pfd_index_group;
 
-/* Where a file's number is too large for a head. */
+/* The largest number of a file in a head; larger ones are searched for. */
 enum { PFD_GROUP_MOST_FILE = UINT16_MAX };
 
 typedef struct pfd_record_index {
-    const uint8_t *const *texts; /* of each file; NULL where it is not mapped */
+    const uint8_t *const *texts; /* of each file; NULL: it is not mapped */
     int64_t num_files, num_records, num_groups;
-    int shift;                   /* a stride is that of 2^shift records */
-    int width;                   /* and is stored in 2^width bytes */
+    int shift;                   /* a stride covers 2^shift records */
+    int width;                   /* a stride has 2^width bytes */
     const pfd_index_file *files; /* places are bytes */
     const pfd_index_group *groups;
 } pfd_record_index;
 
-/* Where to look for a record: `skip` records after a place in a file. */
+/* Where to find a record: `skip` records after a place in a file. */
 typedef struct pfd_record_start {
     int64_t file, offset, skip;
 } pfd_record_start;
 
-/* 0: the header's numbers contradict each other, and the image is unusable. */
+/* Returns 0 if the numbers of the header contradict each other; the image is then unusable. */
 int32_t pfd_record_index_init(pfd_record_index *index, const pfd_index_image *image,
                               const uint8_t *const *texts);
 
 /* Positions are in [0, num_records). */
 pfd_record_start pfd_record_index_find(const pfd_record_index *index, int64_t position);
 
-/* The same for n positions; what lies there, up to most_fetched bytes of each record, is fetched
- * into the cache meanwhile. */
+/* The same for n positions.  It also prefetches up to most_fetched bytes of each record. */
 void pfd_record_index_find_all(const pfd_record_index *index, const int64_t *positions, int64_t n,
                                int64_t most_fetched, pfd_record_start *out);
 
-/* Of lines: makes the records at n positions, as far as the index knows where they end, without
- * touching their text: that is fetched into the cache meanwhile.  Returns how many it does not
- * know; their size is -1. */
+/* For lines: makes the records at n positions whose ends the index knows, and prefetches their text
+ * without reading it.  The size of the other records is -1; returns how many these are. */
 int64_t pfd_record_index_look_up(const pfd_record_index *index, const int64_t *positions, int64_t n,
                                  pfd_record *out);
 
-/* The last of the files that begins at or before a record: empty ones begin where the next does. */
+/* The last file that begins at or before a record, which skips empty files. */
 int64_t pfd_index_file_of(const pfd_index_file *files, int64_t num_files, int64_t position);
 
 /* Number i of strides that are stored in 2^width bytes each. */

@@ -1,4 +1,4 @@
-/* Marks of records: listed by strides, numbered, and written into groups. */
+/* Lists marks of records as strides, numbers them, and writes them into groups. */
 #include "index/record_marks.h"
 
 #include "core/error.h"
@@ -35,7 +35,7 @@ void pfd_mark_list_reserve(pfd_mark_list *list, int64_t strides)
 
 /* ---- Listing --------------------------------------------------------------------------------- */
 
-/* Makes room for n more; 0: out of memory. */
+/* Makes room for n more items.  Returns 0 if out of memory. */
 static int grow(void **memory, int64_t *capacity, int64_t used, int64_t n, size_t item)
 {
     if (used + n <= *capacity) return 1;
@@ -119,7 +119,7 @@ static inline void pack_16(const uint32_t *restrict places, uint8_t *restrict ou
     __m128i low = _mm_packs_epi32(four[0], four[1]), high = _mm_packs_epi32(four[2], four[3]);
     _mm_storeu_si128((void *)out, _mm_packus_epi16(low, high));
 #else
-    for (int j = 0; j < 16; j++) { /* of which compilers make vectors where there are fit ones */
+    for (int j = 0; j < 16; j++) { /* compilers vectorise this loop */
         uint32_t stride = places[j + 1] - places[j];
         out[j] = (uint8_t)(stride < 255 ? stride : 255);
     }
@@ -206,7 +206,7 @@ void pfd_mark_piece_drop_first(pfd_mark_piece *piece, const pfd_mark_list *lists
 
 /* ---- Numbering ------------------------------------------------------------------------------- */
 
-/* The place of the mark with number `wanted`, which is one of the piece's last few. */
+/* The place of mark number `wanted`, which must be one of the last marks of the piece. */
 static int64_t place_of(const pfd_record_marks *marks, const pfd_mark_piece *piece, int64_t wanted)
 {
     const pfd_mark_list *list = &marks->lists[piece->list];
@@ -245,7 +245,7 @@ typedef struct marks_writer {
     int64_t per_group; /* strides */
 } marks_writer;
 
-/* Threads meet in the heads of groups that two pieces share. */
+/* Atomic, because two threads may write the head of a group that two pieces share. */
 static void add_to_head(const marks_writer *self, int64_t group, uint64_t bits)
 {
     if (group < self->num_groups)
@@ -300,7 +300,7 @@ static inline int64_t add_up(const uint8_t *bytes, int64_t n)
     return sum + (int64_t)(sums * ones >> 48);
 }
 
-/* The same where strides are stored as they are listed: as bytes, one for each record. */
+/* The same if the index has the strides of the list: bytes, one for each record. */
 static void fill_bytes(const marks_writer *self, const pfd_mark_piece *piece)
 {
     const uint8_t *strides = self->marks->lists[piece->list].strides + piece->stride;
@@ -317,7 +317,7 @@ static void fill_bytes(const marks_writer *self, const pfd_mark_piece *piece)
     }
 }
 
-/* The same where a stride of the index is the sum of several. */
+/* The same if a stride of the index is the sum of several. */
 static void fill_sums(const marks_writer *self, const pfd_mark_piece *piece)
 {
     const uint8_t *listed = self->marks->lists[piece->list].strides + piece->stride;

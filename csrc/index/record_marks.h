@@ -1,9 +1,8 @@
-/* index/record_marks.h -- building a dense index: marks found by many threads, put together.
+/* index/record_marks.h -- builds a dense index from the marks that many threads found.
  *
- * A mark is the place where a record begins.  Files are scanned in pieces, each by one thread,
- * which lists the strides between the marks of a piece.  When all pieces are known, so is the
- * number of each mark, and the pieces are written into the groups of the index, again by many
- * threads.
+ * A mark is the place where a record begins.  Each thread scans pieces of the files, and lists the
+ * strides between the marks of a piece.  After all pieces are scanned the number of each mark is
+ * known.  Then many threads write the pieces into the groups of the index.
  *
  * OWNERSHIP  A list belongs to one thread until all have ended.
  */
@@ -11,8 +10,8 @@
 #define PFD_INDEX_RECORD_MARKS_H
 #include "index/record_index.h"
 
-/* Strides of the marks that one thread found, in 2^width bytes; the largest number stands for any
- * that does not fit, and these stand in `large`. */
+/* Strides of the marks that one thread found, in 2^width bytes.  The largest number means that the
+ * stride does not fit and is in `large`. */
 typedef struct pfd_mark_list {
     uint8_t *strides;
     int64_t used, capacity; /* strides */
@@ -23,8 +22,8 @@ typedef struct pfd_mark_list {
     int width;
 } pfd_mark_list;
 
-/* Records of a piece that are flagged: from the one that is open at mark `begin` of the piece to
- * the one that begins at the last mark before `end`. */
+/* A range of records of a piece with flags: from the one that is open at mark `begin` to the one
+ * that begins at the last mark before `end`. */
 typedef struct pfd_mark_flags {
     int64_t begin, end;
     uint64_t flags;
@@ -42,8 +41,8 @@ typedef struct pfd_mark_piece {
 
 void pfd_mark_list_free(pfd_mark_list *list); /* accepts a zeroed one */
 
-/* Memory for about as many strides, in huge pages where there are such: lists grow anyway, and
- * without memory now they do so later. */
+/* Reserves memory for about this many strides, in huge pages if possible.  It may fail without an
+ * error: lists grow when they are full. */
 void pfd_mark_list_reserve(pfd_mark_list *list, int64_t strides);
 
 /* Starts a piece with the list's next strides. */
@@ -56,19 +55,19 @@ pfd_status pfd_mark_piece_add_one(pfd_mark_piece *piece, pfd_mark_list *list, in
                                   pfd_error *err);
 pfd_status pfd_mark_piece_flag(pfd_mark_piece *piece, pfd_mark_list *list, int64_t begin,
                                uint64_t flags, pfd_error *err);
-/* Takes the first mark back, once the piece is complete. */
+/* Removes the first mark.  The piece must be complete. */
 void pfd_mark_piece_drop_first(pfd_mark_piece *piece, const pfd_mark_list *lists);
 
-/* What an index is made of. */
+/* The marks from which an index is made. */
 typedef struct pfd_record_marks {
     const pfd_mark_list *lists;
     pfd_mark_piece *pieces; /* in the order of the files */
     int64_t num_pieces;
-    int64_t first_number; /* of the first mark: 1 where record 0 begins at byte 0 without one */
+    int64_t first_number; /* of the first mark: 1 if record 0 begins at byte 0 and has no mark */
     int shift, width;     /* of the index to make */
 } pfd_record_marks;
 
-/* Numbers the pieces.  files[i].first_place is known, first_record is filled in. */
+/* Numbers the pieces.  Needs files[i].first_place, and sets files[i].first_record. */
 void pfd_record_marks_place(pfd_record_marks *marks, pfd_index_file *files, int64_t num_files);
 
 /* Fills in a new image, made for `num_records`. */

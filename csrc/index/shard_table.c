@@ -1,4 +1,4 @@
-/* First records of shards, found by bisection. */
+/* Finds the shard of a record by a binary search. */
 #include "index/shard_table.h"
 
 #include "core/error.h"

@@ -1,5 +1,5 @@
-/* The stages of one batch: row loops, whole-batch ops, joining of ragged rows. Each loop starts the
- * next one when it has ended. */
+/* Runs the stages of one batch: row loops, whole-batch ops, joining of ragged rows. Each loop
+ * starts the next one when it ends. */
 #include "loader/batch_stages.h"
 
 #include "core/error.h"
@@ -10,12 +10,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Below this, joining is not worth a loop of its own; above it, what a piece of that loop has. */
+/* Batches with fewer bytes are joined without a loop; the pieces of the loop have about this
+ * many. */
 enum { JOIN_BYTES = 256 * 1024 };
 
 static void start_stage(pfd_loader *l, pfd_slot *slot, int32_t stage);
 
-/* Loop 0 is always there; the others only where a plan needs them. */
+/* The loop of a stage. Every slot has loop 0; the others exist only if the plan needs them. */
 static pfd_loop *loop_of(pfd_slot *slot, int32_t stage)
 {
     return stage == 0 ? &slot->loop : &slot->more_loops[stage - 1];
@@ -70,14 +71,15 @@ static pfd_status join_rows(void *ctx, int64_t begin, int64_t end, int32_t worke
     return PFD_OK;
 }
 
-/* Room for the values of this batch; somewhat more, so that the next ones fit as well. */
+/* Makes room for the values of this batch, and some more, so that those of the next ones fit too.
+ */
 static pfd_status make_room(pfd_slot *slot, int64_t bytes, pfd_error *err)
 {
     pfd_loader *l = slot->loader;
     if (bytes < 0 || bytes > l->memory_budget)
         return pfd_fail(err, PFD_OUT_OF_MEMORY,
                         "the values of step %" PRId64 " of epoch %" PRId64 " take %s%" PRId64
-                        " bytes, and memory_budget is %" PRId64
+                        " bytes, but memory_budget is %" PRId64
                         "; lower batch_size or raise memory_budget",
                         slot->step, slot->epoch, bytes < 0 ? "more than " : "",
                         bytes < 0 ? (int64_t)1 << 46 : bytes, l->memory_budget);
@@ -105,7 +107,7 @@ static void finish(pfd_slot *slot)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* The failure of a later loop is the batch's. */
+/* The failure of a later loop becomes the failure of the batch. */
 static void take_failure(pfd_slot *slot, pfd_loop *loop)
 {
     pfd_error *former = slot->loop.error;
@@ -121,7 +123,7 @@ static void fail_batch(pfd_slot *slot, pfd_status status, const pfd_error *err)
     slot->loop.status = status;
 }
 
-/* Starts the joining; 0: there is nothing to wait for. */
+/* Starts joining ragged rows.  Returns 0 if there is nothing to wait for. */
 static int32_t start_joining(pfd_slot *slot)
 {
     pfd_loader *l = slot->loader;
@@ -169,7 +171,7 @@ static void stage_done(void *ctx)
     finish(slot);
 }
 
-/* With `lock` held, so that a helping caller sees a loop only when it has started. */
+/* Called with `lock` held, so that a helping caller sees a loop only after it has started. */
 static void start_stage(pfd_loader *l, pfd_slot *slot, int32_t stage)
 {
     pfd_loop *loop = loop_of(slot, stage);
@@ -201,7 +203,7 @@ void pfd_batch_stages_start(pfd_loader *l, pfd_slot *slot)
         start_stage(l, slot, 0);
         return;
     }
-    (void)pfd_ragged_rows_measure(&l->plan, slot); /* no values, but row_splits */
+    (void)pfd_ragged_rows_measure(&l->plan, slot); /* an empty batch has row_splits too */
     pfd_ragged_rows_place(&l->plan, slot);
     pfd_ring_mark_ready(l, slot);
 }

@@ -1,4 +1,4 @@
-/* loader/batch_stages.h -- one batch from loop to loop: its stages, then the joining of its ragged
+/* loader/batch_stages.h -- runs the loops of one batch: its stages, then the joining of its ragged
  * rows.
  *
  * THREADS  With the loader's `lock` held.
@@ -10,6 +10,6 @@
 /* Starts the loops over the slot's rows; the last one marks the slot ready. */
 void pfd_batch_stages_start(pfd_loader *loader, pfd_slot *slot);
 
-/* The loop that runs now. */
+/* The current loop. */
 pfd_loop *pfd_batch_stages_loop(pfd_slot *slot);
 #endif

@@ -1,4 +1,4 @@
-/* Opens a reader op's files and source, and puts the decorators around the source. */
+/* Opens the files and the source of a reader, and wraps the source in decorators. */
 #include "loader/data_reader.h"
 #include "core/error.h"
 #include "core/random.h"
@@ -48,7 +48,7 @@ static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, 
     return pfd_random_shuffle_wrap(ds, seed, key, reshuffle, err);
 }
 
-/* The one place where a chain is put together; *ds is always a whole dataset. */
+/* Makes the chain; no other function does. *ds is always a complete dataset. */
 static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
 {
     const pfd_reader_attrs *attrs = reader->attrs;
@@ -69,8 +69,9 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
     return PFD_OK;
 }
 
-/* A buffer over an index is read in sequence, but its batches are known.  Those of groups are not,
- * nor is the length of a stream. */
+/* Counts the batches of an epoch; -1: not known.  A shuffle buffer over an index is read in
+ * sequence, but its number of batches is known.  It is not known for batches by group and for
+ * streams. */
 static int64_t count_batches(const pfd_data_reader *reader)
 {
     const pfd_dataset *chain = reader->chain;
@@ -90,7 +91,7 @@ static void note_shape(pfd_data_reader *reader)
     reader->local_batch_size = reader->attrs->batch_size / reader->attrs->world_size;
 }
 
-/* Takes the decorators off, each closed without its inner one, and returns the source. */
+/* Closes the decorators, but not the source, and returns the source. */
 static pfd_dataset *unwrap(const pfd_data_reader *reader)
 {
     pfd_dataset *ds = reader->chain;
@@ -112,7 +113,7 @@ pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err)
     reader->chain = unwrap(reader);
     pfd_status status = wrap(reader, &reader->chain, err);
     if (status == PFD_OK) return PFD_OK;
-    reader->chain = unwrap(reader); /* a half chain is of no use; the next call tries again */
+    reader->chain = unwrap(reader); /* removes an incomplete chain; the next call tries again */
     reader->seed = before;
     return status;
 }
@@ -131,8 +132,8 @@ static void choose_seed(pfd_data_reader *reader, int64_t drawn)
     }
 }
 
-/* PFD_ORDER_*: which attrs decide the order.  The ones of a shuffle that a user can only ask for by
- * name are not in the spec of any other, so that a state does not depend on what has no effect. */
+/* PFD_ORDER_*: which attrs decide the order.  The attrs of a shuffle are in the spec only if the
+ * reader uses this shuffle, so that a state does not depend on attrs without effect. */
 static uint64_t order_flags(const pfd_data_reader *reader)
 {
     uint64_t flags = PFD_ORDER_ALWAYS;
@@ -151,14 +152,14 @@ static int32_t append_attr(char **text, size_t *used, const pfd_attrs *attrs, co
         *text = grown;
         pfd_attrs_format(attrs, row, grown + *used, room - 1);
         size_t length = strlen(grown + *used);
-        if (length + 2 >= room) continue; /* it may have been cut */
+        if (length + 2 >= room) continue; /* the value may have been cut */
         *used += length;
         grown[(*used)++] = '\n';
         return 1;
     }
 }
 
-/* The attrs that decide which record stands where, and what a record is: "name=value" lines. */
+/* Makes the spec: "name=value" lines of the attrs that decide the order, and what a record is. */
 static char *make_spec(const pfd_data_reader *reader)
 {
     const pfd_node *node = reader->node;
@@ -169,7 +170,7 @@ static char *make_spec(const pfd_data_reader *reader)
     int32_t whole = spec != NULL;
     uint64_t flags = order_flags(reader);
     for (uint32_t i = 0; whole && i < op->num_attrs; i++)
-        if (op->attrs[i].type != PFD_ATTR_OBJECT) /* another one in each process */
+        if (op->attrs[i].type != PFD_ATTR_OBJECT) /* an object differs from process to process */
             whole = append_attr(&spec, &used, node->attrs, &op->attrs[i]);
     for (uint32_t i = 0; whole && i < pfd_reader_attr_count; i++) {
         const pfd_attr *row = &pfd_reader_attr_table[i];
@@ -211,7 +212,8 @@ static pfd_status open_files(pfd_data_reader *reader, pfd_error *err)
     return PFD_OK;
 }
 
-/* What decides where records begin besides the files: the op in its version, and its attrs. */
+/* Hashes what decides, besides the files, where records begin: the op with its version, and its
+ * attrs. */
 static uint64_t hash_op(const pfd_data_reader *reader, uint64_t seed)
 {
     const pfd_registered_op *op = reader->node->op;
@@ -229,7 +231,7 @@ static uint64_t hash_op(const pfd_data_reader *reader, uint64_t seed)
     for (uint32_t i = 0; i < op->op->num_attrs; i++) {
         const pfd_attr *row = &op->op->attrs[i];
         int32_t names_outputs = op->op->outputs_attr && !strcmp(row->name, op->op->outputs_attr);
-        if (!names_outputs) /* without memory for them fewer: a hash all the same */
+        if (!names_outputs) /* if memory is short, the hash has fewer attrs */
             (void)append_attr(&attrs, &used, reader->node->attrs, row);
     }
     hash = pfd_hash_bytes(hash, attrs, (int64_t)used);
@@ -251,7 +253,7 @@ static void note_index(pfd_data_reader *reader, const pfd_index_request *request
     reader->index_bytes = request->bytes;
     reader->index_ns = request->ns;
     reader->indexes_built = request->num_built;
-    reader->index_path = copy_text(request->path); /* without memory for it, it is not shown */
+    reader->index_path = copy_text(request->path); /* only shown; may be NULL */
 }
 
 static pfd_status call_open(pfd_data_reader *reader, pfd_source *source, pfd_error *err)
@@ -335,7 +337,7 @@ static int32_t has_groups(const pfd_node *node)
 
 int64_t pfd_draw_seed(void)
 {
-    return (int64_t)(pfd_random_entropy() >> 16); /* short enough to be typed in */
+    return (int64_t)(pfd_random_entropy() >> 16); /* short enough to be typed */
 }
 
 pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
@@ -348,7 +350,7 @@ pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, i
     reader->next_seed = reader->seed;
     pfd_status status = open_all(reader, index, err);
     if (status == PFD_CORRUPT_DATA && reader->files) {
-        pfd_error changed; /* what looks corrupt may be a file that is being written */
+        pfd_error changed; /* data may look corrupt because the file is being written */
         pfd_error_init(&changed);
         if (pfd_input_files_check(reader->files, &changed) != PFD_OK) {
             pfd_error_copy(err, &changed);
@@ -388,7 +390,7 @@ void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *rec
     if (record->file >= 0 && record->file < num_files)
         pfd_error_set_file(err, files[record->file]->path);
     err->ordinal = record->ordinal;
-    if (reader->files || record->offset > 0 || err->byte >= 0) /* else no place is known */
+    if (reader->files || record->offset > 0 || err->byte >= 0) /* otherwise the place is unknown */
         err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
     pfd_dataset_describe(reader->source, record, err);
 }

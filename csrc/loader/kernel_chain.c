@@ -2,15 +2,13 @@
 #include "loader/kernel_chain.h"
 
 #include "core/error.h"
-#include "core/random.h"
 #include "dataset/dataset.h"
+#include "loader/kernel_call.h"
 #include "loader/ragged_rows.h"
 #include "loader/read_ahead.h"
 #include "registry/reader_attrs.h"
 
-#include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,14 +86,7 @@ static void set_tensors(const range *at)
 static pfd_status failed(const range *at, int32_t reader, const char *op, pfd_status status,
                          pfd_error *err)
 {
-    int64_t rows = at->end - at->begin;
-    if (err->row < -1 || err->row >= rows) {
-        size_t used = strlen(err->message);
-        (void)snprintf(err->message + used, sizeof err->message - used,
-                       " (the op named row %" PRId64 " of a range of %" PRId64 " rows)", err->row,
-                       rows);
-        err->row = -1;
-    }
+    pfd_check_failed_row(at->end - at->begin, err);
     at->worker->failed_reader = reader;
     const pfd_record *record = err->row < 0 ? NULL : range_records(at, reader) + err->row;
     pfd_data_reader_locate(&at->plan->readers[reader], record, err);
@@ -143,62 +134,29 @@ static void fill_reader_ports(const range *at, const pfd_plan_op *op)
                           at->plan->tensors[id].is_used ? (void *)tensors[id].data : NULL);
 }
 
-/* Of seed, epoch and name; ops of one kind without a name differ by their number. */
-static uint64_t random_key(const range *at, const pfd_plan_op *op, const pfd_data_reader *reader)
-{
-    const char *name = op->node->name[0] ? op->node->name : op->node->op->op->name;
-    uint64_t key = pfd_random_key(reader->seed, at->slot->epoch, name);
-    return op->node->name[0] ? key : pfd_random_bits(key, (uint64_t)op->number);
-}
-
-static void empty_ragged_outputs(const range *at, const pfd_plan_op *op)
-{
-    size_t bytes = (size_t)(at->end - at->begin) * sizeof(pfd_ragged_row);
-    for (int32_t i = 0; i < (int32_t)op->node->op->op->num_outputs; i++) {
-        const pfd_tensor *output = &at->worker->tensors[op->first_output + i];
-        if (output->is_ragged) memset(output->rows, 0, bytes);
-    }
-}
-
-static pfd_status check_ragged_outputs(const range *at, const pfd_plan_op *op, pfd_error *err)
-{
-    for (int32_t i = 0; i < (int32_t)op->node->op->op->num_outputs; i++) {
-        const pfd_plan_tensor *tensor = &at->plan->tensors[op->first_output + i];
-        const pfd_ragged_row *rows = at->worker->tensors[op->first_output + i].rows;
-        if (tensor->is_ragged)
-            PFD_TRY(pfd_ragged_rows_check(tensor, rows, at->end - at->begin, err));
-    }
-    return PFD_OK;
-}
-
 static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err)
 {
     const pfd_node *node = op->node;
     pfd_worker *worker = at->worker;
-    empty_ragged_outputs(at, op);
     for (uint32_t i = 0; i < node->op->op->num_inputs; i++)
         worker->ports[i] = &worker->tensors[op->inputs[i]];
-    const pfd_record *records = range_records(at, op->reader);
     const pfd_data_reader *reader = &at->plan->readers[op->reader];
-    pfd_compute_args args = {
-        .struct_size = sizeof args,
-        .host = pfd_host_table(),
-        .attrs = pfd_attrs_struct(node->attrs),
+    pfd_kernel_call call = {
+        .node = node,
+        .source = pfd_op_is_reader(node->op->op) ? pfd_source_self(reader->source) : NULL,
         .num_rows = at->end - at->begin,
-        .records = records,
+        .records = range_records(at, op->reader),
         .inputs = (const pfd_tensor *const *)worker->ports,
         .outputs = worker->ports + at->plan->most_inputs + op->first_output,
+        .output_types = &at->plan->tensors[op->first_output],
         .scratch = worker->scratch,
-        .random_key = random_key(at, op, reader),
-        .num_inputs = node->op->op->num_inputs,
-        .num_outputs = node->op->op->num_outputs,
-        .source = pfd_op_is_reader(node->op->op) ? pfd_source_self(reader->source) : NULL,
+        .random_key = pfd_node_random_key(node, reader->seed, at->slot->epoch, op->number),
+        .producer = op->producer,
+        .fused = op->fused,
     };
-    pfd_error_clear(err);
-    pfd_status status = node->op->op->compute(&args, err);
-    status = pfd_scratch_explain(worker->scratch, pfd_check_returned(status, "compute", err), err);
-    if (status == PFD_OK) status = check_ragged_outputs(at, op, err);
-    return status == PFD_OK ? PFD_OK : failed(at, op->reader, node->op->op->name, status, err);
+    pfd_status status = pfd_kernel_call_run(&call, err);
+    if (status == PFD_OK) return PFD_OK;
+    return failed(at, op->reader, pfd_kernel_call_failed_op(&call, err), status, err);
 }
 
 static void count_bytes(const range *at)

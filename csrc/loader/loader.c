@@ -1,4 +1,4 @@
-/* The loader as Python sees it: arguments checked, forks refused, counters copied. */
+/* The loader's interface to Python: checks arguments, refuses forks, copies counters. */
 #include "core/cpu.h"
 #include "core/error.h"
 #include "loader/pipeline.h"
@@ -35,8 +35,8 @@ static pfd_status set_options(pfd_loader *l, const pfd_loader_options *options, 
 {
     if (options->num_threads < 0 || options->num_threads > MOST_THREADS)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "num_threads = %d; it must be in [1, %d], or 0 for all that this process "
-                        "may use",
+                        "num_threads = %d; it must be in [1, %d], or 0 for all processors that "
+                        "this process may use",
                         options->num_threads, MOST_THREADS);
     if (options->prefetch < 0 || options->prefetch > MOST_PREFETCH)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
@@ -70,14 +70,21 @@ static pfd_loader *create(void)
     return l;
 }
 
-/* Small batches are started many at a time: a thread that wakes up should find work for a while. */
+static int64_t clamp(int64_t value, int64_t low, int64_t high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Starts many small batches at a time, so that a thread that wakes up finds work for a while.
+ * Of large batches it starts two more than are needed for two ranges per thread. */
 static void choose_prefetch(pfd_loader *l)
 {
-    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64 };
-    int64_t ahead = AHEAD_BYTES / (l->plan.slot_bytes + l->plan.ragged_bytes);
-    if (ahead > MOST_AHEAD) ahead = MOST_AHEAD;
-    int32_t least = 2 * l->num_threads + 2;
-    l->prefetch = ahead > least ? (int32_t)ahead : least;
+    enum { AHEAD_BYTES = 1 << 20, MOST_AHEAD = 64, LARGE_BYTES = 64 << 20 };
+    int64_t batch_bytes = l->plan.slot_bytes + l->plan.ragged_bytes;
+    int64_t ahead = clamp(AHEAD_BYTES / batch_bytes, 0, MOST_AHEAD);
+    int64_t usual = 2 * l->num_threads + 2, needed = 2 + 2 * l->num_threads / l->plan.num_chunks;
+    int64_t least = clamp(LARGE_BYTES / batch_bytes, needed, usual);
+    l->prefetch = (int32_t)(ahead > least ? ahead : least);
 }
 
 static pfd_status open_all(pfd_loader *l, const pfd_loader_options *options, const pfd_blob *blobs,
@@ -107,7 +114,7 @@ void pfd_loader_close(pfd_loader *l)
 {
     if (is_of_another_process(l)) return;
     atomic_store(&l->bounds.cancelled,
-                 1); /* who works in next() meanwhile comes out of it after a row range */
+                 1); /* a thread in next() leaves it after the current row range */
     pthread_mutex_lock(&l->consumer);
     pfd_pipeline_close(l);
     pthread_mutex_unlock(&l->consumer);
@@ -145,7 +152,7 @@ void pfd_loader_release(pfd_loader *l)
     }
     pthread_t thread;
     atomic_store(&l->bounds.cancelled, 1);
-    /* Without a thread its memory is lost, which is better than to wait for oneself. */
+    /* If no thread can be made, memory leaks, which is better than a deadlock. */
     if (pthread_create(&thread, NULL, release, l) == 0) (void)pthread_detach(thread);
 }
 
@@ -165,7 +172,7 @@ static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *e
     PFD_TRY(check_usable(l, err));
     if (pthread_mutex_trylock(&l->consumer) != 0) {
         struct timespec
-            until; /* the other caller gives up the lock at its own deadline, if not before */
+            until; /* the other caller releases the lock at its own deadline at the latest */
         clock_gettime(CLOCK_REALTIME, &until);
         int64_t left = deadline_ns - pfd_clock_ns() + until.tv_nsec;
         if (left < 0) left = 0;
@@ -178,7 +185,7 @@ static pfd_status lock_consumer(pfd_loader *l, int64_t deadline_ns, pfd_error *e
     return pfd_fail(err, PFD_CANCELLED, "the loader is closed; open another one");
 }
 
-/* The latest there is, for a timeout that means for ever. */
+/* The time of a deadline; the largest number for a timeout that is too large to add. */
 static int64_t deadline_after(int64_t timeout_ns)
 {
     int64_t now_ns = pfd_clock_ns();
@@ -200,8 +207,8 @@ static pfd_status check_position(const pfd_loader *l, int64_t epoch, int64_t ste
     if (epoch >= 0 && epoch <= MOST_EPOCHS && step >= 0 && (most < 0 || step <= most))
         return PFD_OK;
     return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                    "no step %" PRId64 " in epoch %" PRId64 "; an epoch has %" PRId64
-                    " steps, and both begin at 0",
+                    "there is no step %" PRId64 " in epoch %" PRId64 "; an epoch has %" PRId64
+                    " steps, and both are counted from 0",
                     step, epoch, most);
 }
 
@@ -232,8 +239,8 @@ pfd_status pfd_loader_set_seed(pfd_loader *l, int32_t i, int64_t seed, pfd_error
 {
     if (i < 0 || i >= l->plan.num_readers || seed < 0)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "seed %" PRId64 " for reader %d; there are %d readers, and a seed is not "
-                        "negative",
+                        "seed %" PRId64 " for reader %d; there are %d readers, and a seed must not "
+                        "be negative",
                         seed, i, l->plan.num_readers);
     PFD_TRY(lock_consumer(l, INT64_MAX, err));
     l->plan.readers[i].next_seed = seed;

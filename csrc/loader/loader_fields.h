@@ -3,8 +3,8 @@
  * LOCKS  consumer: one next(), seek() or close() at a time. lock: everything that says so below.
  *        Order: consumer, lock, the pool's.
  *
- * OWNERSHIP  The loader owns its slots until it is released and every delivered one has come back:
- *            what comes last frees it.
+ * OWNERSHIP  The loader owns its slots.  It is freed when it is released and every delivered slot
+ *            has been returned, whichever comes last.
  */
 #ifndef PFD_LOADER_LOADER_FIELDS_H
 #define PFD_LOADER_LOADER_FIELDS_H
@@ -25,7 +25,7 @@ struct pfd_loader {
     pthread_mutex_t consumer; /* one next(), seek() or close() at a time; guards: */
     int64_t epoch, step;      /* of the next batch to deliver */
     int64_t errors_in_epoch;
-    int32_t restart; /* what is in flight is not what comes next */
+    int32_t restart; /* the batches in flight must be discarded: another one is next */
     int64_t next_check_ns; /* when to look at the files again */
 
     pthread_mutex_t lock;                   /* guards: */
@@ -36,11 +36,11 @@ struct pfd_loader {
     pfd_slot *free_slots;
     int32_t num_slots, num_held;
     int64_t stream_bytes; /* of records in all slots' scratch */
-    int64_t ragged_bytes; /* of values in all slots, there or expected, and of all arenas */
-    int64_t most_values;  /* of a batch so far, in bytes; -1: there was none yet */
+    int64_t ragged_bytes; /* of values in all slots, present or expected, and of all arenas */
+    int64_t most_values;  /* bytes of the largest values of a batch so far; -1: no batch yet */
     pfd_arenas *free_arenas;
-    int32_t producing;    /* the producer runs, and goes on while the ring has room */
-    int32_t seek_streams; /* the producer starts with a seek */
+    int32_t producing;    /* the producer runs, and continues while the ring has room */
+    int32_t seek_streams; /* the producer must seek first */
     pfd_loop producer;    /* reads the records of one batch, into: */
     pfd_slot *produced;
     int32_t closed, released;

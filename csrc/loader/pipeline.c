@@ -1,4 +1,4 @@
-/* Starting, delivering and recycling the batches of the ring. */
+/* Starts, delivers and recycles the batches of the ring. */
 #include "loader/pipeline.h"
 
 #include "core/cpu.h"
@@ -17,11 +17,12 @@
 #include <string.h>
 #include <time.h>
 
-#define CHECK_EVERY_NS INT64_C(1000000000) /* whether files are what they were */
+#define CHECK_EVERY_NS INT64_C(1000000000) /* how often to check whether files have changed */
 
 /* ---- Starting batches (lock held) ------------------------------------------------------------ */
 
-/* Random access: where a batch begins is asked of the chain, and its rows are made at once. */
+/* Starts the next batch of readers with random access: the chain says where the batch begins.
+ * Returns 0 if no batch can be started. */
 static int32_t start_batch(pfd_loader *l)
 {
     if (l->plan.num_batches == 0) return 0;
@@ -58,7 +59,7 @@ static void start_more(pfd_loader *l)
         while (start_batch(l)) continue;
 }
 
-/* Waits for a change until the deadline, with `lock` held; 0: it has passed. */
+/* Waits for a change until the deadline, with `lock` held.  Returns 0 after the deadline. */
 static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
 {
     struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000),
@@ -69,8 +70,8 @@ static int32_t wait_for_change(pfd_loader *l, int64_t deadline_ns)
     return failure != ETIMEDOUT;
 }
 
-/* Does a chunk of the earliest batch that has one left. With `lock` held, except during the work.
- */
+/* Works on a piece of the earliest batch that has one left. `lock` is held except during the
+ * work. */
 static int32_t help(pfd_loader *l)
 {
     for (int64_t i = 0; i < pfd_ring_size(l); i++) {
@@ -90,7 +91,8 @@ static int32_t help(pfd_loader *l)
     return 0;
 }
 
-/* Looks at all files, and notes when to do so again: that takes a hundredth of the time. */
+/* Checks all files on disk, and sets when to check again, so that it takes at most a hundredth
+ * of the time. */
 static pfd_status check_disk(pfd_loader *l, pfd_error *err)
 {
     int64_t since = pfd_clock_ns();
@@ -108,8 +110,8 @@ static pfd_status check_guard(const pfd_loader *l, pfd_error *err)
     return PFD_OK;
 }
 
-/* The first record that is one too many, if any. errors_in_epoch sums the errors of all readers,
- * and is compared with the max_errors of the one reader whose record it is. */
+/* Returns the first record that exceeds max_errors, or NULL. errors_in_epoch is the sum over all
+ * readers; it is compared with the max_errors of the reader of the record. */
 static const pfd_skipped_row *one_too_many(const pfd_loader *l, const pfd_slot *slot)
 {
     int64_t errors = l->errors_in_epoch;
@@ -123,7 +125,7 @@ static const pfd_skipped_row *one_too_many(const pfd_loader *l, const pfd_slot *
     return NULL;
 }
 
-/* Counts the records that were left out; PFD_CORRUPT_DATA when they are too many. */
+/* Counts the skipped records.  PFD_CORRUPT_DATA: they are too many. */
 static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_error *err)
 {
     const pfd_skipped_row *skipped = one_too_many(l, slot);
@@ -150,8 +152,8 @@ static pfd_status report_skipped_rows(pfd_loader *l, const pfd_slot *slot, pfd_e
     return PFD_OK;
 }
 
-/* What is wrong with a finished batch. What looks like corrupt data may be a file that another
- * process has changed, and that is then the better message. */
+/* Finds what is wrong with a finished batch. Data may look corrupt because another process has
+ * changed the file; then that is the better message. */
 static pfd_status inspect(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
     pfd_status status = slot->loop.status;
@@ -183,7 +185,7 @@ static pfd_status no_slot(const pfd_loader *l, pfd_error *err)
         return pfd_fail_memory(err, l->plan.slot_bytes, "another batch");
     return pfd_fail(err, PFD_OUT_OF_MEMORY,
                     "all %d batches of %" PRId64 " bytes that memory_budget = %" PRId64
-                    " allows are held by arrays; let go of some, copy what is to be kept, or raise "
+                    " allows are held by arrays; release some, copy the arrays to keep, or raise "
                     "memory_budget",
                     l->num_held,
                     pfd_slot_cost(&l->plan) + (l->most_values > 0 ? l->most_values : 0),
@@ -191,7 +193,7 @@ static pfd_status no_slot(const pfd_loader *l, pfd_error *err)
 }
 
 /* Waits until the next batch is ready, and takes it out of the ring; with `lock` held. The ring is
- * filled up when it is half empty: then there is work for which a thread is worth waking. */
+ * filled when it is half empty: then there is enough work to wake a thread for it. */
 static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out, pfd_error *err)
 {
     if (pfd_ring_size(l) == 0) start_more(l);
@@ -207,7 +209,7 @@ static pfd_status take_ready(pfd_loader *l, int64_t deadline_ns, pfd_slot **out,
     return PFD_OK;
 }
 
-/* The fate of a batch that was taken out: with PFD_OK it is the caller's. */
+/* Decides about a batch that was taken out of the ring. PFD_OK: it is delivered to the caller. */
 static pfd_status judge(pfd_loader *l, pfd_slot *slot, pfd_error *err)
 {
     pfd_status status = slot->end ? end_epoch(l, err) : inspect(l, slot, err);
@@ -231,7 +233,7 @@ pfd_status pfd_pipeline_next(pfd_loader *l, int64_t deadline_ns, pfd_batch *out,
         pthread_mutex_unlock(&l->lock);
         if (status != PFD_OK) return status;
         status = judge(l, slot, err);
-        /* Of a stream's batch that failed and is skipped only the report is left. */
+        /* A batch of a stream that failed and is skipped has only its report. */
         int32_t given =
             status == PFD_OK && (slot->rows > 0 || !slot->num_skipped_rows || slot->started);
         pthread_mutex_lock(&l->lock);
@@ -352,7 +354,7 @@ void pfd_pipeline_close(pfd_loader *l)
     atomic_store(&l->bounds.cancelled, 1);
     pthread_mutex_lock(&l->lock);
     pfd_pipeline_count(l);
-    l->closed = 1; /* from now on nobody else looks at pool and workers */
+    l->closed = 1; /* after this no other thread uses the pool and the workers */
     pthread_mutex_unlock(&l->lock);
     pfd_thread_pool_free(l->pool);
     l->pool = NULL;

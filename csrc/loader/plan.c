@@ -39,8 +39,7 @@ static int32_t count_alike(const pfd_plan *plan, const pfd_node *node)
     return alike;
 }
 
-/* Where only the first dimension varies, row_splits count in it, and no shapes are needed. */
-static pfd_plan_tensor make_tensor(const pfd_row_type *type, const char *name)
+pfd_plan_tensor pfd_plan_tensor_of(const pfd_row_type *type, const char *name)
 {
     int64_t bytes = pfd_dtype_size(type->dtype), fixed = 1;
     int32_t num_varying = 0;
@@ -101,7 +100,7 @@ static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
                                          .inputs = inputs};
     for (uint32_t i = 0; i < num_outputs; i++) {
         const char *name = node->op->public_op->outputs[i].name;
-        tensors[plan->num_tensors++] = make_tensor(&node->outputs[i], name);
+        tensors[plan->num_tensors++] = pfd_plan_tensor_of(&node->outputs[i], name);
     }
     return PFD_OK;
 }
@@ -215,6 +214,7 @@ pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blob
 {
     *plan = (pfd_plan){.zip = zip, .bounds = bounds};
     PFD_TRY(collect(plan, blobs, num_blobs, err));
+    pfd_plan_fuse(plan);
     PFD_TRY(open_readers(plan, err));
     PFD_TRY(zip_readers(plan, err));
     pfd_plan_lay_out(plan);
@@ -227,6 +227,7 @@ void pfd_plan_close(pfd_plan *plan)
         pfd_data_reader_close(&plan->readers[i]);
     for (int32_t i = 0; i < plan->num_ops; i++) {
         pfd_node_release(plan->ops[i].node);
+        pfd_node_release(plan->ops[i].producer);
         free(plan->ops[i].inputs);
     }
     free(plan->ops);

@@ -37,7 +37,9 @@ typedef struct pfd_plan_op {
     int32_t stage;
     int32_t number; /* without a name: among those of the same op, from 0; for its random key */
     int32_t first_output; /* its tensors follow each other */
-    int32_t *inputs;      /* tensors; one per input of the op */
+    int32_t *inputs;      /* tensors; one per input of the op, or of the producer */
+    pfd_node *producer;   /* owned reference; the op that this one does as well; NULL: none */
+    pfd_fused_compute fused; /* which does both */
 } pfd_plan_op;
 
 typedef struct pfd_plan {
@@ -74,6 +76,15 @@ typedef struct pfd_plan {
 pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs, int32_t zip,
                          const pfd_bounds *bounds, pfd_error *err);
 void pfd_plan_close(pfd_plan *plan); /* accepts a zeroed struct */
+
+/* plan_fusion.c: makes one op of two where what the first one makes is used by the second one alone,
+ * and both can be computed together.  The first one is then no longer in plan->ops; its tensors
+ * are there, and nothing uses them. */
+void pfd_plan_fuse(pfd_plan *plan);
+
+/* A tensor with rows of a type, which lies nowhere yet.  Where only the first dimension varies,
+ * row_splits count in it, and no shapes are needed. */
+pfd_plan_tensor pfd_plan_tensor_of(const pfd_row_type *type, const char *name);
 
 /* plan_memory.c: decides the stages, how many rows a range has, and where tensors lie. */
 void pfd_plan_lay_out(pfd_plan *plan);

@@ -63,14 +63,24 @@ static int64_t record_bytes(const pfd_plan *plan)
     return bytes;
 }
 
-/* A range is about as many rows as fit into a core's cache with all that is made of them; a ragged
- * row is taken to be as large as its records. */
+/* About how large a row is, from the size of its records.  Images, of which two dimensions vary, are
+ * mostly decoded; records are what they are decoded from. */
+static int64_t guess_row_bytes(const pfd_plan_tensor *tensor, int64_t records)
+{
+    enum { DECODED = 8 };
+    int32_t num_varying = 0;
+    for (int32_t d = 0; d < tensor->type.ndim; d++) num_varying += tensor->type.shape[d] < 0;
+    if (!tensor->is_ragged) return tensor->row_bytes;
+    return tensor->row_bytes + records * (num_varying > 1 ? DECODED : 1);
+}
+
+/* A range is about as many rows as fit into a core's cache with all that is made of them. */
 static void choose_chunk(pfd_plan *plan)
 {
     int64_t records = record_bytes(plan), most = plan->local_batch_size;
     int64_t row = 1 + records + plan->num_readers * (int64_t)sizeof(pfd_record);
     for (int32_t i = 0; i < plan->num_tensors; i++)
-        row += plan->tensors[i].row_bytes + (plan->tensors[i].is_ragged ? records : 0);
+        row += guess_row_bytes(&plan->tensors[i], records);
     int64_t rows = CHUNK_BYTES / row;
     if (rows < 1) rows = 1;
     if (rows > most) rows = most;

@@ -1,4 +1,4 @@
-/* The build that the kit must be of. */
+/* The version of the private structs, by which the kit recognises its build. */
 #include "loader/private_version.h"
 
 uint32_t pfd_private_version(void)

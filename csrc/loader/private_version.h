@@ -1,6 +1,6 @@
-/* loader/private_version.h -- by what libpyflowdata_kit.so knows that it was built with the
- * libpyflowdata.so that it runs on: the two share the structs below, which no public version
- * counts.
+/* loader/private_version.h -- a number by which libpyflowdata_kit.so checks that it was built
+ * with the libpyflowdata.so that it runs on: the two share the structs below, which are not part
+ * of the public interface.
  */
 #ifndef PFD_LOADER_PRIVATE_VERSION_H
 #define PFD_LOADER_PRIVATE_VERSION_H
@@ -23,7 +23,7 @@
 #define PFD_PRIVATE_OF_READERS                                                                     \
     PFD_PRIVATE_MIX(PFD_PRIVATE_MIX(PFD_PRIVATE_OF_DATASETS, sizeof(pfd_data_reader)),             \
                     sizeof(pfd_bounds))
-/* Where fields trade places the sizes stay. */
+/* It is made of sizes and offsets: if fields trade places, the sizes stay the same. */
 #define PFD_PRIVATE_VERSION                                                                        \
     PFD_PRIVATE_MIX(PFD_PRIVATE_MIX(PFD_PRIVATE_MIX(PFD_PRIVATE_OF_READERS, sizeof(pfd_path_list)),\
                                     offsetof(pfd_data_reader, num_records)),                       \

@@ -1,11 +1,11 @@
-/* Ragged rows from where an op left them to one place, one after the other. */
+/* Checks ragged rows, and copies them from where an op left them to one place. */
 #include "loader/ragged_rows.h"
 #include "core/error.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* More than any machine has, and less than what would overflow in sums. */
+/* More bytes than any machine has, but few enough that sums do not overflow. */
 static const int64_t MOST_BYTES = (int64_t)1 << 46;
 
 /* ---- Checks ---------------------------------------------------------------------------------- */
@@ -18,7 +18,7 @@ static pfd_status fail(const pfd_plan_tensor *tensor, int64_t row, const char *f
                         tensor->name, found, value, expected);
 }
 
-/* The only dimension that varies follows from the number of elements. */
+/* Without a shape, the only dimension that varies is computed from the number of elements. */
 static pfd_status check_without_shape(const pfd_plan_tensor *tensor, const pfd_ragged_row *row,
                                       int64_t i, pfd_error *err)
 {
@@ -32,7 +32,7 @@ static pfd_status check_without_shape(const pfd_plan_tensor *tensor, const pfd_r
     }
     if (num_varying > 1)
         return fail(tensor, i, "no shape, and dimensions that vary are", num_varying,
-                    "shape may be NULL only where one dimension varies", err);
+                    "shape may be NULL only if one dimension varies", err);
     if (fixed > 0 && row->num_elements % fixed == 0) return PFD_OK;
     return fail(tensor, i, "num_elements =", row->num_elements,
                 "it must be a multiple of the product of the fixed dimensions", err);
@@ -94,7 +94,7 @@ static int32_t is_in_record(const pfd_ragged_row *row, int64_t bytes, const pfd_
            data - begin <= (uintptr_t)(record->size - bytes);
 }
 
-/* As memcpy(); most rows are short, and two moves that overlap do for those. */
+/* Does what memcpy() does. Most rows are short: two moves that overlap copy these. */
 static inline void copy(uint8_t *to, const uint8_t *from, size_t bytes)
 {
     if (bytes > 32 || bytes < 8) {
@@ -204,7 +204,7 @@ void pfd_ragged_rows_place(const pfd_plan *plan, pfd_slot *slot)
         if (!is_delivered(tensor)) continue;
         int64_t *splits = splits_of(slot, tensor), bytes = splits[slot->rows] * tensor->unit_bytes;
         *batch_of(slot, tensor) = (pfd_ragged_batch){
-            .values = bytes ? values : slot->memory, /* an address that can be read */
+            .values = bytes ? values : slot->memory, /* any valid address if there are none */
             .values_bytes = bytes,
             .row_splits = splits,
             .shapes = tensor->has_shapes ? (void *)(slot->memory + tensor->shapes_offset) : NULL};
@@ -212,7 +212,8 @@ void pfd_ragged_rows_place(const pfd_plan *plan, pfd_slot *slot)
     }
 }
 
-static void write_shape(const pfd_plan_tensor *tensor, const pfd_ragged_row *row, int64_t *shape)
+void pfd_ragged_row_shape(const pfd_plan_tensor *tensor, const pfd_ragged_row *row,
+                          int64_t *shape)
 {
     if (row->shape) {
         memcpy(shape, row->shape, (size_t)tensor->type.ndim * sizeof *shape);
@@ -239,7 +240,7 @@ static void join(const pfd_slot *slot, const pfd_plan_tensor *tensor, int64_t be
         to += bytes;
     }
     for (int64_t i = begin; tensor->has_shapes && i < end; i++)
-        write_shape(tensor, &rows[i], batch->shapes + i * tensor->type.ndim);
+        pfd_ragged_row_shape(tensor, &rows[i], batch->shapes + i * tensor->type.ndim);
 }
 
 void pfd_ragged_rows_join(const pfd_plan *plan, pfd_slot *slot, int64_t begin, int64_t end)

@@ -1,8 +1,8 @@
-/* loader/ragged_rows.h -- the rows of a ragged tensor: checked, kept, and joined for delivery.
+/* loader/ragged_rows.h -- checks, keeps and joins the rows of a ragged tensor.
  *
- * An op leaves a pfd_ragged_row for each row, which points to where the elements happen to be. They
- * are copied to the arena of the row range unless they are bytes of the record itself; when the
- * batch is complete, all rows are copied to one place, in order.
+ * An op makes a pfd_ragged_row for each row, which points to its elements anywhere in memory.
+ * They are copied to the arena of the row range unless they are bytes of the record itself. When
+ * the batch is complete, all rows are copied to one place, in order.
  *
  * THREADS  Any number, on rows that do not overlap.
  */
@@ -10,20 +10,25 @@
 #define PFD_LOADER_RAGGED_ROWS_H
 #include "loader/slot.h"
 
-/* What an op has made of n rows against their type; PFD_INTERNAL names output and row. */
+/* Compares the n rows that an op made with their type.  PFD_INTERNAL names the output and the
+ * row. */
 pfd_status pfd_ragged_rows_check(const pfd_plan_tensor *tensor, const pfd_ragged_row *rows,
                                  int64_t n, pfd_error *err);
 
-/* Makes the rows last as long as the arena. `records` are those of the rows, and last as long.
- */
+/* Makes the rows live as long as the arena. `records` are the records of the rows, and live as
+ * long. */
 pfd_status pfd_ragged_rows_keep(const pfd_plan_tensor *tensor, pfd_ragged_row *rows, int64_t n,
                                 const pfd_record *records, pfd_scratch *arena, pfd_error *err);
 
-/* Writes the row_splits of the wanted ragged blobs and returns the bytes of all their values, with
- * room for alignment; -1: more than any machine has. */
+/* All dimensions of a row. */
+void pfd_ragged_row_shape(const pfd_plan_tensor *tensor, const pfd_ragged_row *row,
+                          int64_t *shape);
+
+/* Writes the row_splits of the requested ragged blobs, and returns the bytes of all their
+ * values, with room for alignment; -1: more than any machine has. */
 int64_t pfd_ragged_rows_measure(const pfd_plan *plan, pfd_slot *slot);
 
-/* Says where in slot->values the blobs will be. */
+/* Sets where in slot->values each blob will be. */
 void pfd_ragged_rows_place(const pfd_plan *plan, pfd_slot *slot);
 
 /* Copies elements and shapes of rows [begin, end) to their places. */

@@ -1,4 +1,4 @@
-/* In sequence the following bytes are asked for; in a window shuffle, the blocks of the next
+/* Reads ahead: in sequence the following bytes, in a window shuffle the blocks of the next
  * window. */
 #include "loader/read_ahead.h"
 
@@ -7,10 +7,11 @@
 #include <stdatomic.h>
 
 enum { blocks_at_once = 64 };
-/* Of a window, to see whether it is in memory: each asks the kernel once. */
+/* How many blocks of a window are checked for whether they are in memory; each is a call of the
+ * kernel. */
 enum { blocks_looked_at = 16 };
 
-/* From the place where a block begins to that of its last record, and some bytes for that one. */
+/* Reads ahead from the beginning of a block to its last record, and some bytes for that record. */
 static void need_range(const pfd_data_reader *reader, const pfd_place *first, const pfd_place *last)
 {
     const int64_t beyond = 4096 + 2 * (reader->num_bytes / reader->num_records);
@@ -35,8 +36,9 @@ static void need_blocks(const pfd_data_reader *reader, const pfd_record_range *b
     for (int64_t i = 0; i < n; i++) need_range(reader, &places[2 * i], &places[2 * i + 1]);
 }
 
-/* Whether blocks spread over the window of a position are all in memory: so then are most others,
- * and asking for each of a window's many blocks costs a tenth of what making its batches does. */
+/* Whether a sample of blocks, spread over the window of a position, is all in memory: then most
+ * others are too. This saves requests for each block, which cost a tenth of the time to make the
+ * batches. */
 static int32_t is_in_memory(const pfd_data_reader *reader, const pfd_window_order *order,
                             int64_t position)
 {
@@ -52,7 +54,7 @@ static int32_t is_in_memory(const pfd_data_reader *reader, const pfd_window_orde
     }
 }
 
-/* The window of a position; returns where the next one begins. */
+/* Reads ahead the window of a position.  Returns where the next window begins. */
 static int64_t need_window(const pfd_data_reader *reader, const pfd_window_order *order,
                            int64_t position)
 {
@@ -68,13 +70,13 @@ static int64_t need_window(const pfd_data_reader *reader, const pfd_window_order
     }
 }
 
-/* Once for each window that is entered: the next one, and at the beginning the window itself. */
+/* When the order enters a window, reads ahead the next one; in the first window also that one. */
 static void read_ahead_of_window(pfd_data_reader *reader, int64_t epoch, int64_t position)
 {
     pfd_window_order order;
     pfd_record_range span, block;
     int64_t n = reader->num_records;
-    if (position >= n) return; /* rows that fill the last batch */
+    if (position >= n) return; /* padding rows of the last batch */
     int64_t records = (int64_t)reader->attrs->shuffle_block_size * reader->attrs->shuffle_window;
     int64_t windows = n / records + 2, entered = epoch * windows + position / records + 1;
     int64_t asked = atomic_load_explicit(&reader->window_ahead, memory_order_relaxed);

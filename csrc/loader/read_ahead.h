@@ -1,4 +1,4 @@
-/* loader/read_ahead.h -- asking the disk for the records that come next, where that is known.
+/* loader/read_ahead.h -- asks the kernel to read the next records from the disk, if they are known.
  *
  * THREADS  Any.
  */
@@ -6,7 +6,7 @@
 #define PFD_LOADER_READ_AHEAD_H
 #include "loader/data_reader.h"
 
-/* The place `position` in the order of an epoch, which is `record`, is being worked on. */
+/* Call it when work on position `position` of an epoch begins; its record is `record`. */
 void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t position,
                                 const pfd_record *record);
 #endif

@@ -1,4 +1,4 @@
-/* Batch number t is at t % prefetch, from first_in_flight to end_in_flight. */
+/* The ring: batch number t is at t % prefetch, for t from first_in_flight to end_in_flight. */
 #include "loader/ring.h"
 
 #include "loader/slot_pool.h"

@@ -11,7 +11,7 @@ static inline int64_t pfd_ring_size(const pfd_loader *loader)
     return loader->end_in_flight - loader->first_in_flight;
 }
 
-/* 0: the next one to be delivered. */
+/* The i-th batch in flight; 0 is the next one to be delivered. */
 static inline pfd_slot *pfd_ring_at(const pfd_loader *loader, int64_t i)
 {
     return loader->ring[(loader->first_in_flight + i) % loader->prefetch];
@@ -22,9 +22,10 @@ static inline void pfd_ring_remove_first(pfd_loader *loader)
     loader->first_in_flight++;
 }
 
-/* A slot for the batch (next_epoch, next_step), at the ring's end; NULL: no room, or no slot. */
+/* Adds a slot for the batch (next_epoch, next_step) at the end of the ring.  NULL: the ring is
+ * full, or there is no slot. */
 pfd_slot *pfd_ring_add(pfd_loader *loader);
 
-/* The batch in the slot is complete, or has failed. */
+/* Marks the batch in the slot as complete or failed. */
 void pfd_ring_mark_ready(pfd_loader *loader, pfd_slot *slot);
 #endif

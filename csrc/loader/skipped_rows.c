@@ -1,4 +1,4 @@
-/* The rows that on_error leaves out of a batch: listed, removed, and put back as padding. */
+/* Lists the damaged rows of a batch, removes them, and puts padded ones back. */
 #include "loader/slot.h"
 
 #include <stdlib.h>
@@ -42,13 +42,13 @@ static int by_row(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Whether the row is in the blobs already, as padding. */
+/* Whether the row stays in the blobs, as padding. */
 static int32_t stays(const pfd_skipped_row *skipped)
 {
     return skipped->pad && !skipped->ids;
 }
 
-/* Of an array with an item for each row. */
+/* Removes the skipped rows from an array with an item for each row. */
 static void remove_rows(const pfd_slot *slot, void *items, int64_t item_bytes)
 {
     uint8_t *base = items;
@@ -89,8 +89,8 @@ void pfd_slot_remove_skipped_rows(const pfd_plan *plan, pfd_slot *slot)
 
 /* ---- Padding --------------------------------------------------------------------------------- */
 
-/* Opens a gap of zeros in a tensor for each padded row; from the end, since rows move up.  `gone`:
- * rows before this one that stay away. */
+/* Opens a gap of zeros in a tensor for each padded row. It starts at the end, because rows move up.
+ * `gone`: the rows before this one that are not put back. */
 static void insert_rows(pfd_slot *slot, const pfd_plan_tensor *tensor, int64_t rows)
 {
     uint8_t *base = slot->memory + tensor->offset;

@@ -1,4 +1,4 @@
-/* Allocating slots, and the arenas that keep bytes while a batch is made. */
+/* Allocates slots, and the arenas that keep bytes while a batch is made. */
 #include "loader/slot.h"
 
 #include "core/error.h"
@@ -35,7 +35,8 @@ static int32_t allocate_records(const pfd_plan *plan, pfd_slot *slot)
     return 1;
 }
 
-/* Loops after the first one: a stage each, and one that joins ragged rows. */
+/* Counts the loops after the first one: one for each further stage, and one that joins ragged
+ * rows. */
 static int32_t num_more_loops(const pfd_plan *plan)
 {
     return plan->num_stages - 1 + (plan->num_ragged > 0);

@@ -1,9 +1,9 @@
-/* loader/slot.h -- the memory of one batch, and what is known of the batch.
+/* loader/slot.h -- the memory and the state of one batch.
  *
- * OWNERSHIP  Slots are the loader's, also while a user holds the batch; records are views into the
+ * OWNERSHIP  The loader owns slots, even while a user holds the batch.  Records are views into the
  *            scratch, or into the reader's files.
- * THREADS    Until it is ready a slot belongs to its loops, then to who delivers it; what the lock
- *            guards says so below.
+ * THREADS    Until it is ready a slot belongs to its loops, then to the thread that delivers it.
+ *            Fields that the lock guards are marked below.
  */
 #ifndef PFD_LOADER_SLOT_H
 #define PFD_LOADER_SLOT_H
@@ -11,12 +11,12 @@
 #include "core/scratch.h"
 #include "loader/plan.h"
 
-/* A record that on_error="skip" or "pad" leaves out; skipped_rows.c. */
+/* A damaged record that on_error="skip" or "pad" skips; skipped_rows.c. */
 typedef struct pfd_skipped_row {
     int64_t row;    /* in the batch as it was started */
-    int64_t place;  /* among the rows that were left when it failed */
+    int64_t place;  /* among the rows that remained when it failed */
     int32_t filler; /* a repeated record: not counted again */
-    int32_t reader; /* whose policy it is */
+    int32_t reader; /* the reader whose on_error counts */
     int32_t pad;    /* the row stays, zeroed and masked */
     int64_t *ids;   /* owned; file and ordinal for each reader, to pad with; NULL: padded already */
     pfd_error *error; /* owned; NULL after the first PFD_MOST_SKIPPED_ERRORS of a batch */
@@ -24,7 +24,7 @@ typedef struct pfd_skipped_row {
 
 #define PFD_MOST_SKIPPED_ERRORS 100
 
-/* Where the bytes of a batch's rows are until it is complete: one scratch for each row range. */
+/* The memory of the rows of a batch until it is complete: one scratch for each row range. */
 typedef struct pfd_arenas {
     struct pfd_arenas *next_free;
     int64_t bytes; /* counted in the loader's ragged_bytes */
@@ -45,24 +45,24 @@ typedef struct pfd_slot {
                               else NULL, and they are the worker's */
     int64_t *row_numbers;  /* with several stages: of each row, in the batch as it was started */
     pfd_scratch *scratch;  /* of the stream records' bytes */
-    int64_t scratch_bytes; /* of them counted in the loader's stream_bytes */
-    int32_t end;           /* not a batch, but the end of a stream's epoch */
+    int64_t scratch_bytes; /* the part of it that is counted in the loader's stream_bytes */
+    int32_t end;           /* 1: not a batch, but the end of a stream's epoch */
 
     uint8_t *values;         /* of the ragged blobs, one after the other */
     int64_t values_capacity; /* bytes */
-    int64_t values_counted;  /* of them in the loader's ragged_bytes, or expected there */
-    pfd_arenas *arenas;      /* while the batch is made, where the plan keeps bytes */
+    int64_t values_counted;  /* the part of them that the loader's ragged_bytes has or expects */
+    pfd_arenas *arenas;      /* while the batch is made, if the plan needs them; else NULL */
 
     int32_t stage; /* the current one; plan->num_stages: joining ragged rows; under the lock */
     pfd_loop *more_loops; /* of the stages after the first, and of the joining */
     int32_t num_more_loops;
-    pfd_loop loop;        /* over the rows; its status and error are the batch's, also when a
+    pfd_loop loop;        /* over the rows; its status and error are those of the batch, even if a
                              stream failed before there were rows */
     int32_t started, ready; /* the loop over the rows; under the loader's lock */
 
     pfd_skipped_row *skipped_rows; /* appended under the loader's lock */
     int64_t num_skipped_rows, skipped_capacity;
-    int64_t num_settled; /* of the skipped rows: passed by pfd_slot_remove_skipped_rows() */
+    int64_t num_settled; /* skipped rows that pfd_slot_remove_skipped_rows() has handled */
 } pfd_slot;
 
 int64_t pfd_slot_cost(const pfd_plan *plan);     /* bytes of a slot, all that belongs to it */
@@ -75,8 +75,8 @@ void pfd_arenas_free(pfd_arenas *arenas);            /* accepts NULL */
 void pfd_arenas_reset(pfd_arenas *arenas);
 int64_t pfd_arenas_bytes(const pfd_arenas *arenas); /* held */
 
-/* Whether the batch of a loop that ended is passed over, and the one after it comes next: a record
- * of it is damaged. */
+/* Whether the stream continues with the next batch after this loop failed: only a record was
+ * damaged. */
 int32_t pfd_slot_loop_can_pass(const pfd_loop *loop);
 
 /* Adds a row and a copy of its error; takes skipped->ids. 0: out of memory. */
@@ -87,6 +87,6 @@ void pfd_slot_clear_skipped_rows(pfd_slot *slot);
  * tensors, and lowers `rows`. */
 void pfd_slot_remove_skipped_rows(const pfd_plan *plan, pfd_slot *slot);
 
-/* After the last of several stages: puts the padded rows back in, zeroed but for their ids. */
+/* After the last of several stages: puts the padded rows back, zeroed except for their ids. */
 void pfd_slot_insert_padded_rows(const pfd_plan *plan, pfd_slot *slot);
 #endif

@@ -81,8 +81,9 @@ static pfd_status produce(void *ctx, int64_t begin, int64_t end, int32_t worker,
     return failure;
 }
 
-/* A failure with a record is that record's group(): the chain counts it as a batch, which the
- * policy may leave out. After any other failure nobody knows where the stream stands. */
+/* Notes the failure of a batch that could not be read. If the error has a record, its group()
+ * failed: the chain counts that as a batch, which on_error may skip. After any other failure the
+ * position of the stream is unknown, so the producer seeks. */
 static void note_failure(pfd_loader *l, pfd_slot *slot, int32_t passed)
 {
     pfd_error *error = l->producer.error;

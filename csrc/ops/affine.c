@@ -1,4 +1,4 @@
-/* Affine: in * scale + shift, and a change of dtype. */
+/* Affine: computes in * scale + shift, and changes the dtype. */
 #include "core/convert.h"
 #include "core/rows.h"
 #include "core/scale.h"
@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define BLOCK 512 /* elements at once, where float64 lies in between */
+#define BLOCK 512 /* elements that are converted at once by way of float64 */
 
 typedef struct affine_attrs {
     pfd_list_float64 scale, shift;
@@ -35,7 +35,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
         (attrs->shift.size != channels && attrs->shift.size != 1))
         return args->host->fail(err, PFD_INVALID_ARGUMENT,
                                 "scale has %" PRId64 " numbers and shift has %" PRId64
-                                "; each has one, or one for each channel",
+                                "; give one number, or one for each channel",
                                 attrs->scale.size, attrs->shift.size);
     if (channels == 1) return PFD_OK;
     if (axis >= 0 && axis < in->ndim && in->shape[axis] == channels) return PFD_OK;
@@ -48,11 +48,11 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 
 /* ---- Elements -------------------------------------------------------------------------------- */
 
-/* What a run of elements is multiplied by: one scale and shift for all of them, or those of a
- * pattern, whose element `phase` belongs to the first. */
+/* The factors of a run of elements: one scale and shift for all of them, or a pattern of scales and
+ * shifts, whose element `phase` belongs to the first element. */
 typedef struct factors {
     const double *scale, *shift;
-    int64_t period; /* 0: one for all */
+    int64_t period; /* of the pattern; 0: one factor for all */
 } factors;
 
 static void scale_run(const factors *by, int64_t phase, const double *in, double *out, int64_t n)
@@ -88,7 +88,7 @@ static void scale_block(const factors *by, int64_t phase, int32_t from, const ui
     (void)pfd_convert(PFD_FLOAT64, wide, to, out, n, PFD_OVERFLOW_WRAP);
 }
 
-/* n elements, the first of which is the first of a row, or `period` divides where it stands. */
+/* Scales n elements. The place of the first one in its row is a multiple of `period`. */
 static void scale_all(const factors *by, int32_t from, const uint8_t *in, int32_t to, uint8_t *out,
                       int64_t n)
 {
@@ -115,8 +115,8 @@ static double element_of(const pfd_list_float64 *list, int64_t i)
     return list->data[list->size == 1 ? 0 : i];
 }
 
-/* Channels that alternate within few elements: their factors written out, again and again until
- * there is enough for a loop.  NULL: no memory. */
+/* If channels alternate within few elements, this repeats their factors until the pattern is long
+ * enough for a loop.  NULL: no memory. */
 static double *make_pattern(const pfd_compute_args *args, int64_t inner, int64_t *period)
 {
     const affine_attrs *attrs = args->attrs;
@@ -131,7 +131,7 @@ static double *make_pattern(const pfd_compute_args *args, int64_t inner, int64_t
     return pattern;
 }
 
-/* n elements of which `inner` following ones are of the same channel. */
+/* Scales n elements; each `inner` consecutive ones are of the same channel. */
 static pfd_status apply(const pfd_compute_args *args, const uint8_t *in, uint8_t *out, int64_t n,
                         int64_t inner, pfd_error *err)
 {
@@ -192,21 +192,21 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FLOATS_ATTR(affine_attrs, scale, "1", 0, 0,
-                    "Each number is multiplied by this, or by the one of its channel."),
+                    "The factor: one number, or one for each channel."),
     PFD_FLOATS_ATTR(affine_attrs, shift, "0", 0, 0,
                     "Added after the multiplication: one number, or one for each channel."),
     PFD_DTYPE_ATTR(affine_attrs, dtype, "float64", "float16|float32|float64",
                    "The dtype of the output."),
     PFD_INT_ATTR(affine_attrs, axis, "-1", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1,
-                 "Which dimension of a row the channels are, -1 the last one."),
+                 "Which dimension of a row has the channels; -1 is the last one."),
 };
 
 static const pfd_port inputs[] = {
-    {"in", "Numbers of any dtype and shape, also ragged."},
+    {"in", "Numbers of any dtype and shape, dense or ragged."},
 };
 
 static const pfd_port outputs[] = {
-    {"out", "The scaled numbers, shape as the input."},
+    {"out", "The scaled numbers, with the shape of the input."},
 };
 
 const pfd_op pfd_op_affine = {
@@ -214,8 +214,8 @@ const pfd_op pfd_op_affine = {
     .flags = PFD_TAKES_RAGGED,
     .name = "Affine",
     .doc = "Computes in * scale + shift for each number. "
-           "The arithmetic is that of float64, product and sum rounded one after the other, then "
-           "the result is rounded to dtype. Lists have a number for each channel.",
+           "The arithmetic is float64: first the product is rounded, then the sum, and then the "
+           "result is converted to dtype. A list has a number for each channel.",
     PFD_OP_ATTRS(affine_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

@@ -1,4 +1,4 @@
-/* Cast: the same numbers in another dtype. */
+/* Cast: converts numbers to another dtype. */
 #include "core/convert.h"
 #include "core/rows.h"
 #include "pyflowdata/op.h"
@@ -27,7 +27,7 @@ static pfd_status fail_misfit(const pfd_compute_args *args, int64_t row, int64_t
     char number[64];
     return args->host->fail_row(
         err, row, -1, PFD_CORRUPT_DATA,
-        "element %" PRId64 " of the row is %s; %s holds %s: take another dtype, or set overflow",
+        "element %" PRId64 " of the row is %s; %s holds %s: use another dtype, or set overflow",
         element, pfd_format_element(args->inputs[0]->type.dtype, found, number, sizeof number),
         pfd_dtype_name(attrs->dtype), pfd_dtype_limits(attrs->dtype));
 }
@@ -71,22 +71,22 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_DTYPE_ATTR(cast_attrs, dtype, NULL, NULL, "The dtype of the output."),
     PFD_CHOICE_ATTR(cast_attrs, overflow, "raise", "raise|wrap|saturate",
-                    "What becomes of a number that the dtype cannot hold: an error of its row, "
-                    "the low bits of the integer (infinity in a float dtype), or the nearest "
-                    "number that the dtype has."),
+                    "How to convert a number that the dtype cannot hold: an error of its row, the "
+                    "low bits of the integer (infinity in a float dtype), or the nearest number "
+                    "that the dtype has."),
 };
 
-static const pfd_port inputs[] = {{"in", "Rows of any dtype and shape, also ragged."}};
-static const pfd_port outputs[] = {{"out", "The same numbers, shape as the input."}};
+static const pfd_port inputs[] = {{"in", "Rows of any dtype and shape, dense or ragged."}};
+static const pfd_port outputs[] = {{"out", "The same numbers, with the shape of the input."}};
 
 const pfd_op pfd_op_cast = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "Cast",
     .doc = "Changes the dtype. "
-           "Numbers are rounded to the nearest float, ties to even; floats become integers by "
-           "cutting the fraction off; all but 0 is true. With overflow='wrap' and 'saturate' NaN "
-           "becomes 0 in an integer dtype, and with 'wrap' infinity does too.",
+           "Numbers are rounded to the nearest float, ties to even. Floats lose their fraction "
+           "when they become integers. All numbers except 0 are true. With overflow='wrap' and "
+           "'saturate' NaN becomes 0 in an integer dtype; with 'wrap' infinity does too.",
     PFD_OP_ATTRS(cast_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

@@ -1,4 +1,4 @@
-/* Concat: columns side by side. */
+/* Concat: joins the rows of several blobs. */
 #include "core/array_copy.h"
 #include "core/rows.h"
 #include "pyflowdata/op.h"
@@ -12,7 +12,7 @@ typedef struct concat_attrs {
     int32_t axis;
 } concat_attrs;
 
-/* Numbers count as rows of one. */
+/* A number counts as a row of one number. */
 static void as_array(pfd_row_type *type)
 {
     if (type->ndim > 0) return;
@@ -30,7 +30,7 @@ static pfd_status refuse(const pfd_infer_args *args, int64_t input, const char *
 {
     char found[256], first[256];
     return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                            "the rows of input 'in' number %" PRId64 " are %s, and those of number "
+                            "the rows of input 'in' number %" PRId64 " are %s, but those of number "
                             "0 are %s; %s",
                             input,
                             pfd_format_row_type(&args->inputs[input], found, sizeof found),
@@ -43,7 +43,7 @@ static pfd_status add_input(const pfd_infer_args *args, int64_t input, int32_t a
     pfd_row_type type = args->inputs[input], *out = &args->outputs[0];
     as_array(&type);
     if (type.dtype != out->dtype)
-        return refuse(args, input, "all must be of one dtype: take Cast before", err);
+        return refuse(args, input, "all must have the same dtype: use Cast before", err);
     if (type.ndim != out->ndim)
         return refuse(args, input, "all must have the same number of dimensions", err);
     for (int32_t d = 0; d < out->ndim; d++) {
@@ -54,7 +54,7 @@ static pfd_status add_input(const pfd_infer_args *args, int64_t input, int32_t a
         } else if (*size >= 0 && type.shape[d] >= 0 && *size != type.shape[d]) {
             return refuse(args, input, "they must agree in all dimensions but axis", err);
         } else if (*size < 0) {
-            *size = type.shape[d]; /* the other says what it must be */
+            *size = type.shape[d]; /* the other input fixes the size */
         }
     }
     return PFD_OK;
@@ -69,7 +69,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     int32_t axis = axis_of(attrs, out->ndim);
     if (axis < 0 || axis >= out->ndim) {
         char expected[64];
-        (void)snprintf(expected, sizeof expected, "they have no dimension %d, as axis says",
+        (void)snprintf(expected, sizeof expected, "they have no dimension %d, which is axis",
                        attrs->axis);
         return pfd_refuse_rows(args, 0, "in", expected, err);
     }
@@ -100,7 +100,7 @@ static pfd_status measure(const pfd_compute_args *args, int64_t i, int32_t axis,
                 return args->host->fail_row(
                     err, i, -1, PFD_CORRUPT_DATA,
                     "dimension %d of the row is %" PRId64 " in input number %" PRId64
-                    " and %" PRId64 " in number 0; all dimensions but axis must agree",
+                    " but %" PRId64 " in number 0; all dimensions except axis must be equal",
                     d, row.shape[d], k, shape[d]);
             }
         }
@@ -142,12 +142,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(concat_attrs, axis, "0", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1,
-                 "The dimension of a row along which they are joined, -1 the last one."),
+                 "The dimension of a row along which rows are joined; -1 is the last one."),
 };
 
 static const pfd_port inputs[] = {
-    {"in", "Rows of one dtype, also ragged, that agree in all dimensions but one; numbers count as "
-           "rows of one number."},
+    {"in", "Rows of one dtype, dense or ragged, with equal dimensions except one; a number counts "
+           "as a row of one number."},
 };
 static const pfd_port outputs[] = {{"out", "The rows joined, in the order of the inputs."}};
 
@@ -155,8 +155,8 @@ const pfd_op pfd_op_concat = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED | PFD_MANY_INPUTS,
     .name = "Concat",
-    .doc = "Joins the rows of several blobs, such as columns of numbers to one vector a row. "
-           "Where dimensions vary, rows that do not agree are damaged.",
+    .doc = "Joins the rows of several blobs, for example columns of numbers into one vector per "
+           "row. If dimensions vary, rows whose sizes do not match count as damaged.",
     PFD_OP_ATTRS(concat_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

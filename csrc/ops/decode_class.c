@@ -1,4 +1,4 @@
-/* DecodeClass: the digits of an integer, such as WebDataset's .cls fields hold. */
+/* DecodeClass: parses the digits of an integer, as in WebDataset's .cls files. */
 #include "pyflowdata/op.h"
 #include "core/rows.h"
 #include "parse/quote.h"
@@ -18,7 +18,7 @@ static int32_t is_blank(uint8_t byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* 1: the text is an integer of 64 bits, and nothing else but blanks around it. */
+/* Parses the text.  Returns 1 if it is an integer of 64 bits, with nothing but blanks around it. */
 static int32_t parse(const uint8_t *text, int64_t size, int64_t *out)
 {
     int64_t i = 0, value = 0, sign = 1;
@@ -53,14 +53,14 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_port inputs[] = {
     {"in", "Rows of bytes, uint8 of one dimension, which may vary."},
 };
-static const pfd_port outputs[] = {{"out", "Numbers of int64, one a row."}};
+static const pfd_port outputs[] = {{"out", "Numbers, int64, one per row."}};
 
 const pfd_op pfd_op_decode_class = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "DecodeClass",
     .doc = "Parses the text of each row as a decimal integer, such as a class number. "
-           "Blanks and newlines around it are passed over; any other text is damaged.",
+           "Blanks and newlines around it are ignored; any other text counts as damaged.",
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

@@ -1,4 +1,4 @@
-/* DecodeRaw: bytes as numbers of a dtype and shape. */
+/* DecodeRaw: reads bytes as numbers of a dtype and shape. */
 #include "core/rows.h"
 #include "core/stored_rows.h"
 #include "pyflowdata/op.h"
@@ -23,12 +23,12 @@ static pfd_status fail_size(const pfd_host *host, int64_t row, int64_t place, in
         if (type->shape[d] >= 0) bytes *= type->shape[d];
     pfd_status status = row < 0 ? PFD_INVALID_ARGUMENT : PFD_CORRUPT_DATA;
     return host->fail_row(err, row, place, status,
-                          "the row has %" PRId64 " bytes; rows of %s take %s%" PRId64, found,
+                          "the row has %" PRId64 " bytes; a row of %s needs %s%" PRId64, found,
                           pfd_format_row_type(type, expected, sizeof expected),
                           pfd_is_ragged(type) ? "a multiple of " : "", bytes);
 }
 
-/* The dimensions of a row of so many bytes; 0: it has none. */
+/* Sets the dimensions of a row of `bytes` bytes.  Returns 0 if no shape fits. */
 static int32_t shape_of(const pfd_row_type *type, int64_t bytes, int64_t *shape)
 {
     int64_t fixed = pfd_dtype_size(type->dtype);
@@ -64,7 +64,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     int64_t shape[PFD_MAX_DIMS];
     if (!shape_of(out, in->shape[0], shape))
         return fail_size(args->host, -1, -1, in->shape[0], out, err);
-    memcpy(out->shape, shape, (size_t)out->ndim * sizeof *shape); /* all rows are of one size */
+    memcpy(out->shape, shape, (size_t)out->ndim * sizeof *shape); /* all rows have one size */
     return PFD_OK;
 }
 
@@ -96,11 +96,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_DTYPE_ATTR(decode_raw_attrs, dtype, NULL, NULL, "What the bytes are."),
+    PFD_DTYPE_ATTR(decode_raw_attrs, dtype, NULL, NULL, "The dtype of the numbers in the bytes."),
     PFD_RAGGED_SHAPE_ATTR(decode_raw_attrs, shape, "-1",
-                          "The shape of a row, empty for a number; a first dimension of -1, in "
-                          "Python also None, follows from the number of bytes, and may vary from "
-                          "row to row."),
+                          "The shape of a row, empty for a number. A first dimension of -1, or "
+                          "None in Python, is computed from the number of bytes, and may vary "
+                          "from row to row."),
     PFD_CHOICE_ATTR(decode_raw_attrs, byte_order, "little", "little|big",
                     "Which byte of a number comes first."),
 };
@@ -109,16 +109,16 @@ static const pfd_port inputs[] = {
     {"in", "Rows of bytes, uint8 of one dimension, which may vary."},
 };
 static const pfd_port outputs[] = {
-    {"out", "The numbers; ragged where the first dimension varies."},
+    {"out", "The numbers; ragged if the first dimension varies."},
 };
 
 const pfd_op pfd_op_decode_raw = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "DecodeRaw",
-    .doc = "Takes the bytes of each row as numbers. "
-           "A row of another size than dtype and shape take is damaged. Of bools, all that is not "
-           "0 is true.",
+    .doc = "Reads the bytes of each row as numbers. "
+           "A row whose size does not fit dtype and shape counts as damaged. With bool, every byte "
+           "other than 0 is true.",
     PFD_OP_ATTRS(decode_raw_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

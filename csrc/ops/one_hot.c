@@ -1,4 +1,4 @@
-/* OneHot: class numbers to vectors with one place on. */
+/* OneHot: makes a vector of each class number, with one element set. */
 #include "core/array_copy.h"
 #include "core/convert.h"
 #include "core/rows.h"
@@ -86,25 +86,25 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(one_hot_attrs, depth, NULL, 1, 4294967296.0, "The number of classes."),
-    PFD_FLOAT_ATTR(one_hot_attrs, on_value, "1", 0, 0, "What stands at the place of the class."),
-    PFD_FLOAT_ATTR(one_hot_attrs, off_value, "0", 0, 0, "What stands at all other places."),
+    PFD_FLOAT_ATTR(one_hot_attrs, on_value, "1", 0, 0, "The value at the index of the class."),
+    PFD_FLOAT_ATTR(one_hot_attrs, off_value, "0", 0, 0, "The value at all other indices."),
     PFD_DTYPE_ATTR(one_hot_attrs, dtype, "float32", NULL, "The dtype of the output."),
 };
 
 static const pfd_port inputs[] = {
-    {"in", "Class numbers from 0: integers of any shape, also ragged."},
+    {"in", "Class numbers from 0: integers of any shape, dense or ragged."},
 };
 static const pfd_port outputs[] = {
-    {"out", "Shape of the input, followed by a dimension of depth."},
+    {"out", "The vectors: the shape of the input, then a dimension of depth."},
 };
 
 const pfd_op pfd_op_one_hot = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "OneHot",
-    .doc = "Makes a vector of each class number, with on_value at its place and off_value at all "
+    .doc = "Makes a vector of each class number, with on_value at its index and off_value at all "
            "others. "
-           "A number outside of [0, depth) is an error of its row.",
+           "A number outside [0, depth) is an error of its row.",
     PFD_OP_ATTRS(one_hot_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

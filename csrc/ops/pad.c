@@ -1,4 +1,4 @@
-/* Pad: rows of any size to rows of one. */
+/* Pad: makes rows of any size rows of one shape. */
 #include "core/array_copy.h"
 #include "core/convert.h"
 #include "core/rows.h"
@@ -26,11 +26,11 @@ static pfd_status check_shape(const pfd_infer_args *args, pfd_error *err)
         return pfd_refuse_rows(args, 0, "in", "numbers have no dimension that could be padded",
                                err);
     if (attrs->shape.size != in->ndim)
-        return pfd_refuse_rows(args, 0, "in", "shape must have a number for each dimension of that",
+        return pfd_refuse_rows(args, 0, "in", "shape must have a number for each dimension of it",
                                err);
     for (int32_t d = 0; d < in->ndim && attrs->on_longer == RAISE; d++)
         if (in->shape[d] > attrs->shape.data[d])
-            return pfd_refuse_rows(args, 0, "in", "that is longer than shape says: set "
+            return pfd_refuse_rows(args, 0, "in", "it is longer than shape: set "
                                    "on_longer='truncate' to cut it", err);
     return PFD_OK;
 }
@@ -62,8 +62,8 @@ static pfd_status check_row(const pfd_compute_args *args, int64_t i, const pfd_r
         if (row->shape[d] > attrs->shape.data[d])
             return args->host->fail_row(err, i, -1, PFD_CORRUPT_DATA,
                                         "dimension %d of the row has %" PRId64
-                                        "; shape says at most %" PRId64
-                                        ": take a larger one, or set on_longer='truncate'",
+                                        "; shape allows %" PRId64
+                                        ": use a larger one, or set on_longer='truncate'",
                                         d, row->shape[d], attrs->shape.data[d]);
     return PFD_OK;
 }
@@ -96,23 +96,22 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_ATTR_ROW(pad_attrs, shape, PFD_ATTR_SHAPE, NULL, 0, 9007199254740992.0, NULL,
                  "The shape of every row."),
-    PFD_FLOAT_ATTR(pad_attrs, value, "0", 0, 0, "What is put where a row has nothing."),
+    PFD_FLOAT_ATTR(pad_attrs, value, "0", 0, 0, "The value of the padding."),
     PFD_CHOICE_ATTR(pad_attrs, on_longer, "raise", "raise|truncate",
-                    "What becomes of a row that is longer: an error of the row, or its beginning "
-                    "is taken."),
+                    "How to handle a row that is longer: raise an error of the row, or use only "
+                    "its beginning."),
     PFD_BOOL_ATTR(pad_attrs, with_mask, "false", "Whether the output mask is returned too."),
     PFD_BOOL_ATTR(pad_attrs, with_length, "false", "Whether the output length is returned too."),
 };
 
 static const pfd_port inputs[] = {
-    {"in", "Rows of one dimension or more, of any dtype, also ragged."},
+    {"in", "Rows of one dimension or more, of any dtype, dense or ragged."},
 };
 static const pfd_port outputs[] = {
-    {"out", "Rows of the shape given: what a row has in front, then the value."},
-    {"mask", "Bool: true where the row has something; of the dimensions up to the last one that is "
-             "padded."},
-    {"length", "Numbers of int64: what the row has of each dimension of the mask; one number where "
-               "that has one dimension."},
+    {"out", "Rows of the given shape: the row first, then the padding."},
+    {"mask", "Bool: false for padding. It has the dimensions up to the last one that is padded."},
+    {"length", "The sizes of the row, int64, along the dimensions of the mask; one number if the "
+               "mask has one dimension."},
 };
 
 const pfd_op pfd_op_pad = {
@@ -120,8 +119,8 @@ const pfd_op pfd_op_pad = {
     .flags = PFD_TAKES_RAGGED,
     .name = "Pad",
     .doc = "Makes rows of different sizes rows of one shape. "
-           "What is missing after a row gets a value; what is too long is an error of its row, "
-           "or is cut where that is asked for.",
+           "Rows that are too short are padded with a value. A row that is too long is an error, "
+           "or is cut if on_longer is truncate.",
     PFD_OP_ATTRS(pad_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

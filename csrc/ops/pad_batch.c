@@ -1,4 +1,4 @@
-/* PadBatch: rows of any size to rows of the batch's largest. */
+/* PadBatch: pads the rows of a batch to its largest row. */
 #include "core/array_copy.h"
 #include "core/convert.h"
 #include "core/rows.h"
@@ -21,7 +21,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const pfd_row_type *in = &args->inputs[0];
     pfd_row_type *mask = &args->outputs[1], *length = &args->outputs[2];
     if (!pfd_is_ragged(in))
-        return pfd_refuse_rows(args, 0, "in", "all are of one shape already: Pad makes them larger",
+        return pfd_refuse_rows(args, 0, "in", "all have one shape already: Pad makes them larger",
                                err);
     if (in->dtype < PFD_FLOAT16 && !pfd_is_exact(attrs->value, in->dtype))
         return args->host->fail(err, PFD_INVALID_ARGUMENT,
@@ -34,7 +34,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* The dimensions of the largest row in each, rounded up; 0: too large. */
+/* Computes the largest size along each dimension, rounded up.  Returns 0 if it is too large. */
 static int32_t common_shape(const pfd_compute_args *args, int64_t *shape)
 {
     const pad_batch_attrs *attrs = args->attrs;
@@ -48,7 +48,7 @@ static int32_t common_shape(const pfd_compute_args *args, int64_t *shape)
     }
     for (int32_t d = 0; d < in->type.ndim; d++) {
         if (in->type.shape[d] >= 0) {
-            shape[d] = in->type.shape[d]; /* also where a row is empty and does not tell */
+            shape[d] = in->type.shape[d]; /* an empty row does not have this size */
             continue;
         }
         if (__builtin_add_overflow(shape[d], attrs->multiple_of - 1, &shape[d])) return 0;
@@ -57,7 +57,8 @@ static int32_t common_shape(const pfd_compute_args *args, int64_t *shape)
     return 1;
 }
 
-/* Memory for all rows of an output, back to back, and the rows in it.  NULL: there is none. */
+/* Allocates all rows of an output, back to back, and points the rows into them.  NULL: no memory.
+ */
 static uint8_t *rows_in_scratch(const pfd_compute_args *args, int32_t output, const int64_t *shape,
                                 int64_t *row_bytes)
 {
@@ -117,7 +118,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_FLOAT_ATTR(pad_batch_attrs, value, "0", 0, 0, "What is put where a row has nothing."),
+    PFD_FLOAT_ATTR(pad_batch_attrs, value, "0", 0, 0, "The value of the padding."),
     PFD_INT_ATTR(pad_batch_attrs, multiple_of, "1", 1, 1099511627776.0,
                  "Dimensions that vary are rounded up to a multiple of this."),
     PFD_BOOL_ATTR(pad_batch_attrs, with_mask, "false", "Whether the output mask is returned too."),
@@ -127,11 +128,10 @@ static const pfd_attr attr_table[] = {
 
 static const pfd_port inputs[] = {{"in", "Ragged rows of any dtype."}};
 static const pfd_port outputs[] = {
-    {"out", "Rows of one shape: what a row has in front, then the value."},
-    {"mask", "Bool: true where the row has something; of the dimensions up to the last one that "
-             "varies."},
-    {"length", "Numbers of int64: what the row has of each dimension of the mask; one number where "
-               "that has one dimension."},
+    {"out", "Rows of one shape: the row first, then the padding."},
+    {"mask", "Bool: false for padding. It has the dimensions up to the last one that varies."},
+    {"length", "The sizes of the row, int64, along the dimensions of the mask; one number if the "
+               "mask has one dimension."},
 };
 
 const pfd_op pfd_op_pad_batch = {
@@ -139,10 +139,9 @@ const pfd_op pfd_op_pad_batch = {
     .flags = PFD_TAKES_RAGGED | PFD_WHOLE_BATCH,
     .name = "PadBatch",
     .doc = "Pads the rows of each batch to the largest of its rows. "
-           "The batch is that of this rank. How large its rows are is known with each batch, so "
-           "that the output is a Ragged, whose rows then have one shape: its attribute dense is "
-           "the array of (rows, longest, ...), without a copy. Where one size is wanted for all "
-           "batches, Pad takes it.",
+           "The batch is the part of this rank. The size differs from batch to batch, so the "
+           "output is a Ragged; because its rows have one shape, its attribute dense is the array "
+           "(rows, longest, ...), without a copy. Pad makes the same size for all batches.",
     PFD_OP_ATTRS(pad_batch_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

@@ -1,4 +1,4 @@
-/* Slice: a part of each row, as NumPy's x[start:stop:step] along some dimensions. */
+/* Slice: takes a part of each row, like NumPy's x[start:stop:step] along some dimensions. */
 #include "core/array_copy.h"
 #include "core/rows.h"
 #include "pyflowdata/op.h"
@@ -11,12 +11,12 @@ typedef struct slice_attrs {
     pfd_list_int64 start, stop, step, axes;
 } slice_attrs;
 
-/* What is taken along one dimension. */
+/* The slice along one dimension. */
 typedef struct cut {
     int64_t first, step, count;
 } cut;
 
-/* Moves an index that counts from the end, and one that lies outside, into [low, high]. */
+/* Converts an index that may count from the end, or be outside, into one in [low, high]. */
 static int64_t bounded(int64_t index, int64_t size, int64_t low, int64_t high)
 {
     if (index < 0) index += size;
@@ -64,7 +64,7 @@ static pfd_status check_lists(const pfd_infer_args *args, pfd_error *err)
                                     names[i], lists[i]->size, n);
     for (int64_t k = 0; k < attrs->step.size; k++)
         if (attrs->step.data[k] == 0)
-            return args->host->fail(err, PFD_INVALID_ARGUMENT, "step has a 0, which goes nowhere");
+            return args->host->fail(err, PFD_INVALID_ARGUMENT, "step has a 0; it must not be 0");
     return PFD_OK;
 }
 
@@ -76,7 +76,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     PFD_TRY(check_lists(args, err));
     *out = args->inputs[0];
     if (num_cuts(attrs) > out->ndim)
-        return pfd_refuse_rows(args, 0, "in", "start, stop or step have more numbers than that has "
+        return pfd_refuse_rows(args, 0, "in", "start, stop or step have more numbers than it has "
                                "dimensions", err);
     for (int64_t k = 0; k < num_cuts(attrs); k++) {
         int32_t axis = axis_of(attrs, k, out->ndim);
@@ -96,7 +96,7 @@ static pfd_status slice_row(const pfd_compute_args *args, int64_t i, pfd_error *
     const pfd_tensor *in = args->inputs[0];
     int64_t bytes = pfd_dtype_size(in->type.dtype), shape[PFD_MAX_DIMS] = {0};
     int64_t from_strides[PFD_MAX_DIMS], to_strides[PFD_MAX_DIMS];
-    int32_t ndim = in->type.ndim, outer = 0; /* dimensions after the last one cut are one run */
+    int32_t ndim = in->type.ndim, outer = 0; /* dimensions after the last cut are copied as one */
     cut cuts[PFD_MAX_DIMS] = {{0}};
     pfd_row row;
     pfd_row_at(in, i, &row);
@@ -134,32 +134,33 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_INTS_ATTR(slice_attrs, start, "", 0, 0,
-                  "Where each cut begins, counted from the end if negative; left out, at the "
-                  "beginning."),
+                  "The index at which each slice begins, counted from the end if negative; if "
+                  "left out, the beginning."),
     PFD_INTS_ATTR(slice_attrs, stop, "", 0, 0,
-                  "Where each cut ends, this index not included, and what lies past the row is "
-                  "its end; left out, at the end."),
+                  "The index before which each slice ends, at most the end of the row; if left "
+                  "out, the end."),
     PFD_INTS_ATTR(slice_attrs, step, "", -9007199254740992.0, 9007199254740992.0,
-                  "How far each goes from element to element, backwards if negative; left out, 1."),
+                  "The step from element to element, backwards if negative; if left out, 1."),
     PFD_INTS_ATTR(slice_attrs, axes, "", -PFD_MAX_DIMS, PFD_MAX_DIMS - 1,
-                  "Which dimension of a row each cuts, -1 the last one; left out, the first ones."),
+                  "The dimensions that are sliced; -1 is the last one. If left out, the first "
+                  "ones."),
 };
 
 static const pfd_port inputs[] = {
-    {"in", "Rows of one dimension or more, of any dtype, also ragged."},
+    {"in", "Rows of one dimension or more, of any dtype, dense or ragged."},
 };
 static const pfd_port outputs[] = {
-    {"out", "The parts; a dimension that varies still does."},
+    {"out", "The parts; a dimension that varies in the input varies here too."},
 };
 
 const pfd_op pfd_op_slice = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "Slice",
-    .doc = "Cuts a part out of each row, as NumPy's row[start:stop:step]. "
-           "A list has one number for each dimension that is cut: Slice(x, start=[0, 2], "
-           "stop=[5, 4]) is row[0:5, 2:4]. What a row does not have is not there: a slice may be "
-           "shorter than asked for, and empty.",
+    .doc = "Takes a part of each row, like NumPy's row[start:stop:step]. "
+           "A list has one number for each dimension that is sliced: Slice(x, start=[0, 2], "
+           "stop=[5, 4]) is row[0:5, 2:4]. As in NumPy a slice ends where the row ends, so it may "
+           "be shorter than requested, or empty.",
     PFD_OP_ATTRS(slice_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

@@ -1,4 +1,4 @@
-/* Attr values as text: for messages, and from default_value. */
+/* Writes attr values as text, and parses default_value. */
 #include "registry/attr_text.h"
 
 #include "core/error.h"
@@ -128,7 +128,7 @@ const char *pfd_value_kind_name(int32_t kind)
     }
 }
 
-/* Decimal digits with an optional sign, all of [text, end). */
+/* Parses all of [text, end): decimal digits with an optional sign. */
 static int32_t parse_int(const char *text, const char *end, int64_t *out)
 {
     int32_t negative = text < end && *text == '-';
@@ -166,7 +166,7 @@ static pfd_status fail_default(const pfd_attr *row, const char *expected, pfd_er
                          ": default_value \"%s\" is not %s", row->default_value, expected);
 }
 
-/* Elements stand between commas; no text at all is the empty list. */
+/* Elements are separated by commas; an empty text is the empty list. */
 static pfd_status parse_list(const pfd_attr *row, pfd_scratch *memory, pfd_attr_value *out,
                              pfd_error *err)
 {
@@ -184,9 +184,9 @@ static pfd_status parse_list(const pfd_attr *row, pfd_scratch *memory, pfd_attr_
             ((const char **)list)[i] = copy;
         } else if (out->kind == PFD_VALUE_LIST_INT) {
             if (!parse_int(text, end, (int64_t *)list + i))
-                return fail_default(row, "integers with commas between", err);
+                return fail_default(row, "integers separated by commas", err);
         } else if (!parse_float(text, end, (double *)list + i)) {
-            return fail_default(row, "numbers with commas between", err);
+            return fail_default(row, "numbers separated by commas", err);
         }
         text = end + 1;
     }

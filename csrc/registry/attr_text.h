@@ -1,13 +1,13 @@
 /* registry/attr_text.h -- attr values as text: for messages, and from default_value.
  *
  * OWNERSHIP  A pfd_text writes into the caller's buffer, and is always a terminated string.
- * ERRORS     Writing never fails: what does not fit is cut.
+ * ERRORS     Writing never fails: a text that does not fit is cut.
  */
 #ifndef PFD_REGISTRY_ATTR_TEXT_H
 #define PFD_REGISTRY_ATTR_TEXT_H
 #include "pyflowdata/pyflowdata.h"
 
-/* Text of limited length; what does not fit is replaced by "...". */
+/* A text of limited length; the part that does not fit is replaced by "...". */
 typedef struct pfd_text {
     char *data;
     size_t capacity; /* >= 8 */
@@ -33,8 +33,9 @@ void pfd_text_add_value(pfd_text *text, const pfd_attr_value *value);
 /* "a bool", "an integer" ... */
 const char *pfd_value_kind_name(int32_t kind);
 
-/* default_value of a row as the value that a user would give; lists lie in `memory`, strings of it
- * too or in the row.  PFD_INVALID_ARGUMENT when the text is not a value of the row's type. */
+/* Converts default_value of a row to the value that a user would give.  Lists are in `memory`;
+ * strings are in `memory` or in the row.  PFD_INVALID_ARGUMENT: the text is not a value of the
+ * row's type. */
 pfd_status pfd_attr_parse_default(const pfd_attr *row, pfd_scratch *memory, pfd_attr_value *out,
                                   pfd_error *err);
 #endif

@@ -53,7 +53,7 @@ int64_t pfd_split_choices(const char *choices, char buffer[PFD_CHOICES_BYTES],
     return n;
 }
 
-/* Of "attr 'x'" what follows: " = 3; <element 1> must be ..." */
+/* Begins the text after "attr 'x'": " = 3; <element 1> must be ..." */
 static pfd_text begin_refusal(const pfd_attr_value *value, int64_t element, char *data,
                               size_t capacity)
 {
@@ -65,13 +65,13 @@ static pfd_text begin_refusal(const pfd_attr_value *value, int64_t element, char
     return text;
 }
 
-/* What a value of another kind should have been, and what was meant where that is clear. */
+/* Refuses a value of the wrong kind, and suggests the right one if it is clear what was meant. */
 static pfd_status refuse_kind(const pfd_attr *row, const pfd_attr_value *value, pfd_error *err)
 {
     const char *kind = pfd_value_kind_name(value->kind);
     if (!kind)
         return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT,
-                             " has a value of kind %" PRId32 ", which is none of PFD_VALUE_*",
+                             " has a value of kind %" PRId32 ", which is not one of PFD_VALUE_*",
                              value->kind);
     char data[900], shown[200];
     pfd_text text = pfd_text_in(data, sizeof data), short_value = pfd_text_in(shown, sizeof shown);
@@ -186,7 +186,7 @@ static pfd_status store_number(const pfd_attr *row, const pfd_attr_value *value,
 
 /* ---- Strings ---- */
 
-/* *choice: which of the row's choices it is, where it has some. */
+/* Checks a string; if the row has choices, *choice is the number of the one that it is. */
 static pfd_status check_string(const pfd_attr *row, const pfd_attr_value *value, const char *string,
                                int64_t element, int32_t *choice, pfd_error *err)
 {

@@ -1,14 +1,14 @@
-/* registry/attr_value.h -- one attr: checking a value and writing it into the op's struct.
+/* registry/attr_value.h -- checks the value of one attr and writes it into the op's struct.
  *
- * OWNERSHIP  What is written points into `memory`, never into the value given.
- * ERRORS     PFD_INVALID_ARGUMENT for what a user gave.
+ * OWNERSHIP  Written pointers point into `memory`, never into the given value.
+ * ERRORS     PFD_INVALID_ARGUMENT for a value that the user gave.
  */
 #ifndef PFD_REGISTRY_ATTR_VALUE_H
 #define PFD_REGISTRY_ATTR_VALUE_H
 #include "pyflowdata/pyflowdata.h"
 
-/* Bytes and alignment of a value in the struct, and its name for messages; 0, 0 and NULL when
- * `type` is not a PFD_ATTR_*. */
+/* Bytes and alignment of a value in the struct, and its name for messages; 0, 0 and NULL if `type`
+ * is not one of PFD_ATTR_*. */
 typedef struct pfd_attr_type {
     int64_t bytes, alignment;
     const char *name;
@@ -16,7 +16,7 @@ typedef struct pfd_attr_type {
 pfd_attr_type pfd_attr_type_of(int32_t type);
 
 /* Checks `value` against the row and writes it at `out`; strings and lists are copied to `memory`.
- * PFD_INVALID_ARGUMENT names attr, value and what is allowed. */
+ * PFD_INVALID_ARGUMENT: the value is not allowed. */
 pfd_status pfd_attr_store(const pfd_attr *row, const pfd_attr_value *value, pfd_scratch *memory,
                           void *out, pfd_error *err);
 

@@ -1,4 +1,4 @@
-/* Values given by a user into an op's attr struct. */
+/* Writes the values that a user gave into an op's attr struct. */
 #include "registry/attrs.h"
 
 #include "core/dtype.h"
@@ -20,7 +20,8 @@ struct pfd_attrs {
 
 pfd_status pfd_attrs_fail_missing(const pfd_attr *row, const char *why, pfd_error *err)
 {
-    /* The doc follows the colon: without its capital, unless that is an abbreviation. */
+    /* The doc follows the colon, so its first letter becomes lower case unless it is part of an
+     * abbreviation. */
     char first = row->doc[0];
     int32_t is_word = first >= 'A' && first <= 'Z' && row->doc[1] >= 'a' && row->doc[1] <= 'z';
     return pfd_fail_attr(err, row->name, NULL, PFD_INVALID_ARGUMENT, " is required (%s)%s: %c%s",
@@ -82,7 +83,7 @@ pfd_status pfd_attrs_set(pfd_attrs *attrs, const pfd_attr *row, const pfd_attr_v
         if (!copy) return pfd_fail_memory(err, bytes, "an attr");
         kept->s = memcpy(copy, value->s, (size_t)bytes);
     }
-    /* The struct has a copy of a list, as the attr's elements are. */
+    /* The struct has a copy of the list, with the element type of the attr. */
     if (value->kind >= PFD_VALUE_LIST_INT) kept->list = ((const pfd_list_int64 *)field)->data;
     if (row->type == PFD_ATTR_LIST_FLOAT64) kept->kind = PFD_VALUE_LIST_FLOAT;
     return PFD_OK;

@@ -1,4 +1,4 @@
-/* registry/attrs.h -- values given by a user into an op's attr struct.
+/* registry/attrs.h -- writes the values that a user gave into an op's attr struct.
  *
  * OWNERSHIP  A pfd_attrs owns copies of its strings and lists; tables are borrowed for the call.
  * THREADS    Immutable once its creator has completed it: any thread.
@@ -11,18 +11,18 @@
 /* A parsed attr struct; strings and lists in it are owned by it. */
 typedef struct pfd_attrs pfd_attrs;
 
-/* Fills a struct of struct_size bytes from defaults and values.  Values whose name is not in the
- * table are another table's and are passed over; a value of the wrong type or out of range, and a
- * missing required attr, are PFD_INVALID_ARGUMENT with attr, value and what is allowed.  An attr
- * with PFD_ATTR_FOUND and without a default may be missing: it is 0 or empty until
- * pfd_attrs_set().  Returns new. */
+/* Makes a struct of struct_size bytes from defaults and values.  Values whose name is not in the
+ * table belong to another table and are skipped.  PFD_INVALID_ARGUMENT: a value has the wrong
+ * type or is out of range, or a required attr is missing.  An attr with PFD_ATTR_FOUND and
+ * without a default may be missing: it is 0 or empty until pfd_attrs_set().  The caller frees
+ * *out. */
 pfd_status pfd_attrs_create(const pfd_attr *table, uint32_t count, uint32_t struct_size,
                             const pfd_attr_value *values, int64_t num_values, pfd_attrs **out,
                             pfd_error *err);
 void pfd_attrs_free(pfd_attrs *attrs); /* accepts NULL */
 
-/* Gives one attr its value, under the same rules.  *kept: the value, copied; it lives as long as
- * the attrs. */
+/* Sets one attr, by the same rules.  *kept is a copy of the value, which lives as long as the
+ * attrs. */
 pfd_status pfd_attrs_set(pfd_attrs *attrs, const pfd_attr *row, const pfd_attr_value *value,
                          pfd_attr_value *kept, pfd_error *err);
 

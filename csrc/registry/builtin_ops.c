@@ -4,13 +4,13 @@
 
 #define BUILTIN_OPS(X)                                                                             \
     X(mini_reader)                                                                                 \
-    X(mindrecord_reader)                                                                          \
+    X(mindrecord_reader)                                                                           \
     X(mds_reader)                                                                                  \
     X(text_line_reader)                                                                            \
     X(csv_reader)                                                                                  \
     X(mini_decoder)                                                                                \
     X(affine)                                                                                      \
-    X(tfrecord_reader)                                                                            \
+    X(tfrecord_reader)                                                                             \
     X(example_decoder)                                                                             \
     X(sequence_example_decoder)                                                                    \
     X(cast)                                                                                        \
@@ -24,20 +24,51 @@
     X(slice)                                                                                       \
     X(raw_reader)                                                                                  \
     X(npy_reader)                                                                                  \
-    X(ofrecord_reader)                                                                            \
-    X(ofrecord_raw_decoder)                                                                       \
-    X(ofrecord_bytes_decoder)                                                                     \
+    X(ofrecord_reader)                                                                             \
+    X(ofrecord_raw_decoder)                                                                        \
+    X(ofrecord_bytes_decoder)                                                                      \
+    X(ofrecord_image_decoder)                                                                      \
+    X(ofrecord_image_decoder_random_crop)                                                          \
     X(idx_reader)                                                                                  \
     X(cifar_reader)                                                                                \
-    X(onerec_reader)                                                                              \
-    X(onerec_decoder)                                                                             \
+    X(onerec_reader)                                                                               \
+    X(onerec_decoder)                                                                              \
     X(tar_reader)                                                                                  \
     X(megatron_reader)                                                                             \
     X(gpt_reader)                                                                                  \
     X(generator_reader)                                                                            \
     X(coco_reader)                                                                                 \
     X(image_folder_reader)                                                                         \
-    X(manifest_reader)
+    X(manifest_reader)                                                                             \
+    X(adjust_sharpness)                                                                            \
+    X(auto_contrast)                                                                               \
+    X(center_crop)                                                                                 \
+    X(coin_flip)                                                                                   \
+    X(color_jitter)                                                                                \
+    X(crop_mirror_normalize)                                                                       \
+    X(equalize)                                                                                    \
+    X(gaussian_blur)                                                                               \
+    X(grayscale)                                                                                   \
+    X(hwc2chw)                                                                                     \
+    X(image_decoder)                                                                               \
+    X(image_encoder)                                                                               \
+    X(image_flip)                                                                                  \
+    X(image_pad)                                                                                   \
+    X(image_random_crop)                                                                           \
+    X(image_size)                                                                                  \
+    X(invert)                                                                                      \
+    X(normalize)                                                                                   \
+    X(posterize)                                                                                   \
+    X(rand_augment)                                                                                \
+    X(random_affine)                                                                               \
+    X(random_crop)                                                                                 \
+    X(random_flip)                                                                                 \
+    X(random_resized_crop)                                                                         \
+    X(random_rotation)                                                                             \
+    X(resize)                                                                                      \
+    X(rotate)                                                                                      \
+    X(solarize)                                                                                    \
+    X(trivial_augment)
 
 #define DECLARE(op) extern const pfd_op pfd_op_##op;
 BUILTIN_OPS(DECLARE)

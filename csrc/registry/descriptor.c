@@ -1,4 +1,4 @@
-/* The rules that every op descriptor obeys, so that a fault in one is found at once. */
+/* Checks the rules for op descriptors, so that a fault is reported when the op is registered. */
 #include "registry/descriptor.h"
 
 #include "core/dtype.h"
@@ -18,7 +18,7 @@ static pfd_status fault(pfd_error *err, const char *owner, const char *field, co
     return pfd_fail(err, PFD_INTERNAL, "descriptor of op '%s': %s %s", owner, field, found);
 }
 
-/* Of one row or port, "attr 'x': field ...". */
+/* Reports a fault in one row or port, "attr 'x': field ...". */
 static pfd_status fault_in(pfd_error *err, const char *owner, const char *kind, const char *name,
                            const char *found)
 {
@@ -38,7 +38,7 @@ int32_t pfd_is_snake_case(const char *name)
     return name[size] == '\0' && size < 64;
 }
 
-/* CamelCase, and short enough for pfd_error.op. */
+/* Whether a name is CamelCase, and short enough for pfd_error.op. */
 static int32_t is_camel_case(const char *name)
 {
     if (!name || name[0] < 'A' || name[0] > 'Z') return 0;
@@ -59,7 +59,7 @@ static const char *choices_fault(const pfd_attr *row)
     char buffer[PFD_CHOICES_BYTES];
     const char *names[PFD_MAX_CHOICES];
     int64_t n = pfd_split_choices(row->choices, buffer, names);
-    if (n < 0) return "choices must be names with | between, at most 64 and 1023 bytes";
+    if (n < 0) return "choices must be names separated by |, at most 64 and 1023 bytes";
     for (int64_t i = 0; i < n; i++)
         if (row->type == PFD_ATTR_DTYPE && !pfd_dtype_parse(names[i]))
             return "choices must be names of dtypes";
@@ -121,7 +121,7 @@ pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32
         if (!pfd_is_snake_case(row->name))
             return fault_in(err, owner, "attr", row->name ? row->name : "NULL", NO_SNAKE_CASE);
         const char *found = NULL;
-        if (!pfd_attr_type_of(row->type).name) found = "type is none of PFD_ATTR_*";
+        if (!pfd_attr_type_of(row->type).name) found = "type is not one of PFD_ATTR_*";
         if (!found && !pfd_is_sentence(row->doc)) found = NO_SENTENCE;
         if (!found) found = offset_fault(table, i, struct_size);
         if (!found) found = limits_fault(row);
@@ -146,7 +146,7 @@ static pfd_status check_ports(const char *owner, const char *kind, const pfd_por
             return fault_in(err, owner, kind, ports[i].name, NO_SENTENCE);
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(ports[i].name, ports[j].name) == 0)
-                return fault_in(err, owner, kind, ports[i].name, "name is there twice");
+                return fault_in(err, owner, kind, ports[i].name, "name is used twice");
     }
     return PFD_OK;
 }
@@ -159,7 +159,7 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
     if (!op->open && op->num_inputs == 0)
         return fault(err, op->name, "open", "is NULL, but an op without inputs is a reader");
     if (op->open && op->num_inputs > 0)
-        return fault(err, op->name, "inputs", "are there, but an op with open is a reader");
+        return fault(err, op->name, "inputs", "are declared, but an op with open is a reader");
     if (!op->open && op->group) return fault(err, op->name, "group", "is for readers only");
     if (!op->open && (op->flags & PFD_READS_FILES))
         return fault(err, op->name, "flags", "has PFD_READS_FILES, which is for readers only");
@@ -168,9 +168,12 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
     if (op->open && (op->flags & PFD_WHOLE_BATCH))
         return fault(err, op->name, "flags", "has PFD_WHOLE_BATCH, which readers cannot have");
     if (op->open && (op->flags & PFD_TAKES_RAGGED))
-        return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, and a reader takes no inputs");
+        return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, but a reader takes no inputs");
     if ((op->flags & PFD_MANY_INPUTS) && (op->open || op->num_inputs != 1))
         return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs one input declared");
+    if ((op->flags & PFD_OPTIONAL_INPUT) && (op->open || op->num_inputs < 2))
+        return fault(err, op->name, "flags",
+                     "has PFD_OPTIONAL_INPUT, which needs two inputs declared or more");
     if (op->companions && !(op->flags & PFD_READS_FILES))
         return fault(err, op->name, "companions", "are for ops with PFD_READS_FILES");
     if (op->propose && !(op->flags & PFD_READS_FILES))
@@ -187,13 +190,13 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
         if (row->flags & ~(uint64_t)PFD_ATTR_FOUND)
             return fault_in(err, op->name, "attr", row->name, "flags has unknown bits");
         if (row->flags && row->type == PFD_ATTR_OBJECT)
-            return fault_in(err, op->name, "attr", row->name, "flags: no object is found in files");
+            return fault_in(err, op->name, "attr", row->name, "flags: files have no objects");
         finds |= row->flags != 0;
     }
     if (finds && !op->propose)
-        return fault(err, op->name, "propose", "is NULL, and an attr has PFD_ATTR_FOUND");
+        return fault(err, op->name, "propose", "is NULL, but an attr has PFD_ATTR_FOUND");
     if (!finds && op->propose)
-        return fault(err, op->name, "propose", "is there, and no attr has PFD_ATTR_FOUND");
+        return fault(err, op->name, "propose", "is set, but no attr has PFD_ATTR_FOUND");
     return PFD_OK;
 }
 
@@ -231,7 +234,7 @@ static pfd_status check_aliases(const pfd_op *op, pfd_error *err)
         good = is_camel_case(names[i]) || pfd_is_snake_case(names[i]);
     return good ? PFD_OK
                 : fault(err, op->name, "aliases",
-                        "must be names in CamelCase or lower_snake_case with | between");
+                        "must be names in CamelCase or lower_snake_case, separated by |");
 }
 
 pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
@@ -241,7 +244,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
                      "must be in CamelCase, at most 63 letters");
     if (!pfd_is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
     if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS |
-                      PFD_READS_FOLDERS))
+                      PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));
@@ -262,7 +265,7 @@ pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err)
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(name, op->attrs[j].name) == 0)
                 return fault_in(err, op->name, "attr", name,
-                                "name is there twice (every reader "
+                                "name is used twice (every reader "
                                 "has the attrs of pfd_reader_attrs, and of pfd_file_attrs)");
         for (uint32_t j = 0; j < op->num_inputs; j++)
             if (strcmp(name, op->inputs[j].name) == 0)

@@ -1,6 +1,6 @@
-/* registry/descriptor.h -- the rules that every op descriptor obeys.
+/* registry/descriptor.h -- checks the rules for op descriptors.
  *
- * ERRORS  A fault is the op author's: PFD_INTERNAL, with op and field.
+ * ERRORS  PFD_INTERNAL, with the op and the field: a fault of the op's author.
  */
 #ifndef PFD_REGISTRY_DESCRIPTOR_H
 #define PFD_REGISTRY_DESCRIPTOR_H
@@ -16,9 +16,10 @@ pfd_status pfd_attr_table_check(const char *owner, const pfd_attr *table, uint32
 /* Checks that the names a user can give to an op differ: its inputs, its attrs, and "name". */
 pfd_status pfd_descriptor_check_names(const pfd_op *op, pfd_error *err);
 
-/* What can be a parameter in Python and a C struct member: lower_snake_case, at most 63 letters. */
+/* Whether a name can be a parameter in Python and a member of a C struct: lower_snake_case, at most
+ * 63 letters. */
 int32_t pfd_is_snake_case(const char *name);
 
-/* A doc: some text that ends with a period. */
+/* Whether a doc is a text that ends with a period. */
 int32_t pfd_is_sentence(const char *doc);
 #endif

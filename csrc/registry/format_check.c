@@ -1,4 +1,4 @@
-/* The rules that every descriptor of a file format obeys. */
+/* Checks the rules for descriptors of file formats. */
 #include "registry/format_check.h"
 
 #include "core/error.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    least_bytes = offsetof(pfd_format, probe) + sizeof(void *), /* what every header had */
-    most_bytes = 4096 /* no struct grows beyond; larger is memory that was never set */
+    least_bytes = offsetof(pfd_format, probe) + sizeof(void *), /* of the first header */
+    most_bytes = 4096 /* no struct is larger; a larger size is memory that was never set */
 };
 
 static pfd_status fault(const char *format, const char *field, const char *found, pfd_error *err)
@@ -33,7 +33,7 @@ pfd_status pfd_format_copy(const pfd_format *author, pfd_format *out, pfd_error 
     return PFD_OK;
 }
 
-/* ".tfr": a period, and what file names have in lower case. */
+/* Whether a text is a suffix such as ".tfr": a period, then lower-case characters of file names. */
 static int32_t is_suffix(const char *text)
 {
     size_t size = strlen(text);
@@ -75,7 +75,7 @@ static pfd_status check_decoders(const pfd_format *format,
     const char *names[PFD_MAX_CHOICES];
     if (!format->decoders) return PFD_OK;
     int64_t n = pfd_split_choices(format->decoders, buffer, names);
-    if (n <= 0) return fault(format->name, "decoders", "must be names with | between", err);
+    if (n <= 0) return fault(format->name, "decoders", "must be names separated by |", err);
     for (int64_t i = 0; i < n; i++) {
         const pfd_op *op = find_op(names[i]);
         if (!op) return fault(format->name, "decoders", "must be names of ops", err);
@@ -100,8 +100,8 @@ pfd_status pfd_format_check(const pfd_format *format, const pfd_op *(*find_op)(c
         return fault(name, "suffixes", "must be like '.tfrecord|.tfr', in lower case", err);
     if (!format->probe && !format->probe_folder &&
         (!format->suffixes || format->flags & PFD_FORMAT_SHARED_SUFFIXES))
-        return fault(name, "probe", "is NULL, and the format has no suffix of its own to tell a "
-                                    "file",
+        return fault(name, "probe", "is NULL, but the format has no suffix of its own to recognise "
+                                    "a file",
                      err);
     if (format->folder_file && (!format->folder_file[0] || strchr(format->folder_file, '/')))
         return fault(name, "folder_file", "must be the name of a file", err);

@@ -1,15 +1,15 @@
-/* registry/format_check.h -- the rules that every descriptor of a file format obeys.
+/* registry/format_check.h -- checks the rules for descriptors of file formats.
  *
- * ERRORS  A fault is the author's: PFD_INTERNAL, with format and field.
+ * ERRORS  PFD_INTERNAL, with the format and the field: a fault of the author.
  */
 #ifndef PFD_REGISTRY_FORMAT_CHECK_H
 #define PFD_REGISTRY_FORMAT_CHECK_H
 #include "pyflowdata/op.h"
 
-/* Copies a descriptor as far as its author's header went; fields that it did not have are zero. */
+/* Copies the fields that the author's header had; the others are zero. */
 pfd_status pfd_format_copy(const pfd_format *author, pfd_format *out, pfd_error *err);
 
-/* Checks a copy.  `find_op` gives NULL for what is not the name of an op. */
+/* Checks a copy.  `find_op` returns NULL for a name that is not an op. */
 pfd_status pfd_format_check(const pfd_format *format, const pfd_op *(*find_op)(const char *name),
                             pfd_error *err);
 #endif

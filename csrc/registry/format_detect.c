@@ -1,4 +1,5 @@
-/* The format of a file: the probes' scores, the suffix, and what files of nobody here look like. */
+/* Detects the format of a file by the scores of the probes and by the suffix, and knows how
+ * files of other programs begin. */
 #include "registry/format_detect.h"
 
 #include "core/error.h"
@@ -32,7 +33,8 @@ static const struct {
     {"snappy", 10, "\xff\x06\0\0sNaPpY"},
 };
 
-/* RFC 1950: a method, a window, and a check of the two; not the length of a record. */
+/* Whether a zlib header begins the bytes (RFC 1950: a method, a window, and a check of the two),
+ * and not the length of a record. */
 static int32_t is_zlib(const uint8_t *data, int64_t size)
 {
     return size >= 8 && memcmp(data + 4, "\0\0\0", 4) != 0 && (data[0] & 15) == 8 &&
@@ -52,7 +54,7 @@ static const char *foreign_name(const uint8_t *data, int64_t size)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* Of compressed files: a second suffix, and what such a file begins with. */
+/* The second suffixes of compressed files, and the bytes with which these begin. */
 static const struct {
     const char *suffix, *magic;
 } packed[] = {{".gz", "\x1f\x8b"}, {".zlib", NULL}, {".zst", "\x28\xb5\x2f\xfd"},
@@ -104,7 +106,8 @@ static int32_t is_broken_compression(const pfd_probe_args *args, const char *nam
 
 /* ---- Scores ---------------------------------------------------------------------------------- */
 
-/* What was found of a file: its format by content and suffix, and the first one by suffix alone. */
+/* The candidates for a file: the format by content and suffix, and the first one by suffix alone.
+ */
 typedef struct candidates {
     const pfd_registered_format *best, *named;
     int32_t score;
@@ -163,9 +166,9 @@ static pfd_status fail_unknown(const uint8_t *data, int64_t size, pfd_error *err
         pfd_text_add(&text, i > 0 ? ", %s" : "%s", list->formats[i]->format.name);
     const char *foreign = foreign_name(data, size);
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT,
-                   "its content is of no format that is known here%s%s; known are %s",
+                   "its content has none of the supported formats%s%s; these are %s",
                    foreign ? ": it looks like " : "", foreign ? foreign : "", names);
-    static const char argument[] = "format"; /* of the call: who gives it says what the file is */
+    static const char argument[] = "format"; /* the argument by which a user can state the format */
     if (err->struct_size >= sizeof *err) memcpy(err->attr, argument, sizeof argument);
     return PFD_INVALID_ARGUMENT;
 }
@@ -187,8 +190,7 @@ static pfd_status detect(const pfd_probe_args *args, const pfd_registered_format
                         encoding);
     if (is_broken_compression(args, last_part(args->path)))
         return pfd_fail(err, PFD_CORRUPT_DATA,
-                        "it begins as compressed data does, and the rest of that header is "
-                        "damaged");
+                        "it begins like compressed data, but the rest of the header is damaged");
     if (!found.best || (args->size == 0 && named)) *out = named;
     return *out ? PFD_OK : fail_unknown(args->data, args->size, err);
 }

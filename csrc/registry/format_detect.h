@@ -1,4 +1,4 @@
-/* registry/format_detect.h -- which format bytes are of; for files there is pfd_format_detect(). */
+/* registry/format_detect.h -- detects the format of bytes; for files use pfd_format_detect(). */
 #ifndef PFD_REGISTRY_FORMAT_DETECT_H
 #define PFD_REGISTRY_FORMAT_DETECT_H
 #include "pyflowdata/op.h"

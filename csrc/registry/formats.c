@@ -16,7 +16,7 @@ const pfd_format_list *pfd_formats_list(void)
     return atomic_load_explicit(&current, memory_order_acquire);
 }
 
-/* Where the format with this name is; the end of the list: there is none. */
+/* The index of the format with this name; the size of the list if there is none. */
 static int64_t place_of(const pfd_format_list *list, const char *name)
 {
     int64_t i = 0;

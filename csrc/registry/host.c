@@ -1,4 +1,5 @@
-/* What the host gives to ops, and by what Python knows that it fits. */
+/* The table of functions that the host gives to ops, and the hash by which Python checks that it
+ * matches. */
 #include "core/error.h"
 #include "core/random.h"
 #include "core/scratch.h"

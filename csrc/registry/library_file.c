@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The header of this library itself: what it was compiled for, a plugin must be as well. */
+/* The ELF header of this library itself: a plugin must be compiled for the same machine. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 static const struct {
@@ -55,8 +55,8 @@ static pfd_status check_header(const ElfW(Ehdr) * header, int64_t size, pfd_erro
 {
     if (size < SELFMAG || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "the file is not a shared library: a source is compiled first, as "
-                        "pyflowdata.compile() does it");
+                        "the file is not a shared library: compile a source file first, for "
+                        "example with pyflowdata.compile()");
     if (size < (int64_t)sizeof *header) return fail_cut_off(size, err);
     /* In another byte order e_machine cannot be read. */
     if (header->e_ident[EI_DATA] != __ehdr_start.e_ident[EI_DATA])
@@ -74,7 +74,8 @@ static pfd_status check_header(const ElfW(Ehdr) * header, int64_t size, pfd_erro
     return PFD_OK;
 }
 
-/* The system maps what the segments say, and the process dies where the file ends before. */
+/* Checks that the file has all of its segments: the system maps these without a check, and the
+ * process would crash if the file ends before. */
 static pfd_status check_segments(int file, const ElfW(Ehdr) * header, int64_t size, pfd_error *err)
 {
     ElfW(Phdr) segment;
@@ -119,8 +120,8 @@ pfd_status pfd_library_file_fail(const char *said, pfd_error *err)
     const char *hint = "";
     if (!said) said = "the system does not say why";
     if (strstr(said, "undefined symbol"))
-        hint = ": link what defines it into the plugin (-l...); functions of pyflowdata are called "
-               "through args->host";
+        hint = ": link the library that defines it to the plugin (-l...); functions of pyflowdata "
+               "are called through args->host";
     else if (strstr(said, "cannot open shared object file"))
         hint = ": a library that the plugin was linked with is missing, `ldd` lists them";
     else if (strstr(said, "GLIBC"))

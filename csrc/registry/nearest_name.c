@@ -1,4 +1,4 @@
-/* Finding what a mistyped name was meant to be. */
+/* Finds the name that a mistyped one was meant to be. */
 #include "registry/nearest_name.h"
 
 #include <string.h>
@@ -44,7 +44,8 @@ static int64_t edit_distance(const char *a, int64_t a_size, const char *b, int64
     return above[b_size];
 }
 
-/* Smaller is nearer.  A name that contains the other one comes after all that are only mistyped. */
+/* The distance of two names; smaller is nearer.  A name that contains the other one is farther than
+ * every mistyped one. */
 static int64_t distance(const char *a, int64_t a_size, const char *b, int64_t b_size)
 {
     int64_t longer = a_size > b_size ? a_size : b_size;

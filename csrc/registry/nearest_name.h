@@ -1,4 +1,5 @@
-/* registry/nearest_name.h -- how names are compared, and which one a mistyped name was meant to be.
+/* registry/nearest_name.h -- compares names, and finds the name that a mistyped one was meant to
+ * be.
  *
  * THREADS  Everything here may be called from any thread.
  */
@@ -10,7 +11,8 @@
  * underscores do not count). */
 const char *pfd_nearest_name(const char *name, const char *const *names, int64_t n);
 
-/* `name` without underscores and in lower case, by which names are compared: "MiniReader" and
- * "mini_reader" become "minireader".  Returns its size, or -1 when it does not fit. */
+/* Writes `name` without underscores and in lower case, the form in which names are compared:
+ * "MiniReader" and "mini_reader" become "minireader".  Returns its size, or -1 if it does not
+ * fit. */
 int64_t pfd_fold_name(const char *name, char *out, int64_t capacity);
 #endif

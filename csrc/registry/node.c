@@ -1,10 +1,10 @@
-/* One use of an op: attrs and inputs checked, outputs inferred. */
+/* Makes nodes: checks attrs and inputs, and infers the types of the outputs. */
 #include "registry/node.h"
 
 #include "core/error.h"
 #include "registry/attr_text.h"
 #include "registry/nearest_name.h"
-#include "registry/node_found.h"
+#include "registry/inferred_attrs.h"
 #include "registry/node_ports.h"
 #include "parse/row_type.h"
 
@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More bytes than any machine has: a batch above is a mistake, and sizes below can be added up. */
+/* More bytes than any machine has: a larger batch is a mistake, and smaller sizes can be added
+ * without overflow. */
 static const int64_t MOST_BATCH_BYTES = (int64_t)1 << 46;
 
 /* ---- Attrs ---- */
@@ -37,7 +38,7 @@ static pfd_status fail_unknown_attr(const pfd_op *op, const char *name, pfd_erro
     return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
 }
 
-/* Before all else: a misspelt attr is not to be reported as a missing one. */
+/* Called first, so that a misspelt attr is not reported as a missing one. */
 static pfd_status check_attr_names(const pfd_op *op, const pfd_attr_value *values, int64_t n,
                                    pfd_error *err)
 {
@@ -127,6 +128,25 @@ static pfd_status take_inputs(pfd_node *node, const pfd_blob *inputs, int64_t n,
     return PFD_OK;
 }
 
+/* In place of blobs, what the caller says of rows that it has. */
+static pfd_status check_input_types(const pfd_node *node, const pfd_row_type *types, int64_t n,
+                                    pfd_error *err)
+{
+    const pfd_op *op = node->op->public_op;
+    if (n != op->num_inputs) return fail_input_count(op, n, err);
+    for (int64_t i = 0; i < n; i++) {
+        int32_t is_fit = pfd_dtype_name(types[i].dtype) && types[i].ndim >= 0 &&
+                         types[i].ndim <= PFD_MAX_DIMS;
+        for (int32_t d = 0; is_fit && d < types[i].ndim; d++) is_fit = types[i].shape[d] >= -1;
+        if (!is_fit)
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "the type given for the rows of input '%s' is none: dtype %" PRId32
+                            ", %" PRId32 " dimensions",
+                            op->inputs[i].name, types[i].dtype, types[i].ndim);
+    }
+    return PFD_OK;
+}
+
 /* ---- Outputs ---- */
 
 static pfd_status fail_output(const pfd_node *node, uint32_t output, const char *found,
@@ -141,8 +161,8 @@ static pfd_status fail_output(const pfd_node *node, uint32_t output, const char 
 static pfd_status check_bytes(const pfd_node *node, uint32_t output, pfd_error *err)
 {
     const pfd_row_type *type = &node->outputs[output];
-    /* A dimension of 0 must not hide the others: NumPy multiplies them without it, too.  One that
-     * varies counts as 1: what it comes to is known with each batch. */
+    /* A dimension of 0 must not hide the others: NumPy too multiplies them without it.  A dimension
+     * that varies counts as 1: its size is known only with each batch. */
     int64_t bytes = pfd_dtype_size(type->dtype) * node->batch_size;
     int32_t too_large = bytes > MOST_BATCH_BYTES;
     for (int32_t i = 0; i < type->ndim && !too_large; i++) {
@@ -196,7 +216,8 @@ static pfd_status call_infer(pfd_node *node, const pfd_row_type *inputs, pfd_err
     return status;
 }
 
-/* An op that knows nothing of ragged rows would read data where there are rows. */
+/* Refuses ragged inputs of an op without PFD_TAKES_RAGGED: it would read the table of rows as
+ * data. */
 static pfd_status check_ragged(const pfd_op *op, const pfd_row_type *inputs, pfd_error *err)
 {
     if (op->flags & PFD_TAKES_RAGGED) return PFD_OK;
@@ -205,15 +226,16 @@ static pfd_status check_ragged(const pfd_op *op, const pfd_row_type *inputs, pfd
         for (int32_t d = 0; d < inputs[i].ndim; d++)
             if (inputs[i].shape[d] < 0)
                 return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                                "the rows of input '%s' are %s, and vary in size; %s takes rows of "
-                                "one size",
+                                "the rows of input '%s' are %s and vary in size, but %s takes rows "
+                                "of one size",
                                 op->inputs[i].name,
                                 pfd_format_row_type(&inputs[i], found, sizeof found), op->name);
     }
     return PFD_OK;
 }
 
-static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
+/* `given`: the types of the inputs' rows; NULL: those of the blobs. */
+static pfd_status infer_outputs(pfd_node *node, const pfd_row_type *given, pfd_error *err)
 {
     const pfd_op *op = node->op->op, *public_op = node->op->public_op;
     node->outputs = calloc(public_op->num_outputs, sizeof *node->outputs);
@@ -223,7 +245,7 @@ static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
         return pfd_fail_memory(err, public_op->num_outputs * (int64_t)sizeof *inputs, "types");
     }
     for (uint32_t i = 0; i < op->num_inputs; i++)
-        inputs[i] = node->inputs[i].node->outputs[node->inputs[i].output];
+        inputs[i] = given ? given[i] : node->inputs[i].node->outputs[node->inputs[i].output];
     pfd_status status = check_ragged(op, inputs, err);
     if (status == PFD_OK) status = call_infer(node, inputs, err);
     free(inputs);
@@ -239,23 +261,50 @@ static pfd_status infer_outputs(pfd_node *node, pfd_error *err)
 
 /* ---- Life ---- */
 
-static pfd_status fill(pfd_node *node, const char *name, const pfd_attr_value *values,
-                       int64_t num_values, const pfd_blob *inputs, int64_t num_inputs,
-                       pfd_error *err)
+/* What a node is made of: blobs, or the types of rows. */
+typedef struct parts {
+    const char *name;
+    const pfd_attr_value *values;
+    int64_t num_values;
+    const pfd_blob *blobs;
+    const pfd_row_type *types;
+    int64_t num_inputs;
+} parts;
+
+static pfd_status fill(pfd_node *node, const parts *of, pfd_error *err)
 {
-    node->name = strdup(name ? name : "");
+    node->name = strdup(of->name ? of->name : "");
     if (!node->name) return pfd_fail_memory(err, 0, "a name");
-    if (num_values < 0 || num_inputs < 0 || (num_values > 0 && !values) ||
-        (num_inputs > 0 && !inputs))
+    if (of->num_values < 0 || of->num_inputs < 0 || (of->num_values > 0 && !of->values) ||
+        (of->num_inputs > 0 && !of->blobs && !of->types))
         return pfd_fail(err, PFD_INVALID_ARGUMENT, "%" PRId64 " attr values and %" PRId64
-                        " inputs are given, at NULL", num_values, num_inputs);
-    PFD_TRY(create_attrs(node, values, num_values, err));
-    PFD_TRY(pfd_node_find_attrs(node, values, num_values, err));
-    PFD_TRY(pfd_node_ports_create(node->op, pfd_attrs_struct(node->attrs), num_inputs,
+                        " inputs are given, at NULL", of->num_values, of->num_inputs);
+    PFD_TRY(create_attrs(node, of->values, of->num_values, err));
+    PFD_TRY(pfd_node_infer_attrs(node, of->values, of->num_values, err));
+    PFD_TRY(pfd_node_ports_create(node->op, pfd_attrs_struct(node->attrs), of->num_inputs,
                                   &node->own_op, err));
     if (node->own_op) node->op = node->own_op;
-    PFD_TRY(take_inputs(node, inputs, num_inputs, err));
-    return infer_outputs(node, err);
+    PFD_TRY(of->types ? check_input_types(node, of->types, of->num_inputs, err)
+                      : take_inputs(node, of->blobs, of->num_inputs, err));
+    return infer_outputs(node, of->types, err);
+}
+
+static pfd_status create(const pfd_registered_op *op, const parts *of, pfd_node **out,
+                         pfd_error *err)
+{
+    pfd_node *node = calloc(1, sizeof *node);
+    if (!node) return pfd_fail_memory(err, sizeof *node, "a node");
+    atomic_init(&node->references, 1);
+    node->op = op;
+    node->batch_size = 1; /* take_inputs() says better */
+    pfd_status status = fill(node, of, err);
+    if (status != PFD_OK) {
+        pfd_node_release(node);
+        pfd_error_set_op(err, op->op->name);
+        return status;
+    }
+    *out = node;
+    return PFD_OK;
 }
 
 pfd_status pfd_node_create(const char *op, const char *name, const pfd_attr_value *values,
@@ -264,18 +313,25 @@ pfd_status pfd_node_create(const char *op, const char *name, const pfd_attr_valu
 {
     const pfd_registered_op *found = pfd_registry_find(op, err);
     if (!found) return err->status;
-    pfd_node *node = calloc(1, sizeof *node);
-    if (!node) return pfd_fail_memory(err, sizeof *node, "a node");
-    atomic_init(&node->references, 1);
-    node->op = found;
-    pfd_status status = fill(node, name, values, num_values, inputs, num_inputs, err);
-    if (status != PFD_OK) {
-        pfd_node_release(node);
+    parts of = {.name = name, .values = values, .num_values = num_values, .blobs = inputs,
+                .num_inputs = num_inputs};
+    return create(found, &of, out, err);
+}
+
+pfd_status pfd_node_create_on_rows(const char *op, const char *name, const pfd_attr_value *values,
+                                   int64_t num_values, const pfd_row_type *inputs,
+                                   int64_t num_inputs, pfd_node **out, pfd_error *err)
+{
+    const pfd_registered_op *found = pfd_registry_find(op, err);
+    if (!found) return err->status;
+    if (pfd_op_is_reader(found->op)) {
+        (void)fail_input_count(found->op, num_inputs, err);
         pfd_error_set_op(err, found->op->name);
-        return status;
+        return err->status;
     }
-    *out = node;
-    return PFD_OK;
+    parts of = {.name = name, .values = values, .num_values = num_values, .types = inputs,
+                .num_inputs = num_inputs};
+    return create(found, &of, out, err);
 }
 
 pfd_node *pfd_node_retain(pfd_node *node)
@@ -284,7 +340,7 @@ pfd_node *pfd_node_retain(pfd_node *node)
     return node;
 }
 
-/* Drops a reference; a node without any goes in front of the list. */
+/* Drops a reference; a node without references is put in front of the list. */
 static void drop(pfd_node *node, pfd_node **released)
 {
     if (!node) return;
@@ -293,7 +349,7 @@ static void drop(pfd_node *node, pfd_node **released)
     *released = node;
 }
 
-/* With a list instead of recursion, so that a long chain of ops needs no deep stack. */
+/* Uses a list instead of recursion, so that a long chain of ops needs no deep stack. */
 void pfd_node_release(pfd_node *node)
 {
     pfd_node *released = NULL;
@@ -306,7 +362,7 @@ void pfd_node_release(pfd_node *node)
         pfd_attrs_free(next->attrs);
         pfd_attrs_free(next->file_attrs);
         pfd_attrs_free(next->reader_attrs);
-        free(next->found);
+        free(next->inferred);
         free(next->inputs);
         free(next->outputs);
         free(next->name);
@@ -322,8 +378,8 @@ const pfd_op *pfd_node_op(const pfd_node *node)
 
 const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n)
 {
-    *n = node->num_found;
-    return node->found;
+    *n = node->num_inferred;
+    return node->inferred;
 }
 
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,

@@ -13,8 +13,8 @@ struct pfd_node {
     pfd_registered_op *own_op; /* with the node's own ports, see registry/node_ports.h; or NULL */
     char *name;               /* "" for none */
     pfd_attrs *attrs;         /* of the op's own table */
-    pfd_attr_value *found;    /* what of them the files said, see registry/node_found.h */
-    int64_t num_found;
+    pfd_attr_value *inferred; /* those of them that were inferred, see registry/inferred_attrs.h */
+    int64_t num_inferred;
     pfd_attrs *file_attrs;    /* pfd_file_attrs, of ops that read files; else NULL */
     pfd_attrs *reader_attrs;  /* pfd_reader_attrs, of readers; else NULL */
     pfd_blob *inputs;         /* owned references; as many as op->public_op->num_inputs */

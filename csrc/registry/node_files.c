@@ -1,4 +1,4 @@
-/* From a reader's attrs to opened files. */
+/* Finds and opens the files of a reader by its attrs. */
 #include "registry/node_files.h"
 
 #include "core/error.h"
@@ -12,12 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The paths that the user named, while companions() looks at them: those that it replaces stay. */
+/* A copy of the paths that the user gave, for companions(): it keeps those that are replaced. */
 typedef struct named_paths {
     char **paths;
     int64_t size;
     pfd_path_list *list;
-    int32_t is_replaced; /* one of them at least */
+    int32_t is_replaced; /* at least one of them was replaced */
 } named_paths;
 
 static pfd_status add_companion(void *list, const char *path, pfd_error *err)
@@ -30,7 +30,7 @@ static pfd_status replace_path(void *list, int64_t i, const char *path, pfd_erro
 {
     named_paths *self = list;
     if (i < 0 || i >= self->size)
-        return pfd_fail(err, PFD_INTERNAL, "replace() of path %" PRId64 ", and there are %" PRId64,
+        return pfd_fail(err, PFD_INTERNAL, "replace() of path %" PRId64 ", but there are %" PRId64,
                         i, self->size);
     char *copy = path ? strdup(path) : NULL;
     if (!copy) return pfd_fail_memory(err, 0, "a path");
@@ -58,7 +58,7 @@ static pfd_status call_companions(const pfd_node *node, named_paths *named, pfd_
 static pfd_status add_companions(const pfd_node *node, pfd_path_list *list, pfd_error *err)
 {
     size_t bytes = (size_t)list->size * sizeof *list->paths;
-    named_paths named = {malloc(bytes + 1), list->size, list, 0}; /* the list moves as it grows */
+    named_paths named = {malloc(bytes + 1), list->size, list, 0}; /* the list moves when it grows */
     if (!named.paths) return pfd_fail_memory(err, (int64_t)bytes, "a list of files");
     if (bytes > 0) memcpy(named.paths, list->paths, bytes);
     pfd_status status = call_companions(node, &named, err);
@@ -79,7 +79,8 @@ static int32_t reads_folders(const pfd_node *node)
     return (node->op->op->flags & PFD_READS_FOLDERS) != 0;
 }
 
-/* A folder without parts is named itself, where companions() has not replaced it. */
+/* Whether the list is only the data_dir: a folder without parts that companions() did not
+ * replace. */
 static int32_t is_folder(const pfd_file_attrs *attrs, const pfd_path_list *list)
 {
     return list->size > 0 && attrs->files.size == 0 && !strcmp(list->paths[0], attrs->data_dir);

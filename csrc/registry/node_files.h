@@ -1,7 +1,7 @@
-/* registry/node_files.h -- the files that a reader reads: those its user named, and their sidecar
+/* registry/node_files.h -- finds the files of a reader: those that the user gave, and their sidecar
  * files.
  *
- * OWNERSHIP  Lists and opened files are the caller's; of a failed call, too.
+ * OWNERSHIP  The caller owns lists and opened files, even if the call failed.
  * THREADS    Any thread.
  */
 #ifndef PFD_REGISTRY_NODE_FILES_H
@@ -11,14 +11,14 @@
 #include "files/path_list.h"
 #include "registry/node_fields.h"
 
-/* Of a reader with PFD_READS_FILES. */
+/* Finds the paths of a reader with PFD_READS_FILES. */
 pfd_status pfd_node_find_files(const pfd_node *node, pfd_path_list *out,
                                pfd_error *err) PFD_PRIVATE;
 
-/* PFD_FILE_ACCESS_*: how they are opened. */
+/* How the files are opened: PFD_FILE_ACCESS_*. */
 int32_t pfd_node_file_access(const pfd_node *node);
 
-/* The same, opened as file_access and compression say. */
+/* Finds and opens them, with the attrs file_access and compression. */
 pfd_status pfd_node_open_files(const pfd_node *node, pfd_input_files **out,
                                pfd_error *err) PFD_PRIVATE;
 #endif

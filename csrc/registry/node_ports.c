@@ -1,4 +1,4 @@
-/* Ports that attrs decide, written out. */
+/* Writes out the ports of a node whose op leaves them to attrs. */
 #include "registry/node_ports.h"
 
 #include "core/error.h"
@@ -12,11 +12,11 @@
 
 enum { most_ports = 4096, input_name_bytes = 96 };
 
-/* One allocation: the op twice, its ports, followed by their names. */
+/* One allocation: the op twice, its ports, and their names. */
 typedef struct own_op {
     pfd_registered_op registered;
     pfd_op op, public_op;
-    pfd_port ports[]; /* inputs, then the public outputs, of which the op's own are the first */
+    pfd_port ports[]; /* inputs, then the public outputs, which begin with the op's own */
 } own_op;
 
 static const pfd_list_string *output_list(const pfd_op *op, const void *attrs)
@@ -75,8 +75,8 @@ static pfd_status check(const pfd_registered_op *from, const pfd_list_string *li
     int64_t size = list ? list->size : 1;
     if (size > most_ports || num_inputs > most_ports)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "the node has %" PRId64 " inputs and %" PRId64 " outputs; of each there "
-                        "can be at most %d",
+                        "the node has %" PRId64 " inputs and %" PRId64 " outputs; it can have at "
+                        "most %d of each",
                         num_inputs, size, most_ports);
     if (size == 0)
         return pfd_fail_attr(err, from->op->outputs_attr, NULL, PFD_INVALID_ARGUMENT,
@@ -112,10 +112,12 @@ pfd_status pfd_node_ports_create(const pfd_registered_op *from, const void *attr
     const pfd_op *op = from->op, *public_op = from->public_op;
     const pfd_list_string *list = output_list(op, attrs);
     int32_t has_many = (op->flags & PFD_MANY_INPUTS) != 0 && num_inputs > 0;
+    int32_t lacks_last =
+        (op->flags & PFD_OPTIONAL_INPUT) != 0 && num_inputs == (int64_t)op->num_inputs - 1;
     *out = NULL;
-    if (!list && !has_many) return PFD_OK;
+    if (!list && !has_many && !lacks_last) return PFD_OK;
     PFD_TRY(check(from, list, num_inputs, err));
-    uint32_t inputs = has_many ? (uint32_t)num_inputs : op->num_inputs;
+    uint32_t inputs = has_many || lacks_last ? (uint32_t)num_inputs : op->num_inputs;
     uint32_t outputs = list ? (uint32_t)list->size : op->num_outputs;
     uint32_t added = public_op->num_outputs - op->num_outputs;
     size_t names = (size_t)inputs * input_name_bytes;

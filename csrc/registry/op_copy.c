@@ -1,4 +1,4 @@
-/* Copies descriptors field by field as far as their author's header went. */
+/* Copies the fields of descriptors that the author's header had. */
 #include "registry/op_copy.h"
 
 #include "core/error.h"
@@ -22,7 +22,7 @@ static pfd_status check_size(const pfd_op *op, const char *field, const char *ty
                              uint32_t least, pfd_error *err)
 {
     if (size >= least && size <= most_bytes) return PFD_OK;
-    /* Without a sound struct_size the name may be anything. */
+    /* If struct_size is wrong, the name may be any pointer. */
     const char *name =
         op->struct_size >= least_op && op->struct_size <= most_bytes && op->name ? op->name : "?";
     return pfd_fail(err, PFD_INTERNAL,
@@ -31,7 +31,7 @@ static pfd_status check_size(const pfd_op *op, const char *field, const char *ty
                     name, field, size, type);
 }
 
-/* `n` rows of `size` bytes each into rows of `room` bytes. */
+/* Copies `n` rows of `size` bytes each into rows of `room` bytes. */
 static void copy_rows(void *to, size_t room, const void *from, size_t size, size_t n)
 {
     for (size_t i = 0; from && i < n; i++)
@@ -53,7 +53,7 @@ pfd_status pfd_op_copy(const pfd_op *op, pfd_op **out, pfd_error *err)
     if (op->num_attrs > most_bytes || num_ports > most_bytes)
         return pfd_fail(err, PFD_INTERNAL,
                         "descriptor of op '%.64s': num_attrs = %" PRIu32 ", num_inputs = %" PRIu32
-                        ", num_outputs = %" PRIu32 "; no op has so many",
+                        ", num_outputs = %" PRIu32 "; an op cannot have so many",
                         op->name ? op->name : "NULL", op->num_attrs, op->num_inputs,
                         op->num_outputs);
     struct {

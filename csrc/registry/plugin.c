@@ -1,6 +1,6 @@
-/* Loads plugins: shared libraries with ops of their own.
+/* Loads plugins: shared libraries with ops.
  *
- * A plugin stays loaded as long as the process, since nodes and batches point into it. */
+ * A plugin stays loaded until the process ends, because nodes and batches point into it. */
 #include "core/error.h"
 #include "registry/library_file.h"
 #include "registry/registry.h"
@@ -17,11 +17,11 @@
 #define ENTRY_OF(major) ENTRY_OF_NUMBER(major)
 #define ENTRY_OF_NUMBER(major) "pfd_plugin_v" #major
 
-enum { most_bytes = 4096 }; /* no pfd_plugin grows beyond; larger is memory that was never set */
+enum { most_bytes = 4096 }; /* a larger struct_size is memory that was never set */
 
 typedef const pfd_plugin *(*plugin_entry)(void);
 
-/* Another major version whose entry the library has; -1: none. */
+/* Returns another major version for which the library has an entry; -1: none. */
 static int32_t other_major(void *library)
 {
     char symbol[32];
@@ -84,7 +84,7 @@ static pfd_status check_plugin(const pfd_plugin *plugin, pfd_error *err)
     return PFD_OK;
 }
 
-/* Of a header since 1.1. */
+/* Checks the formats, which headers have since 1.1. */
 static pfd_status check_formats(const pfd_plugin *plugin, pfd_error *err)
 {
     const size_t needed = offsetof(pfd_plugin, formats) + sizeof plugin->formats;
@@ -96,8 +96,8 @@ static pfd_status check_formats(const pfd_plugin *plugin, pfd_error *err)
     return PFD_OK;
 }
 
-/* A library linked with -ffast-math sets the thread that loads it to flush small numbers to zero:
- * that is undone. */
+/* Opens the library. One that is linked with -ffast-math makes the thread that loads it flush small
+ * numbers to zero: this restores the mode. */
 static void *open_library(const char *path)
 {
     fenv_t environment;

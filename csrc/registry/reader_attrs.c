@@ -19,52 +19,52 @@ const pfd_attr pfd_reader_attr_table[] = {
     ROW(batch_size, PFD_ATTR_INT32, "1", 1, INT32_TOP, NULL, PFD_ORDER_ALWAYS,
         "Records in a batch, of all ranks together; it must be divisible by world_size."),
     ROW(last_batch, PFD_ATTR_CHOICE, "short", 0, 0, PFD_LAST_BATCH_CHOICES, PFD_ORDER_ALWAYS,
-        "What becomes of an epoch's last batch when records are too few: short delivers it "
-        "smaller (a rank may get 0 rows), drop leaves it out, pad repeats the last record, wrap "
-        "takes the next epoch's first records."),
+        "What to do if the last batch of an epoch has too few records: short delivers it smaller "
+        "(a rank may get 0 rows), drop omits it, pad repeats the last record, wrap adds the first "
+        "records of the next epoch."),
     FLAG(random_shuffle, PFD_ORDER_ALWAYS,
-         "Whether the order is random, with every record once in an epoch; which random order, is "
-         "said by the attr shuffle."),
+         "Whether the order is random, with every record once in an epoch; the attr shuffle says "
+         "which random order."),
     ROW(shuffle, PFD_ATTR_CHOICE, "auto", 0, 0, "auto|none|global|window|buffer",
         PFD_ORDER_WINDOW | PFD_ORDER_BUFFER,
-        "Which records can come next: global shuffles all of them, window those of some blocks of "
-        "the files, buffer the shuffle_buffer_size next ones of the files; none is the files' own "
-        "order; auto is none without random_shuffle, and with it global, or buffer where the "
-        "source can only be read in sequence."),
+        "The kind of shuffle. none: the order of the files. global: all records are shuffled. "
+        "window: the records of some blocks of the files are mixed at a time. buffer: each record "
+        "is drawn from the next shuffle_buffer_size ones. auto: none without random_shuffle; with "
+        "it global, or buffer if the source can only be read in sequence."),
     FLAG(shuffle_after_epoch, PFD_ORDER_ALWAYS,
-         "Whether a shuffle makes a new order for each epoch, instead of the same one; without a "
-         "shuffle it does nothing."),
+         "Whether a shuffle makes a new order for each epoch instead of the same one; it has no "
+         "effect without a shuffle."),
     ROW(shuffle_buffer_size, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_ALWAYS,
-        "Records that the buffer holds to choose from, where the shuffle is a buffer."),
+        "For shuffle='buffer': how many records the buffer holds."),
     ROW(shuffle_block_size, PFD_ATTR_INT32, "256", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
-        "Where shuffle is window, the records in a block: what is read together from a file."),
+        "For shuffle='window': how many records a block has, which are read together."),
     ROW(shuffle_window, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
-        "Where shuffle is window, the blocks that are mixed at a time; more mix better and touch "
-        "more memory."),
+        "For shuffle='window': how many blocks are mixed at a time; more blocks mix better and "
+        "touch more memory."),
     ROW(seed, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL, 0,
-        "Start of the random numbers; -1 draws a seed when the loader opens, or uses 0 where "
-        "world_size is above 1, since all ranks need the same one."),
+        "The seed of the random numbers; -1 draws a seed when the loader opens, or uses 0 if "
+        "world_size is above 1, because all ranks need the same one."),
     ROW(order_key, PFD_ATTR_STRING, "", 0, 0, NULL, 0,
-        "Text that the random order depends on besides the seed, the same for readers that shall "
-        "stay paired; empty takes the reader's name."),
+        "A text on which the random order depends besides the seed; readers that must stay paired "
+        "need the same one. Empty means the reader's name."),
     ROW(group_buffer_size, PFD_ATTR_INT32, "65536", 1, INT32_TOP, NULL, PFD_ORDER_GROUPS,
-        "Records that wait at most for others of their group, in readers that make batches of one "
-        "group each."),
+        "For readers that make batches of one group each: the most records that wait for others "
+        "of their group."),
     ROW(rank, PFD_ATTR_INT64, "-1", -1, INT32_TOP - 1, NULL, 0,
-        "Which part of every batch this process gets, counted from 0; -1, given or left out with "
-        "world_size, finds both out from the framework or launcher in use."),
+        "Which part of every batch this process gets, counted from 0. If rank and world_size are "
+        "-1 or left out, both are inferred from the framework or launcher in use."),
     ROW(world_size, PFD_ATTR_INT64, "-1", -1, INT32_TOP, NULL, 0,
-        "Number of ranks that share every batch; -1 finds it out, together with rank."),
+        "Number of ranks that share every batch; -1 infers it, together with rank."),
     ROW(on_error, PFD_ATTR_CHOICE, "raise", 0, 0, "raise|skip|pad", 0,
-        "What a damaged record does: raise fails its batch, skip leaves its row out (a batch may "
-        "be left with 0 rows), pad delivers a row of zeros whose mask is False."),
+        "What to do with a damaged record: raise fails its batch, skip omits its row (a batch may "
+        "then have 0 rows), pad delivers a row of zeros whose mask is False."),
     ROW(max_errors, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL, 0,
-        "Damaged records that an epoch of this rank may have before on_error=skip and pad fail as "
-        "well; -1 means no limit."),
+        "How many damaged records an epoch of this rank may have before on_error=skip and pad "
+        "fail too; -1 means no limit."),
     FLAG(with_mask, 0,
-         "Whether the output mask is returned too: bool, False for rows that only fill a batch."),
+         "Whether to return the output mask too: bool, False for rows that only fill a batch."),
     FLAG(with_id, 0,
-         "Whether the output id is returned too: int64 (2,), the file's index and the record's "
+         "Whether to return the output id too: int64 (2,), the file's index and the record's "
          "number in the dataset."),
 };
 const uint32_t pfd_reader_attr_count = PFD_COUNT(pfd_reader_attr_table);
@@ -105,14 +105,15 @@ static pfd_status check_shuffle(const pfd_reader_attrs *attrs, pfd_error *err)
     return PFD_OK;
 }
 
-/* Both or neither; whoever could find them out has done so, and what is left open is 0 of 1. */
+/* Requires both or neither.  Python has inferred them before if it could; otherwise the reader
+ * is rank 0 of 1. */
 static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
 {
     int32_t has_rank = attrs->rank != LEFT_OPEN, has_size = attrs->world_size != LEFT_OPEN;
     if (has_rank != has_size)
         return pfd_fail_attr(err, has_rank ? "rank" : "world_size", NULL, PFD_INVALID_ARGUMENT,
-                             " = %" PRId64 " is given and '%s' is not; give both, or neither to "
-                             "have them found out", has_rank ? attrs->rank : attrs->world_size,
+                             " = %" PRId64 " is given, but '%s' is not; give both, or neither to "
+                             "have them inferred", has_rank ? attrs->rank : attrs->world_size,
                              has_rank ? "world_size" : "rank");
     if (!has_rank) {
         attrs->rank = 0;
@@ -120,7 +121,7 @@ static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
     }
     if (attrs->world_size == 0)
         return pfd_fail_attr(err, "world_size", NULL, PFD_INVALID_ARGUMENT,
-                             " = 0; it must be at least 1, or -1 to be found out");
+                             " = 0; it must be at least 1, or -1 to be inferred");
     if (attrs->rank >= attrs->world_size)
         return pfd_fail_attr(err, "rank", NULL, PFD_INVALID_ARGUMENT,
                              " = %" PRId64 "; it must be in [0, %" PRId64
@@ -151,8 +152,8 @@ pfd_status pfd_reader_attrs_shuffle(const pfd_reader_attrs *attrs, int32_t rando
     int32_t needs_index = *shuffle == PFD_SHUFFLE_GLOBAL || *shuffle == PFD_SHUFFLE_WINDOW;
     if (random_access || !needs_index) return PFD_OK;
     return pfd_fail_attr(err, "shuffle", NULL, PFD_UNSUPPORTED,
-                         " = '%s'; this source can only be read in sequence, and there only a "
-                         "buffer can shuffle: use 'buffer' or 'auto'",
+                         " = '%s'; this source can only be read in sequence, which only a buffer "
+                         "can shuffle: use 'buffer' or 'auto'",
                          *shuffle == PFD_SHUFFLE_GLOBAL ? "global" : "window");
 }
 

@@ -18,8 +18,8 @@
 #define PFD_ON_ERROR_SKIP 1
 #define PFD_ON_ERROR_PAD 2
 
-/* pfd_attr.flags of the table below: the attr decides which record comes when, and is therefore a
- * line of the spec that a state has, where the reader ... */
+/* pfd_attr.flags of the table below: the attr is part of the order of the records, so a state
+ * has it in the reader's spec, if the reader ... */
 #define PFD_ORDER_ALWAYS (UINT64_C(1) << 32)
 #define PFD_ORDER_WINDOW (UINT64_C(2) << 32) /* shuffles windows */
 #define PFD_ORDER_BUFFER (UINT64_C(4) << 32) /* shuffles with a buffer over an index */
@@ -34,9 +34,9 @@ typedef struct pfd_reader_attrs {
     int32_t shuffle_buffer_size;
     int32_t shuffle_block_size; /* records in a block of shuffle=window */
     int32_t shuffle_window;     /* blocks in a window */
-    int64_t seed;              /* -1: open */
+    int64_t seed;              /* -1: not set */
     const char *order_key;     /* "": the reader's name */
-    int32_t group_buffer_size; /* records that wait for their group's batch, at most */
+    int32_t group_buffer_size; /* the most records that wait for a batch of their group */
     int64_t rank, world_size;  /* never -1 once settled */
     int32_t on_error;          /* PFD_ON_ERROR_* */
     int64_t max_errors;        /* per epoch and rank; -1: no limit */

@@ -5,11 +5,15 @@
  */
 #ifndef PFD_REGISTRY_REGISTRY_H
 #define PFD_REGISTRY_REGISTRY_H
+#include "core/fusion.h"
 #include "core/private.h"
 #include "pyflowdata/pyflowdata.h"
 
 /* Defined in builtin_ops.c, ends with NULL. */
 extern const pfd_op *const pfd_builtin_ops[];
+
+/* Defined in builtin_fusions.c, ends with zeros.  The ops are authors' descriptors. */
+extern const pfd_fusion pfd_builtin_fusions[];
 
 /* An op and its public form (pfd_op_at): the same with the host's attrs and outputs added. */
 typedef struct pfd_registered_op {

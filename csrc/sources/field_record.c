@@ -1,4 +1,4 @@
-/* Records composed of fields: written by a source, taken apart by compute(). */
+/* Records that a source composes of fields, and that compute() writes to the outputs. */
 #include "sources/field_record.h"
 
 #include "pyflowdata/pyflowdata.h"
@@ -27,7 +27,8 @@ pfd_status pfd_field_record_types(const pfd_host *host, const char *attr,
     return PFD_OK;
 }
 
-/* Fields of several dimensions have their shape in front, where it may vary. */
+/* The size of the shape that is stored before a field: only fields of several dimensions of
+ * which one varies have it. */
 static int64_t shape_bytes(const pfd_row_type *type)
 {
     for (int32_t i = 0; i < type->ndim; i++)
@@ -86,11 +87,11 @@ static int64_t load(const uint8_t *at)
     return value;
 }
 
-/* The source makes no such records: this is for those that were changed on their way. */
+/* Reports a record that the source did not make: its bytes were changed. */
 static pfd_status fail_record(const pfd_compute_args *args, int64_t row, pfd_error *err)
 {
     return args->host->fail_row(err, row, -1, PFD_CORRUPT_DATA,
-                                "the record is not as its source has composed it");
+                                "the record was changed after its source composed it");
 }
 
 static pfd_status fail_damaged(const pfd_compute_args *args, int64_t row, pfd_error *err)
@@ -101,7 +102,7 @@ static pfd_status fail_damaged(const pfd_compute_args *args, int64_t row, pfd_er
                                 (const char *)record->data + 2 * WORD);
 }
 
-/* `data` itself where it is aligned, else a copy in the scratch. */
+/* `data` itself if it is aligned; otherwise a copy in the scratch. */
 static const void *aligned(const pfd_compute_args *args, const uint8_t *data, int64_t size,
                            int64_t alignment)
 {

@@ -1,4 +1,4 @@
-/* Files of records of one size as a random-access source. */
+/* A random-access source over files of records of one size. */
 #include "sources/fixed.h"
 
 #include "core/error.h"
@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Records read at once, where they follow each other in a file that is not mapped. */
+/* Limits for reading consecutive records of a file that is not mapped, and for prefetching. */
 enum { most_read_bytes = 1024 * 1024, most_prefetched_bytes = 1024 };
 
 typedef struct fixed {
@@ -25,7 +25,7 @@ static int64_t num_records(void *source)
     return self->num_records;
 }
 
-/* How many of n positions follow each other in one file, and may be read at once. */
+/* Counts the positions, at most n, that are consecutive in one file and can be read at once. */
 static int64_t run_length(const fixed *self, int64_t file, const int64_t *positions, int64_t n)
 {
     int64_t most = most_read_bytes / self->record_bytes, i = 1;
@@ -37,8 +37,8 @@ static int64_t run_length(const fixed *self, int64_t file, const int64_t *positi
     return i;
 }
 
-/* All lines of a small run, the first ones of a large one: what follows in memory comes by itself
- * once it is read. */
+/* Prefetches all cache lines of a small run, or the first ones of a large run: the processor
+ * fetches the rest when it reads on. */
 static void prefetch(const uint8_t *data, int64_t bytes)
 {
     if (bytes > most_prefetched_bytes) bytes = most_prefetched_bytes;
@@ -123,7 +123,7 @@ static pfd_status check_layout(const pfd_fixed_layout *layout, pfd_error *err)
                     layout->header_bytes, layout->record_bytes, layout->footer_bytes);
 }
 
-/* Records of a file; -1: they do not fill it. */
+/* Counts the records of a file; -1: they do not fill it. */
 static int64_t count_records(const pfd_file *file, const pfd_fixed_layout *layout)
 {
     if (file->size < layout->header_bytes) return -1;
@@ -138,13 +138,13 @@ static pfd_status fail_size(const pfd_file *file, const pfd_fixed_layout *layout
     int64_t payload = file->size - layout->header_bytes - layout->footer_bytes;
     if (file->size < layout->header_bytes || payload < 0)
         return pfd_fail_at(err, file, file->size, PFD_CORRUPT_DATA,
-                           "the file ends at byte %" PRId64 ", and its header (%" PRId64
-                           " bytes) and footer (%" PRId64 ") are longer; was it cut short?",
+                           "the file ends at byte %" PRId64 ", but its header (%" PRId64
+                           " bytes) and footer (%" PRId64 ") are longer; is it truncated?",
                            file->size, layout->header_bytes, layout->footer_bytes);
     int64_t rest = payload % layout->record_bytes;
     return pfd_fail_at(err, file, layout->header_bytes + payload - rest, PFD_CORRUPT_DATA,
-                       "the last record, from here on, has %" PRId64 " of %" PRId64
-                       " bytes; was the file cut short, or has it another record size?",
+                       "the last record, which begins here, has %" PRId64 " of %" PRId64
+                       " bytes; is the file truncated, or is its record size another one?",
                        rest, layout->record_bytes);
 }
 

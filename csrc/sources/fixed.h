@@ -1,4 +1,4 @@
-/* sources/fixed.h -- files of records of one size as a random-access source; host->open_fixed().
+/* sources/fixed.h -- a random-access source over files of records of one size; host->open_fixed().
  *
  * The place of a record is computed; no index is needed.
  * OWNERSHIP  Files and their array are borrowed until close; layouts are copied.
@@ -11,7 +11,7 @@
 pfd_status pfd_fixed_open(const pfd_open_args *args, const pfd_fixed_layout *layout,
                           pfd_source *out, pfd_error *err);
 
-/* The same over n >= 1 files with a layout for each; record_bytes is the same in all. */
+/* The same over n >= 1 files with a layout for each; record_bytes must be the same in all. */
 pfd_status pfd_fixed_open_each(const pfd_file *const *files, const pfd_fixed_layout *layouts,
                                int64_t n, pfd_source *out, pfd_error *err);
 #endif

@@ -1,11 +1,11 @@
-/* Calling an op's frame(), and not trusting what it says. */
+/* Calls an op's frame(), and checks its result. */
 #include "sources/frame_call.h"
 
 #include "core/error.h"
 
 #include <inttypes.h>
 
-/* Faults of the op: whatever is in the file, such a frame is none. */
+/* Reports frames that are impossible in any file: faults of the op. */
 static pfd_status check_frame(const pfd_file *file, int64_t offset, const pfd_frame *frame,
                               pfd_error *err)
 {
@@ -18,8 +18,8 @@ static pfd_status check_frame(const pfd_file *file, int64_t offset, const pfd_fr
     if (frame->data < offset || frame->size < 0 || frame->size > INT64_MAX - frame->data)
         return pfd_fail_at(err, file, offset, PFD_INTERNAL,
                            "frame() gave data = %" PRId64 " and size = %" PRId64
-                           " for the frame at %" PRId64 "; data is counted from the beginning of "
-                           "the file and lies in the frame, and size is not negative",
+                           " for the frame at %" PRId64 "; data must be an offset in the file and "
+                           "in the frame, and size must not be negative",
                            frame->data, frame->size, offset);
     if (frame->data + frame->size > frame->next)
         return pfd_fail_at(err, file, offset, PFD_INTERNAL,
@@ -29,7 +29,7 @@ static pfd_status check_frame(const pfd_file *file, int64_t offset, const pfd_fr
     return PFD_OK;
 }
 
-/* What frame() reports without a place in the file is counted from its frame. */
+/* Adds the place to a failure of frame(): its byte counts from the frame. */
 static pfd_status place_failure(const pfd_file *file, int64_t offset, pfd_status status,
                                 pfd_error *err)
 {
@@ -68,10 +68,10 @@ pfd_status pfd_frame_ask(const pfd_frame_call *call, const pfd_file *file, int64
     pfd_status status = pfd_check_returned(call->frame(&args, frame, err), "frame", err);
     if (status != PFD_OK) return place_failure(file, offset, status, err);
     PFD_TRY(check_frame(file, offset, frame, err));
-    if (frame->next <= file->size || frame->next == INT64_MAX) return PFD_OK; /* the end, unknown */
+    if (frame->next <= file->size || frame->next == INT64_MAX) return PFD_OK; /* end not known */
     return pfd_fail_at(err, file, offset, PFD_CORRUPT_DATA,
                        "the frame that begins here ends at byte %" PRId64
-                       ", and the file ends at byte %" PRId64 ": %" PRId64
-                       " bytes are missing; was it cut short while it was copied?",
+                       ", but the file ends at byte %" PRId64 ": %" PRId64
+                       " bytes are missing; was it truncated when it was copied?",
                        frame->next, file->size, frame->next - file->size);
 }

@@ -1,8 +1,8 @@
-/* sources/frame_call.h -- calling an op's frame(), and checking what it says.
+/* sources/frame_call.h -- calls an op's frame(), and checks its result.
  *
  * THREADS  Any.
- * ERRORS   Those of frame(), with their place; PFD_INTERNAL where it says what cannot be;
- *          PFD_CORRUPT_DATA where the frame goes beyond the file.
+ * ERRORS   Those of frame(), with their place.  PFD_INTERNAL: its result is impossible.
+ *          PFD_CORRUPT_DATA: the frame goes past the end of the file.
  */
 #ifndef PFD_SOURCES_FRAME_CALL_H
 #define PFD_SOURCES_FRAME_CALL_H

@@ -1,4 +1,4 @@
-/* Files of framed records that are read in sequence. */
+/* A stream over files of framed records. */
 #include "sources/frame_stream.h"
 
 #include "core/error.h"
@@ -15,7 +15,7 @@ typedef struct frame_stream {
     pfd_frame_call call;
 } frame_stream;
 
-/* Finds the next record, and gets its bytes into the window.  PFD_END: there is none. */
+/* Finds the next record, and reads its bytes into the window.  PFD_END: there is none. */
 static pfd_status find_record(frame_stream *self, pfd_frame *frame, pfd_error *err)
 {
     pfd_file_stream *files = &self->files;
@@ -76,7 +76,7 @@ static pfd_status next(void *source, int64_t max, pfd_scratch *scratch, pfd_reco
         bytes += out[*n].size;
     }
     if (*n == 0) return status;
-    pfd_error_clear(err); /* a failure comes again: these records come first */
+    pfd_error_clear(err); /* these records first: the next call fails again */
     return PFD_OK;
 }
 

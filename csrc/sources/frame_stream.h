@@ -1,4 +1,4 @@
-/* sources/frame_stream.h -- files of framed records, some of them compressed, as a stream.
+/* sources/frame_stream.h -- a stream over files of framed records, some of them compressed.
  *
  * OWNERSHIP  Files are borrowed until close; records are copied into the scratch given to next().
  * THREADS    As of a pfd_source in op.h.

@@ -1,4 +1,4 @@
-/* Files of framed records as a random-access source. */
+/* A random-access source over files of framed records. */
 #include "sources/frames.h"
 
 #include "core/error.h"
@@ -19,9 +19,9 @@
 enum {
     list_width = 2,         /* strides of frames are listed in four bytes */
     bytes_per_stride = 16,  /* or more, as for lines */
-    frames_per_scratch = 64, /* whose headers may lie in a scratch together */
-    fetched_bytes = 512,     /* of a record: after them the processor sees what comes */
-    fetched_ahead = 8192     /* of records in file order */
+    frames_per_scratch = 64, /* after so many headers the scratch is emptied */
+    fetched_bytes = 512,     /* prefetched of a record; the processor fetches the rest */
+    fetched_ahead = 8192     /* how far ahead to prefetch for records in file order */
 };
 
 typedef struct frames {
@@ -42,7 +42,7 @@ typedef struct frame_scan {
     pfd_mark_piece *pieces; /* one a file */
 } frame_scan;
 
-/* Which record of the file it is: its number in the dataset is not known yet. */
+/* Adds the number of the record in its file: its number in the dataset is not known yet. */
 static pfd_status number_failure(int64_t number, pfd_status status, pfd_error *err)
 {
     size_t used = strlen(err->message);
@@ -84,7 +84,7 @@ static pfd_status scan_files(void *ctx, int64_t begin, int64_t end, int32_t work
     return PFD_OK;
 }
 
-/* As long as the mean stride, from the first record on, asks for. */
+/* Chooses the width of strides by the mean size of a frame. */
 static void choose_strides(pfd_record_marks *marks, int64_t bytes, int64_t records)
 {
     if (records == 0) return;
@@ -178,10 +178,10 @@ static pfd_status fail_lost(const frames *self, const pfd_file *file, int64_t of
 {
     PFD_TRY(pfd_index_image_check_disk(self->image, err));
     return pfd_fail_at(err, file, offset, PFD_IO,
-                       "the file changed while open: a record found at open is not there");
+                       "the file changed while open: a record that it had is missing");
 }
 
-/* The record `skip` records after a frame, and where the next frame is. */
+/* Reads the record `skip` records after a frame, and finds the next frame. */
 static pfd_status read_record(const frames *self, pfd_record_start *from, int64_t position,
                               pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
@@ -201,7 +201,7 @@ static pfd_status read_record(const frames *self, pfd_record_start *from, int64_
 
 enum { starts_at_once = 64 };
 
-/* As many bytes as a record has will be wanted soon, so far after it. */
+/* Prefetches as many bytes as the record has, at a distance after it. */
 static inline void fetch_ahead(const pfd_record *record)
 {
     int64_t most = record->size < fetched_bytes ? record->size : fetched_bytes;
@@ -210,7 +210,7 @@ static inline void fetch_ahead(const pfd_record *record)
         __builtin_prefetch((const void *)(from + (uintptr_t)i), 0, 2);
 }
 
-/* A record after the one before needs no look-up, if it is in the same file. */
+/* Whether the next position is the next record of the same file, which needs no look-up. */
 static int follows(const frames *self, const pfd_record_start *from, const int64_t *positions,
                    int64_t i)
 {
@@ -218,7 +218,7 @@ static int follows(const frames *self, const pfd_record_start *from, const int64
            positions[i] < self->image->files[from->file + 1].first_record;
 }
 
-/* Those are walked to, and looked up only in the next file. */
+/* Whether the positions are consecutive: then frames are walked, without a look-up for each. */
 static int32_t are_in_order(const int64_t *positions, int64_t n)
 {
     int64_t i = 1;
@@ -283,7 +283,7 @@ static const pfd_source_methods methods = {
     .places = places,
 };
 
-/* 0: the image cannot be one of these files. */
+/* Returns 0 if the image cannot belong to these files. */
 static int32_t init_index(frames *self)
 {
     for (int64_t i = 0; i < self->num_files; i++) {
@@ -301,7 +301,7 @@ static pfd_status open_frames(frames *self, const pfd_open_args *args, pfd_error
     build_args given = {self, args};
     PFD_TRY(pfd_index_obtain(args, PFD_INDEX_FRAMES, build, &given, &self->image, err));
     if (init_index(self)) return PFD_OK;
-    pfd_index_image_free(self->image); /* it came from the cache, and lies in all its checksums */
+    pfd_index_image_free(self->image); /* from the cache, and wrong although its checksums fit */
     self->image = NULL;
     PFD_TRY(build(&given, pfd_index_threads(args), &self->image, err));
     (void)init_index(self);

@@ -1,9 +1,8 @@
-/* sources/frames.h -- files of framed records as a random-access source; host->open_frames().
+/* sources/frames.h -- a random-access source over files of framed records; host->open_frames().
  *
- * The frames are skimmed once, file by file on many threads, into the same index as that of lines;
- * at() asks frame() for the current frame and reads its record.
- * OWNERSHIP  Files and framing are borrowed until close.
- * THREADS    As of a pfd_source in op.h.
+ * Opening scans the frames once, with many threads, each on another file, and makes an index
+ * like that of lines.  at() calls frame() for the wanted frame and reads its record. OWNERSHIP
+ * Files and framing are borrowed until close. THREADS    As of a pfd_source in op.h.
  */
 #ifndef PFD_SOURCES_FRAMES_H
 #define PFD_SOURCES_FRAMES_H

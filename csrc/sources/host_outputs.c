@@ -1,4 +1,4 @@
-/* The outputs that every reader has: the only place that has their names. */
+/* The outputs that every reader has. No other file has their names. */
 #include "sources/host_outputs.h"
 
 #include "pyflowdata/pyflowdata.h"

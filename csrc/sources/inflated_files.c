@@ -1,22 +1,31 @@
-/* Files that may be compressed, as files whose bytes can be had in any order. */
+/* Decompresses files into memory, so that their bytes can be read in any order. */
 #include "sources/inflated_files.h"
 
 #include "core/cpu.h"
 #include "core/error.h"
+#include "core/scratch.h"
 #include "files/compression.h"
 #include "files/file_read.h"
 #include "sources/wrapped_source.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 struct pfd_inflated_files {
     int64_t num_inflated;
-    pfd_input_file *copies; /* owned, and the bytes of those that are inflated */
+    pfd_input_file *copies; /* owned, with the bytes of the decompressed ones */
     const pfd_file **files;
     int64_t n;
 };
 
-/* A file in memory: all that is asked of it is its size and its bytes. */
+/* Bytes that the compressed files of a reader may take together. */
+static int64_t most_bytes(const pfd_scratch *bounds)
+{
+    int64_t quarter = pfd_memory_limit() / 4, bound = pfd_scratch_most_bytes(bounds);
+    return quarter < bound ? quarter : bound;
+}
+
+/* Makes a file in memory, which has only a size and bytes, at most so many. */
 static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compression, int64_t most,
                           const pfd_scratch *bounds, pfd_error *err)
 {
@@ -27,6 +36,12 @@ static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compressi
     pfd_status status = pfd_inflate_file(file, compression, most, bounds, &inflated, err);
     copy->data = inflated.data;
     copy->file.size = inflated.size;
+    if (status == PFD_CORRUPT_DATA && inflated.size == most)
+        return pfd_fail_at(err, file, -1, PFD_OUT_OF_MEMORY,
+                           "it is decompressed as a whole, and the compressed files of a reader may "
+                           "take %" PRId64 " bytes in memory, a quarter of what this process may "
+                           "use, or memory_budget; raise memory_budget or decompress the files",
+                           most_bytes(bounds));
     if (status != PFD_OK) return status;
     copy->methods = &pfd_mapped_file;
     copy->fd = -1;
@@ -48,7 +63,7 @@ pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
     pfd_status status = self->copies && self->files
                             ? PFD_OK
                             : pfd_fail_memory(err, n, "the table of files");
-    int64_t most = pfd_memory_limit() / 4;
+    int64_t most = most_bytes(bounds);
     for (int64_t i = 0; status == PFD_OK && i < n; i++) {
         int32_t compression = pfd_file_compression(files[i]);
         self->files[i] = files[i];

@@ -1,7 +1,7 @@
-/* sources/inflated_files.h -- files that may be compressed, as files whose bytes can be had in any
- * order: those that are have their bytes in memory as a whole.
+/* sources/inflated_files.h -- decompresses files into memory as a whole, so that their bytes can be
+ * read in any order.
  *
- * For files that are small, like MNIST's.
+ * For small files, such as MNIST's.
  * OWNERSHIP  The files given are borrowed until close.
  * THREADS    open and close: one.  The files: any.
  * ERRORS     Places in a decompressed file are those of its decompressed bytes.
@@ -12,17 +12,19 @@
 
 typedef struct pfd_inflated_files pfd_inflated_files;
 
-/* `bounds` is asked while files are decompressed whether the loader is closing. */
+/* Opens the files.  While it decompresses, `bounds` says whether the loader is closing.
+ * PFD_OUT_OF_MEMORY: they take more than it allows, or more than a quarter of the memory of the
+ * process. */
 pfd_status pfd_inflated_files_open(const pfd_file *const *files, int64_t n,
                                    const pfd_scratch *bounds, pfd_inflated_files **out,
                                    pfd_error *err);
 void pfd_inflated_files_close(pfd_inflated_files *inflated); /* accepts NULL */
 
-/* As many, in the same order; those that are not compressed are the ones given. */
+/* The files, in the same order; those that are not compressed are the given ones. */
 const pfd_file *const *pfd_inflated_files_list(const pfd_inflated_files *inflated);
 
-/* Makes a random-access source over these files one that owns them, too; also where it fails, both
- * are taken over. */
+/* Makes a random-access source over these files own them too.  It takes ownership of both, even
+ * if it fails. */
 pfd_status pfd_inflated_files_give(pfd_inflated_files *inflated, pfd_source *source,
                                    pfd_error *err);
 #endif

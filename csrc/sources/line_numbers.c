@@ -16,16 +16,16 @@ enum {
     most_changes = 1 << 20
 };
 
-/* Of a file that is read in any order. */
+/* The counts of a file that is read in any order. */
 typedef struct block_counts {
     int64_t *before; /* before[i]: newlines before block i; before[0] is 0 */
-    int64_t blocks;  /* so many are known */
+    int64_t blocks;  /* how many blocks are counted */
 } block_counts;
 
-/* Of the one compressed file that was asked for last. */
+/* The count of the compressed file that was used last. */
 typedef struct stream_count {
     pfd_stream_window window;
-    int64_t file; /* that the window is over; -1: none */
+    int64_t file; /* the file of the window; -1: none */
     int64_t offset, newlines; /* counted so far */
 } stream_count;
 
@@ -35,7 +35,7 @@ typedef struct line_change {
 } line_change;
 
 struct pfd_line_numbers {
-    pthread_mutex_t lock; /* for all that changes */
+    pthread_mutex_t lock; /* guards everything that changes */
     const pfd_file *const *files;
     int64_t num_files;
     const pfd_newline_scan *scan;
@@ -72,7 +72,7 @@ void pfd_line_numbers_free(pfd_line_numbers *numbers)
 
 /* ---- Bytes of files that are read in any order ----------------------------------------------- */
 
-/* The newlines of [begin, end) of a file, a block at most; -1: they cannot be read. */
+/* Counts the newlines of [begin, end) of a file, at most a block; -1: it cannot be read. */
 static int64_t count_newlines(const pfd_line_numbers *numbers, const pfd_file *file, int64_t begin,
                               int64_t end)
 {
@@ -86,7 +86,7 @@ static int64_t count_newlines(const pfd_line_numbers *numbers, const pfd_file *f
     return newlines;
 }
 
-/* The newlines before a block, or -1; lock held. */
+/* Counts the newlines before a block, or returns -1; with the lock held. */
 static int64_t before_block(pfd_line_numbers *numbers, int64_t file, int64_t block)
 {
     block_counts *known = &numbers->counts[file];

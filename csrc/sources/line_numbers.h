@@ -20,18 +20,18 @@
 
 typedef struct pfd_line_numbers pfd_line_numbers;
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 pfd_line_numbers *pfd_line_numbers_create(const pfd_file *const *files, int64_t num_files);
 void pfd_line_numbers_free(pfd_line_numbers *numbers); /* accepts NULL */
 
-/* 1-based line of the byte at `offset` of files[file], 0 <= offset <= size; of a compressed file,
- * of its decompressed bytes.  -1: the file cannot be read. */
+/* The line, from 1, of the byte at `offset` of files[file], 0 <= offset <= size; in a compressed
+ * file of its decompressed bytes.  -1: the file cannot be read. */
 int64_t pfd_line_numbers_of_byte(pfd_line_numbers *numbers, int64_t file, int64_t offset);
 
-/* From the record `ordinal` on, up to the next one that is noted, lines follow each other: it is on
- * `line`.  Told in order of ordinals; what was told before may be told again. */
+/* Notes that record `ordinal` is on `line`, and that each record after it, up to the next noted
+ * one, is on the next line.  Call it in the order of ordinals; the same note may be repeated. */
 void pfd_line_numbers_note(pfd_line_numbers *numbers, int64_t ordinal, int64_t line);
 
-/* The line of a record that was noted or passed; -1: not known. */
+/* The line of a record that was noted, or follows a noted one; -1: not known. */
 int64_t pfd_line_numbers_of_record(pfd_line_numbers *numbers, int64_t ordinal);
 #endif

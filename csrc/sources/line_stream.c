@@ -1,4 +1,4 @@
-/* Text files that are read in sequence, line by line. */
+/* A stream over the lines of text files. */
 #include "sources/line_stream.h"
 
 #include "core/error.h"
@@ -19,7 +19,8 @@ typedef struct line_stream {
     int64_t line;              /* of the text at files.offset, from 1 */
 } line_stream;
 
-/* Whole lines in the window, at least one, or the rest of the file.  PFD_END: there is none. */
+/* Gets whole lines into the window, at least one, or the rest of the file.  PFD_END: there is
+ * none. */
 static pfd_status look(line_stream *self, pfd_text_walk *walk, pfd_error *err)
 {
     pfd_file_stream *files = &self->files;
@@ -38,11 +39,11 @@ static pfd_status look(line_stream *self, pfd_text_walk *walk, pfd_error *err)
         else if (newline) walk->end = at + (newline + 1 - walk->text);
         else if (status != PFD_OK) return status;
     }
-    if (status != PFD_OK) pfd_error_clear(err); /* it comes again, after these lines */
+    if (status != PFD_OK) pfd_error_clear(err); /* these lines first: the next call fails again */
     return PFD_OK;
 }
 
-/* Notes the lines of n records, which a walk has made. */
+/* Notes the line numbers of n records that a walk has made. */
 static void note_lines(line_stream *self, const pfd_text_walk *walk, const pfd_record *records,
                        int64_t n)
 {
@@ -62,7 +63,7 @@ static void note_lines(line_stream *self, const pfd_text_walk *walk, const pfd_r
     self->line += self->scan->count(text, end - text);
 }
 
-/* Some of the next records, n at most, as views of the window. */
+/* Makes some of the next records, at most n, as views of the window. */
 static pfd_status read_lines(line_stream *self, pfd_text_walk *walk, int64_t n, pfd_record *out,
                              int64_t *done, pfd_error *err)
 {

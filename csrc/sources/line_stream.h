@@ -1,4 +1,4 @@
-/* sources/line_stream.h -- text files, some of them compressed, as a stream of lines.
+/* sources/line_stream.h -- a stream over the lines of text files, some of them compressed.
  *
  * OWNERSHIP  Files are borrowed until close; records are copied into the scratch given to next().
  * THREADS    As of a pfd_source in op.h.

@@ -1,4 +1,4 @@
-/* Text files as a random-access source of lines. */
+/* A random-access source over the lines of text files. */
 #include "sources/lines.h"
 
 #include "core/error.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { bytes_of_a_line = 4096 /* to read for one; more if it is longer */ };
+enum { bytes_of_a_line = 4096 /* how much to read for one line; more if it is longer */ };
 
 typedef struct lines {
     const pfd_newline_scan *scan;
@@ -26,7 +26,7 @@ typedef struct lines {
     const pfd_index_file *places; /* of the image */
     const uint8_t **texts;        /* owned; NULL: not mapped */
     int32_t all_mapped, is_sparse;
-    int32_t has_all_files;     /* of the reader: a file's number is its index */
+    int32_t has_all_files;     /* has all files of the reader: a file's number is its index */
     pfd_index_image *image;    /* owned */
     pfd_record_index index;    /* dense */
     pfd_line_blocks blocks;    /* sparse */
@@ -40,14 +40,14 @@ static int64_t num_records(void *source)
     return self->num_records;
 }
 
-/* About as many bytes as n records have. */
+/* Estimates the bytes of n records. */
 static int64_t bytes_for(const lines *self, int64_t n)
 {
     double bytes = 1.1 * (double)self->num_bytes / (double)self->num_records * (double)n;
     return bytes < (double)(INT64_C(1) << 40) ? (int64_t)bytes + bytes_of_a_line : INT64_MAX / 8;
 }
 
-/* A walk whose next record is the one at `position`. */
+/* Makes a walk whose next record is the one at `position`. */
 static pfd_status walk_to(const lines *self, int64_t position, int64_t n, pfd_scratch *scratch,
                           pfd_text_walk *walk, pfd_error *err)
 {
@@ -68,7 +68,7 @@ static pfd_status walk_to(const lines *self, int64_t position, int64_t n, pfd_sc
     return pfd_text_walk_skip(walk, from.skip, err);
 }
 
-/* The records [position, position + n) of one file, as many as are there. */
+/* Reads the records [position, position + n) as far as they are in one file. */
 static pfd_status read_run(const lines *self, int64_t position, int64_t n, pfd_scratch *scratch,
                            pfd_record *out, int64_t *done, pfd_error *err)
 {
@@ -78,7 +78,7 @@ static pfd_status read_run(const lines *self, int64_t position, int64_t n, pfd_s
     return pfd_text_walk_read(&walk, position, n, out, done, err);
 }
 
-/* Positions that do not follow each other, in a dense index. */
+/* Reads records at positions that are not consecutive, with a dense index. */
 static pfd_status read_singles(const lines *self, const int64_t *positions, int64_t n,
                                pfd_scratch *scratch, pfd_record *out, int64_t *done, pfd_error *err)
 {
@@ -117,7 +117,7 @@ static pfd_status fail_lost(const lines *self, int64_t position, int64_t row, pf
     int64_t file = pfd_index_file_of(self->places, self->num_files, position);
     PFD_TRY(pfd_index_image_check_disk(self->image, err));
     pfd_fail(err, PFD_IO,
-             "the file changed while open: record %" PRId64 " of it, found at open, is not there",
+             "the file changed while open: its record %" PRId64 " is missing",
              position - self->places[file].first_record);
     pfd_error_set_file(err, self->files[file]->path);
     err->row = row;
@@ -131,7 +131,7 @@ static int64_t run_length(const int64_t *positions, int64_t n)
     return i;
 }
 
-/* Positions up to the first two that follow each other. */
+/* Counts the positions before the first two that are consecutive. */
 static int64_t count_singles(const int64_t *positions, int64_t n)
 {
     int64_t i = 1;
@@ -226,7 +226,7 @@ static pfd_status build(void *ctx, int32_t num_threads, pfd_index_image **out, p
     return pfd_line_scan(self->args, self->scan, self->kind, num_threads, out, err);
 }
 
-/* 0: the image cannot be one of these files. */
+/* Returns 0 if the image cannot belong to these files. */
 static int32_t init_index(lines *self)
 {
     const pfd_index_image *image = self->image;
@@ -246,7 +246,7 @@ static pfd_status open_index(lines *self, const pfd_open_args *args, pfd_error *
     scan_args scan = {args, self->scan, self->is_sparse ? PFD_INDEX_BLOCKS : PFD_INDEX_LINES};
     PFD_TRY(pfd_index_obtain(args, scan.kind, build, &scan, &self->image, err));
     if (init_index(self)) return PFD_OK;
-    pfd_index_image_free(self->image); /* it came from the cache, and lies in all its checksums */
+    pfd_index_image_free(self->image); /* from the cache, and wrong although its checksums fit */
     self->image = NULL;
     PFD_TRY(build(&scan, pfd_index_threads(args), &self->image, err));
     (void)init_index(self);

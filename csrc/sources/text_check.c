@@ -1,4 +1,4 @@
-/* Looks at the beginning of each text file, until the first LF. */
+/* Checks the beginning of each text file, up to the first LF. */
 #include "sources/text_check.h"
 
 #include "core/error.h"
@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-    some_bytes = 64 * 1024,  /* that are looked at where there is neither CR nor LF */
-    most_bytes = 16 << 20    /* without LF, but with CR: the output of a progress bar, say */
+    some_bytes = 64 * 1024,  /* how much is read if there is neither CR nor LF */
+    most_bytes = 16 << 20    /* how much is read with CR but no LF, as a progress bar writes */
 };
 
 typedef struct check {
@@ -24,13 +24,13 @@ static pfd_status fail_encoding(const pfd_file *file, const char *mark, const ch
                                 pfd_error *err)
 {
     return pfd_fail_at(err, file, 0, PFD_UNSUPPORTED,
-                       "the file %s %s, and only UTF-8 and other encodings that keep ASCII as it "
-                       "is can be read; convert it, for example by: iconv -f %s -t UTF-8",
+                       "the file %s %s, but only UTF-8 and other encodings that include ASCII can "
+                       "be read; convert it, for example by: iconv -f %s -t UTF-8",
                        mark, name, name);
 }
 
-/* Whether two CR or more stand alone outside of quotes; several in a row count once, and the last
- * byte only where the text ends there. */
+/* Whether there are two or more CR without LF outside of quotes.  Several in a row count once; the
+ * last byte counts only if the text ends there. */
 static int32_t has_lone_returns(const uint8_t *text, int64_t size, int32_t is_end, uint8_t quote)
 {
     int32_t found = 0, is_quoted = 0;
@@ -42,8 +42,8 @@ static int32_t has_lone_returns(const uint8_t *text, int64_t size, int32_t is_en
     return found == 2;
 }
 
-/* A first line with CR in it is right, as of a progress bar, unless it is a header, or all there
- * is and it ends with a CR. */
+/* Checks the first line.  It may have CR in it, as a progress bar writes, unless it is a header,
+ * or is the whole text and ends with a CR. */
 static pfd_status look_at_line(const check *self, const uint8_t *text, int64_t line, int64_t size,
                                int32_t is_end, int32_t *is_found)
 {
@@ -91,7 +91,7 @@ static pfd_status check_file(const pfd_file *file, pfd_stream_window *window, ui
     check self = {file, quote, is_header};
     pfd_status status = pfd_text_look(&host, file, 0, scratch, look, &self, err);
     if (status != PFD_CORRUPT_DATA) return status;
-    pfd_error_clear(err); /* reading on to the damage reports it */
+    pfd_error_clear(err); /* reading the records will report the damage */
     return PFD_OK;
 }
 

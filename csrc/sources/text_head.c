@@ -1,4 +1,4 @@
-/* Texts from a place in a file on, as long as they are needed. */
+/* Reads a text from a place in a file, as far as needed. */
 #include "sources/text_head.h"
 
 #include "core/error.h"
@@ -24,7 +24,7 @@ pfd_status pfd_text_look(const pfd_host *host, const pfd_file *file, int64_t off
         int32_t is_end;
         int64_t size;
         const uint8_t *text;
-        pfd_error damage; /* of what follows: it counts once the text before it is not enough */
+        pfd_error damage; /* of later text: reported only if the text before it is not enough */
         pfd_error_init(&damage);
         pfd_status rest =
             pfd_file_bytes_at(file, offset, window, scratch, &size, &is_end, &damage);

@@ -18,7 +18,7 @@ pfd_text_walk pfd_text_walk_begin(const pfd_newline_scan *scan, const pfd_file *
     return walk;
 }
 
-/* Whole lines from `at` on, or the file's rest; at least one. */
+/* Reads whole lines from `at` on, at least one, or the rest of the file. */
 static pfd_status read_window(pfd_text_walk *walk, pfd_error *err)
 {
     for (int64_t bytes = walk->window_bytes;; bytes *= 4) {
@@ -34,7 +34,7 @@ static pfd_status read_window(pfd_text_walk *walk, pfd_error *err)
     }
 }
 
-/* Sees to text in the window; PFD_END at the end of the file. */
+/* Makes sure that the window has text; PFD_END at the end of the file. */
 static pfd_status look(pfd_text_walk *walk, pfd_error *err)
 {
     if (walk->at >= walk->file->size) return PFD_END;

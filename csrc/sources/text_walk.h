@@ -1,7 +1,7 @@
-/* sources/text_walk.h -- from a place in a text file, line by line.
+/* sources/text_walk.h -- walks through a text file from a place on, line by line.
  *
- * A mapped file is walked in place.  Of another, windows are read into the scratch, and records of
- * them live as long as it.
+ * A mapped file is walked in place.  Of other files, windows are read into the scratch; their
+ * records live as long as the scratch.
  *
  * THREADS  A walk belongs to one thread.
  */
@@ -15,25 +15,25 @@ typedef struct pfd_text_walk {
     const pfd_file *file;
     pfd_scratch *scratch;
     int64_t at;           /* the beginning of a line */
-    int64_t window_bytes; /* to read at a time */
-    const uint8_t *text;  /* of [begin, end), whose end is that of a line or of the file */
+    int64_t window_bytes; /* how much to read at a time */
+    const uint8_t *text;  /* of [begin, end); `end` is the end of a line or of the file */
     int64_t begin, end;
 } pfd_text_walk;
 
-/* Begins at `offset`; about `bytes` will be read. */
+/* Starts a walk at `offset`; `bytes` is an estimate of how much will be read. */
 pfd_text_walk pfd_text_walk_begin(const pfd_newline_scan *scan, const pfd_file *file,
                                   pfd_scratch *scratch, int64_t offset, int64_t bytes);
 
-/* Goes past the next newline. */
+/* Moves after the next newline. */
 pfd_status pfd_text_walk_pass_line(pfd_text_walk *walk, pfd_error *err);
 
-/* Goes past the newlines that end the next `records` records. */
+/* Moves after the newlines that end the next `records` records. */
 pfd_status pfd_text_walk_skip(pfd_text_walk *walk, int64_t records, pfd_error *err);
 
 /* Makes up to n records, numbered from `ordinal` on; fewer only at the end of the file. */
 pfd_status pfd_text_walk_read(pfd_text_walk *walk, int64_t ordinal, int64_t n, pfd_record *out,
                               int64_t *done, pfd_error *err);
 
-/* Of the lines in the window only: how many records, n at most. */
+/* The same with only the lines in the window.  Returns how many records it made, at most n. */
 int64_t pfd_text_walk_window(pfd_text_walk *walk, int64_t ordinal, int64_t n, pfd_record *out);
 #endif

@@ -1,4 +1,4 @@
-/* Hands every call on to the inner source; of text, without the heads of the files. */
+/* Passes every call to the inner source; for text it omits the heads of the files. */
 #include "sources/wrapped_source.h"
 
 #include "core/error.h"
@@ -20,14 +20,14 @@ typedef struct wrapped_source {
     int64_t num_files;
     pfd_line_numbers *numbers; /* owned; NULL: the inner source knows the lines */
 
-    /* Random access, where there are heads: a record of file f with number i is the inner one with
-     * number i + passed[f], first[f] <= i < first[f + 1]. */
+    /* For random access to files with heads: record i of file f is the inner record i + passed[f],
+     * first[f] <= i < first[f + 1]. */
     int64_t *first, *passed; /* owned */
     int64_t num_records;
 } wrapped_source;
 
 /* ---- Records --------------------------------------------------------------------------------- */
-/* Off the first record of each file among these. */
+/* Cuts the byte order mark off the first record of each file among these. */
 static void cut_marks(pfd_record *records, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -46,7 +46,7 @@ static int64_t size_of(void *source)
     return self->first ? self->num_records : self->inner.methods->size(self->inner.self);
 }
 
-/* The file of a record: the last one that does not begin after it. */
+/* The file of a record: the last file that begins at or before it. */
 static int64_t file_of(const wrapped_source *self, int64_t ordinal)
 {
     int64_t begin = 0, end = self->num_files;
@@ -129,7 +129,7 @@ static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *
     }
 }
 
-/* The line of the byte that failed: a record may have several. */
+/* Adds the line of the byte that failed: a record may have several lines. */
 static void describe(void *source, const pfd_record *record, pfd_error *err)
 {
     const wrapped_source *self = source;
@@ -140,7 +140,7 @@ static void describe(void *source, const pfd_record *record, pfd_error *err)
     }
     if (record->file < 0 || record->file >= self->num_files) return;
     int64_t offset = err->byte > record->offset ? err->byte : record->offset;
-    int32_t is_stream = !self->inner.methods->at; /* then sizes are those of compressed files */
+    int32_t is_stream = !self->inner.methods->at; /* then file sizes may be compressed sizes */
     if (offset >= 0 && (is_stream || offset <= self->files[record->file]->size))
         err->line = pfd_line_numbers_of_byte(self->numbers, record->file, offset);
 }
@@ -156,7 +156,7 @@ static void close_source(void *source)
     free(self);
 }
 
-/* As the inner source can. */
+/* The methods that the inner source has too. */
 static const pfd_source_methods *methods_for(const pfd_source_methods *inner, int32_t hides_places)
 {
     static const pfd_source_methods random_access = {.struct_size = sizeof(pfd_source_methods),
@@ -201,7 +201,7 @@ static pfd_status inner_file(const wrapped_source *self, int64_t ordinal, pfd_sc
     return PFD_OK;
 }
 
-/* The first inner record from `begin` on that is in `file`, or in a later one. */
+/* Finds the first inner record from `begin` on that is in `file` or in a later one. */
 static pfd_status first_of_file(const wrapped_source *self, int64_t file, int64_t begin,
                                 int64_t end, pfd_scratch *scratch, int64_t *out, pfd_error *err)
 {
@@ -217,7 +217,7 @@ static pfd_status first_of_file(const wrapped_source *self, int64_t file, int64_
     return PFD_OK;
 }
 
-/* How many records of a file, from `begin` on, end within its head. */
+/* Counts the records of a file, from `begin` on, that end within its head. */
 static pfd_status count_head(const wrapped_source *self, int64_t file, int64_t head, int64_t begin,
                              int64_t end, pfd_scratch *scratch, int64_t *out, pfd_error *err)
 {

@@ -107,7 +107,7 @@ def _defaults(op: Op, given: dict[str, str]) -> dict[str, str]:
 
 def _make(name: str, texts: dict[str, str], inputs: Sequence[Blob], found: str) -> Node:
     op = find_op(name)
-    if len(inputs) != len(op.inputs) and not (op.has_many_inputs and inputs):
+    if not op.takes(len(inputs)):
         raise InvalidArgumentError(f"it takes {len(op.inputs)} inputs; {found}", op=op.name)
     said = _defaults(op, texts)
     return Node(op, None, inputs, {key: parse_attr(op, key, text) for key, text in said.items()})

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import shutil
+import sys
 from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptDataError
+from ..errors import CorruptDataError, InvalidArgumentError
 from ..formats import RECORD, Source
 from ..ragged import Ragged
+from ..sheet import show
 from .file_arguments import (
     about,
     add_memory_argument,
@@ -24,12 +27,19 @@ from .file_arguments import (
 from .output import finite, printable, say, say_json
 from .usage import UsageError
 
+_IMAGES = 64  # of a sheet
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="data files of one format")
-    parser.add_argument("-n", type=int, default=10, metavar="N", help="how many (%(default)s)")
-    parser.add_argument("--json", action="store_true", help="a line of JSON for each record")
+    parser.add_argument("-n", type=int, metavar="N", help="how many (10; images: 64)")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="a line of JSON for each record")
+    how.add_argument("--images", action="store_true",
+                     help="their images as a contact sheet, whose path is printed")  # fmt: skip
+    parser.add_argument("--out", metavar="SHEET.png",
+                        help="of --images (default: FILE-sheet.png, here); replaced")  # fmt: skip
     add_source_arguments(parser)
     add_memory_argument(parser)
 
@@ -98,10 +108,31 @@ def _first_rows(source: Source, count: int) -> tuple[list[dict[str, Any]], int]:
         return rows[:count], loader.readers[0].records
 
 
+def _save_images(rows: list[dict[str, Any]], file: str, out: str | None) -> int:
+    """Writes a contact sheet, and prints its path."""
+    if not rows:
+        raise UsageError(f"{file}: there are no records")
+    table = {name: [row[name] for row in rows] for name in rows[0]}
+    try:
+        ids = [f"record {number}" for number in range(len(rows))]
+        sheet = show(table, ids=ids, count=len(rows))
+    except InvalidArgumentError as failure:
+        raise UsageError(f"{file}: {failure}") from None
+    for note in sheet.notes:
+        say(note, sys.stderr)
+    stem = os.path.basename(os.path.normpath(file)).split(".")[0] or "sheet"
+    say(sheet.save(out if out is not None else f"{stem}-sheet.png"))
+    return 0
+
+
 def run(args: argparse.Namespace) -> int:
     """Prints the table."""
+    if args.n is None:
+        args.n = _IMAGES if args.images else 10
     if args.n < 1:
         raise UsageError(f"-n {args.n}: it must be 1 or more")
+    if args.out is not None and not args.images:
+        raise UsageError("--out is where --images writes to; give both")
     load_plugins(args)
     files = expand(args.files, args.format)
     source = source_of(args, files)
@@ -113,6 +144,8 @@ def run(args: argparse.Namespace) -> int:
             raise
         source = source.with_types()  # the first rows were of narrower ones
         rows, records = _first_rows(source, args.n)
+    if args.images:
+        return _save_images(rows, args.files[0], args.out)
     if args.json:
         for row in rows:
             say_json({name: _plain(value) for name, value in row.items()})

@@ -119,6 +119,7 @@ class _Graph:
         return self._made[node]
 
     def blobs(self, blobs: Sequence[Blob]) -> list[Blob]:
+        """The same outputs of the new nodes."""
         return [
             output_of(self._again(blob.node), blob.node.op.outputs[blob.index].name)
             for blob in blobs
@@ -170,6 +171,7 @@ class _Costs:
         return [text(self.in_order.op_names[i]) for i in range(self.in_order.num_ops)]
 
     def parts(self) -> tuple[Part, ...]:
+        """The costs of the host's work and of each op, in the order of the work."""
         host = (self.part("locate", "locate"), self.part("read", "read"))
         ops = (
             self.part("decode" if i else "parse", "ops", i, op) for i, op in enumerate(self.ops())
@@ -177,6 +179,7 @@ class _Costs:
         return (*host, *ops)
 
     def limits(self) -> tuple[Part, ...]:
+        """The costs of copying and of summing the same bytes, to compare with."""
         return (self.part("memcpy", "copy"), self.part("sum", "sum"))
 
 

@@ -276,7 +276,7 @@ class Checks:
         data = victim.read_bytes()
         trial = DamageTrial(kit, base, kind, len(data), self._range())
         for damaged, doing in KINDS[kind](data, victim.name):
-            (folder / victim.name).write_bytes(damaged)
+            _overwrite(folder / victim.name, damaged)
             self._propose(folder, doing)
             trial.look(doing, data, damaged, self._tell)
         if self.is_reader:
@@ -331,6 +331,13 @@ def _spread(count: int) -> Iterable[int]:
         return range(1, count + 1)
     half = _MOST_FAILURES // 2
     return sorted({*range(1, half + 1), *(1 + i * count // half for i in range(half)), count})
+
+
+def _overwrite(path: Path, data: bytes) -> None:
+    """Write without truncating first: some file systems then wait for the disk at each close."""
+    with path.open("r+b") as file:
+        file.write(data)
+        file.truncate()
 
 
 def _copy_files(paths: list[Path], folder: Path) -> None:

@@ -43,10 +43,20 @@ class Spec:
 
     def make(self) -> Node:
         """The node.  Raises InvalidArgumentError as the op's function does."""
+        return self._make([])
+
+    def _make(self, readers: list[tuple[Spec, Node]]) -> Node:
+        """The node; readers that are the same upstream of several inputs are one node."""
+        for spec, node in readers:
+            if spec == self:
+                return node
         op = find_op(self.op)
         values = {name: parse_attr(op, name, said) for name, said in self.texts.items()}
-        inputs = [output_of(spec.make(), name) for spec, name in self.inputs]
-        return Node(op, None, inputs, {**values, **self.attrs})
+        inputs = [output_of(spec._make(readers), name) for spec, name in self.inputs]
+        node = Node(op, None, inputs, {**values, **self.attrs})
+        if not inputs:
+            readers.append((self, node))
+        return node
 
     def needs_whole_batches(self) -> bool:
         """Whether a row may depend on the other rows of its batch."""

@@ -1,11 +1,14 @@
-"""The process in which an op is checked: `python -m pyflowdata.conformance.worker`, a job on stdin.
+"""The process in which ops are checked: `python -m pyflowdata.conformance.worker`, jobs on stdin.
 
 Each group of checks runs in a fork of its own, so that an op which crashes or does not end costs
-that group alone.  Lines of JSON go to stdout.
+that group alone, and nothing of a job remains for the next one.  Lines of JSON go to stdout; an
+empty one ends a job.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import os
 import pickle
@@ -167,6 +170,7 @@ def _fork(job: Job, group: str) -> tuple[int, int]:
     status = 1
     try:
         os.close(reading)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # which has the next jobs
         os.dup2(2, 1)  # the op's output is not part of the report
         status = _run_child(job, group, writing)
     finally:
@@ -229,8 +233,8 @@ def _name(number: int) -> str:
         return f"signal {number}"
 
 
-def main() -> None:
-    job: Job = pickle.load(sys.stdin.buffer)
+def _run(job: Job) -> None:
+    """Runs the groups of a job's checks, and prints their results as JSON lines."""
     said, goes_on = _run_group(job, "descriptor")
     groups: list[str] = next((one["groups"] for one in said if "groups" in one), [])
     _print("descriptor", said)
@@ -238,6 +242,15 @@ def main() -> None:
         if job.groups is None or group in job.groups:
             said, _ = _run_group(job, group)
             _print(group, said)
+
+
+def main() -> None:
+    """Does the jobs that come by stdin, until it ends; an empty line ends the results of each."""
+    gc.freeze()  # forks need not look through the objects that exist now
+    with contextlib.suppress(EOFError):
+        while True:
+            _run(pickle.load(sys.stdin.buffer))
+            print(flush=True)
 
 
 def _print(group: str, said: list[dict[str, Any]]) -> None:

@@ -46,7 +46,7 @@ def _xxh64(path: str) -> str:
 
 
 def _digest(kind: str) -> Callable[[str], str] | None:
-    """A function that computes a kind of hash, in hexadecimal; None: there is none here."""
+    """A function that computes a kind of hash, in hexadecimal; None: this kind is not supported."""
     if kind in ("xxh64", "crc32"):
         return _xxh64 if kind == "xxh64" else _crc32
     try:
@@ -56,6 +56,7 @@ def _digest(kind: str) -> Callable[[str], str] | None:
         return None
 
     def compute(path: str) -> str:
+        """The hash of a file."""
         state = hashlib.new(kind)
         for piece in _pieces(path):
             state.update(piece)

@@ -105,7 +105,7 @@ class Node:
         self.handle = ffi.gc(out[0], lib.pfd_node_release)
         found = found_values(self.handle)
         self.values, self.found = {**self.values, **found}, tuple(found)
-        self.op = with_ports_of(op, self.handle)
+        self.op = with_ports_of(op, lib.pfd_node_op(self.handle))
         self.name = name or ""
         self.inputs = tuple(inputs)
 
@@ -216,6 +216,7 @@ def reader_nodes(blobs: Sequence[Blob]) -> list[Node]:
     found: dict[Node, None] = {}
 
     def walk(node: Node) -> None:
+        """Adds the readers of a node and of its inputs, depth first."""
         if node.op.is_reader:
             found[node] = None
         for blob in node.inputs:

@@ -7,9 +7,12 @@ import inspect
 import keyword
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..errors import InvalidArgumentError
+from . import eager
+from .eager_rows import RULE
 from .node import Blob, Node
 from .registry import Attr, Op, Port
 
@@ -34,6 +37,7 @@ BAD_ARGUMENT_DOC = (
     "InvalidArgumentError: An argument is unknown, missing, of the wrong type or out of range; "
     "the text says what is allowed."
 )
+_ON_ROWS = f"Called with rows in place of blobs it answers at once: {RULE}."
 NAME_DOC = "name (str, default None): Name of this node, unique in a loader; None for none."
 
 
@@ -74,6 +78,8 @@ def signature(op: Op) -> inspect.Signature:
         )
         for port in op.inputs
     ]
+    if op.has_optional_input:
+        parameters[-1] = parameters[-1].replace(default=None, annotation=Blob | None)
     for attr in ordered_attrs(op):
         default = inspect.Parameter.empty if attr.required else attr.default
         parameters.append(
@@ -129,9 +135,11 @@ def attr_doc(attr: Attr) -> str:
 
 def _input_doc(op: Op, port: Port) -> str:
     name = python_name(port.name)
-    about = "Blob" if name == port.name else f"Blob, the input '{port.name}'"
+    about = "Blob or rows" if name == port.name else f"Blob or rows, the input '{port.name}'"
     if op.has_many_inputs:
-        name, about = f"*{name}", f"one or more, each a {about}"
+        name, about = f"*{name}", f"one or more, {about}"
+    if op.has_optional_input and port == op.inputs[-1]:
+        about += ", or None"
     return f"{name} ({about}): {port.doc}"
 
 
@@ -159,9 +167,11 @@ def description(op: Op, attrs: Sequence[Attr], last: str) -> str:
     if op.outputs_attr:
         outputs[0] = f"one for each of {op.outputs_attr}: {op.outputs[0].doc}"
     returns = "The blob of the output" if len(op.outputs) == 1 else "The blobs of the outputs"
+    on_rows = [] if op.is_reader else ["", *textwrap.wrap(_ON_ROWS, _COLUMNS - 4)]
     return "\n".join(
         [
             *_paragraphs(op.doc),
+            *on_rows,
             *_section("Args", arguments),
             *_section("Returns", [f"{returns}:", *outputs]),
         ]
@@ -198,30 +208,92 @@ def _is_near_name(key: str, names: Sequence[str]) -> bool:
     return difflib.get_close_matches(key, [*names, "name"], 1) == ["name"]
 
 
-def _bind(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
-    """Arguments by the registry's names.  Unknown ones stay: C refuses them with near names."""
-    positional = positional_names(op)
-    names = [port.name for port in op.inputs] + [attr.name for attr in ordered_attrs(op)]
-    if op.has_many_inputs:
-        args = [args] if args else []
-    if len(args) > len(positional):
+class _Arguments:
+    """What a call of an op may have, by the registry's names."""
+
+    def __init__(self, op: Op) -> None:
+        self._op = op
+        self._positional = positional_names(op)
+        names = [port.name for port in op.inputs] + [attr.name for attr in ordered_attrs(op)]
+        self._names = {name: name for name in names} | {python_name(name): name for name in names}
+
+    def bind(self, args: Sequence[object], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """The given values.  Unknown ones stay: C refuses them with near names."""
+        op, positional = self._op, self._positional
+        if op.has_many_inputs:
+            args = [args] if args else []
+        if len(args) > len(positional):
+            raise InvalidArgumentError(
+                f"{len(args)} positional arguments were given; at most {len(positional)} can be "
+                f"({', '.join(positional) or 'none'}), give the others by name",
+                op=op.name,
+            )
+        given: dict[str, object] = dict(zip(positional, args, strict=False))
+        for key, value in kwargs.items():
+            name = self._names.get(key)
+            if name is None and key not in eager.OPTIONS and _is_near_name(key, [*self._names]):
+                raise InvalidArgumentError(
+                    f"unknown attr '{key}'; did you mean 'name'? It names the node", op=op.name
+                )
+            name = name or key
+            if name in given:
+                raise InvalidArgumentError(f"'{key}' was given twice", op=op.name)
+            given[name] = value
+        return given
+
+
+def _take_rows(op: Op, given: dict[str, Any]) -> dict[str, object] | None:
+    """Removes the inputs from the arguments `given`, and returns them by name, if they are rows.
+
+    None, and nothing is removed: they are blobs, or there are none.
+    """
+    ports = op.inputs
+    if op.has_optional_input and given.get(ports[-1].name) is None:
+        ports = ports[:-1]
+    rows = {port.name: given[port.name] for port in ports if port.name in given}
+    if op.has_many_inputs and rows:
+        (name, inputs), *_ = rows.items()
+        rows = {f"{name}[{i}]": one for i, one in enumerate(_several(inputs))}
+    blobs = [name for name, value in rows.items() if _is_blob(value)]
+    if len(blobs) == len(rows):
+        return None
+    if blobs:
+        other = next(name for name in rows if name not in blobs)
         raise InvalidArgumentError(
-            f"{len(args)} positional arguments were given; at most {len(positional)} can be "
-            f"({', '.join(positional) or 'none'}), give the others by name",
+            f"input '{blobs[0]}' is a Blob and input '{other}' is of type "
+            f"{type(rows[other]).__name__}: give blobs for all inputs, or rows for all",
             op=op.name,
         )
-    given: dict[str, object] = dict(zip(positional, args, strict=False))
-    registry_names = {python_name(name): name for name in names}
-    for key, value in kwargs.items():
-        name = registry_names.get(key, key)
-        if name not in names and _is_near_name(key, names):
-            raise InvalidArgumentError(
-                f"unknown attr '{key}'; did you mean 'name'? It names the node", op=op.name
-            )
-        if name in given:
-            raise InvalidArgumentError(f"'{key}' was given twice", op=op.name)
-        given[name] = value
-    return given
+    for port in ports:
+        if port.name not in given:
+            raise _missing(op, port)
+    for port in op.inputs:
+        given.pop(port.name, None)
+    return rows
+
+
+def _is_blob(value: object) -> bool:
+    """Whether it is a Blob, or what an op with several outputs returns of them."""
+    if isinstance(value, (tuple, list)) and value:
+        value = value[0]
+    return isinstance(value, Blob)
+
+
+def _several(inputs: Any) -> Sequence[Any]:
+    """The inputs of an op that takes many of them, also in a tuple, as another op returns them.
+
+    A list of blobs is one, too; any other list is a batch of rows.
+    """
+    if not isinstance(inputs, tuple):
+        inputs = (inputs,)
+    first: Any = inputs[0] if len(inputs) == 1 else None
+    is_nested = isinstance(first, tuple) or (isinstance(first, list) and _is_blob(first))
+    nested: Sequence[Any] = first if is_nested else inputs
+    return nested
+
+
+def _missing(op: Op, port: Port) -> InvalidArgumentError:
+    return InvalidArgumentError(f"input '{port.name}' is missing: {port.doc}", op=op.name)
 
 
 def take_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
@@ -229,24 +301,21 @@ def take_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
     inputs = []
     if op.has_many_inputs:
         return _take_many_inputs(op, given)
+    if op.has_optional_input and given.get(op.inputs[-1].name) is None:
+        given.pop(op.inputs[-1].name, None)
+        op = replace(op, inputs=op.inputs[:-1])
     for port in op.inputs:
         if port.name not in given:
-            raise InvalidArgumentError(
-                f"input '{port.name}' is missing: {port.doc}", op=op.name
-            )
+            raise _missing(op, port)
         inputs.append(_checked_blob(op, port.name, given.pop(port.name)))
     return inputs
 
 
 def _take_many_inputs(op: Op, given: dict[str, Any]) -> list[Blob]:
     port = op.inputs[0]
-    blobs = given.pop(port.name, ())
-    if isinstance(blobs, Blob):
-        blobs = (blobs,)
-    if len(blobs) == 1 and isinstance(blobs[0], (tuple, list)):  # as another op returned them
-        blobs = blobs[0]
+    blobs = _several(given.pop(port.name, ()))
     if not blobs:
-        raise InvalidArgumentError(f"input '{port.name}' is missing: {port.doc}", op=op.name)
+        raise _missing(op, port)
     return [_checked_blob(op, f"{port.name}[{i}]", blob) for i, blob in enumerate(blobs)]
 
 
@@ -263,11 +332,15 @@ def _checked_blob(op: Op, name: str, blob: object) -> Blob:
     )
 
 
-def make_function(op: Op) -> Callable[..., Blob | tuple[Blob, ...]]:
-    """The function that adds a node of this op to the graph."""
+def make_function(op: Op) -> Callable[..., Any]:
+    """The function that adds a node of this op to the graph, or calls the op on rows."""
+    arguments = _Arguments(op)
 
-    def function(*args: Any, name: str | None = None, **kwargs: Any) -> Blob | tuple[Blob, ...]:
-        given = _bind(op, args, kwargs)
+    def function(*args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        given = arguments.bind(args, kwargs)
+        rows = _take_rows(op, given)
+        if rows is not None:
+            return eager.call(op, name, given, rows)
         inputs = take_inputs(op, given)
         outputs = Node(op, name, inputs, given).outputs
         return outputs[0] if len(outputs) == 1 else outputs

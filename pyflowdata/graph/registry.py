@@ -140,6 +140,9 @@ class Op:
         outputs_attr: The attr that lists the outputs of a node, which `outputs` then describes
             by one entry; "" if outputs are declared.
         has_many_inputs: Whether the only input takes one or more blobs.
+        takes_ragged: Whether rows of inputs may differ in size.
+        is_whole_batch: Whether it looks at all rows of a batch at once.
+        has_optional_input: Whether the last input may be left out.
     """
 
     name: str
@@ -151,9 +154,18 @@ class Op:
     origin: str
     outputs_attr: str = ""
     has_many_inputs: bool = False
+    takes_ragged: bool = False
+    is_whole_batch: bool = False
+    has_optional_input: bool = False
 
     def attr(self, name: str) -> Attr | None:
         return next((attr for attr in self.attrs if attr.name == name), None)
+
+    def takes(self, num_inputs: int) -> bool:
+        """Whether a node of the op can have that many inputs."""
+        if self.has_many_inputs:
+            return num_inputs > 0
+        return 0 <= len(self.inputs) - num_inputs <= self.has_optional_input
 
     def switch(self, output: str) -> Attr | None:
         """The attr that turns an output on, or None: the bool `with_<output>`, or a list with the
@@ -195,11 +207,10 @@ def _read_ports(ports: CData, count: int) -> tuple[Port, ...]:
     return tuple(Port(text(ports[i].name), text(ports[i].doc)) for i in range(count))
 
 
-def with_ports_of(op: Op, node: CData) -> Op:
-    """The op with the inputs and outputs of a `pfd_node`."""
-    if not op.outputs_attr and not op.has_many_inputs:
+def with_ports_of(op: Op, own: CData) -> Op:
+    """The op with the inputs and outputs of the `pfd_op` that a node has of it."""
+    if not op.outputs_attr and not op.has_many_inputs and not op.has_optional_input:
         return op
-    own = lib.pfd_node_op(node)
     return replace(
         op,
         inputs=_read_ports(own.inputs, own.num_inputs),
@@ -219,6 +230,9 @@ def _read_op(op: CData, origin: str) -> Op:
         origin=origin,
         outputs_attr=text(op.outputs_attr),
         has_many_inputs=bool(op.flags & lib.PFD_MANY_INPUTS),
+        takes_ragged=bool(op.flags & lib.PFD_TAKES_RAGGED),
+        is_whole_batch=bool(op.flags & lib.PFD_WHOLE_BATCH),
+        has_optional_input=bool(op.flags & lib.PFD_OPTIONAL_INPUT),
     )
 
 

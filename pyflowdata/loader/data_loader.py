@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, NoReturn, SupportsIndex, TypeVar, over
 from ..errors import CancelledError, Error, InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob
 from ..native import exception, lib, new_error
-from ..native.calls import inside, interrupts, is_interrupt, raised
+from ..native.calls import inside, interrupts, is_interrupt, raised, take_interrupt
 from .batches import Array, Batch, BatchArrays
 from .opening import arrange, open_loader, rank_of, read_info, read_readers, warn_of_readers
 from .report import read_skipped, read_stats
@@ -419,8 +419,8 @@ class _Batches(Iterator[BatchT]):
         try:
             while True:
                 status = _next(loader._handle, _SIGNALS_NS, loader._arrays.batch, loader._err)
-                if interrupts and threading.get_ident() in interrupts:
-                    raise interrupts.pop(threading.get_ident())
+                if interrupts:
+                    take_interrupt()
                 if status == 0:
                     arrays, epoch, step = loader._arrays.take()
                     batch = loader._form(arrays)

@@ -68,6 +68,12 @@ def interrupt(failure: KeyboardInterrupt, *, is_main: bool) -> None:
         interrupts[threading.get_ident()] = failure
 
 
+def take_interrupt() -> None:
+    """Raises the KeyboardInterrupt that came in a function that C called in this thread."""
+    if interrupts and threading.get_ident() in interrupts:
+        raise interrupts.pop(threading.get_ident())
+
+
 def is_interrupt(failure: BaseException | None) -> bool:
     """Whether a call failed only because of Ctrl-C during the call."""
     return isinstance(failure, KeyboardInterrupt) and getattr(failure, "came_while_inside", False)

@@ -13,6 +13,7 @@ from typing import Any
 from .. import ops
 from ..errors import Error, InvalidArgumentError, shown
 from ..graph import Op, find_op
+from ..graph.eager import forget
 from ..graph.op_functions import make_function
 from ..native import check, encode, ffi, lib, new_error, text
 
@@ -85,6 +86,7 @@ def publish(name: str) -> Callable[..., Any]:
     op = find_op(name)
     former, function = _published.get(name, (None, None))
     if function is None or former is not op:
+        forget()  # what was prepared for the former one
         function = make_function(op)
         package = sys.modules["pyflowdata"]
         taken = vars(package).get(name)

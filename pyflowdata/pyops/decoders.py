@@ -26,7 +26,8 @@ class PythonDecoder(Protocol):
     function: Callable[..., Any]
 
     def __call__(self, *inputs: Any, name: str | None = None, **attrs: Any) -> Any:
-        """Adds a node to the graph, as the functions of all ops do: blobs in, blobs out."""
+        """Adds a node to the graph, as the functions of all ops do: blobs in, blobs out; rows
+        instead of blobs are answered at once."""
 
 
 def _op_name(function: Callable[..., Any]) -> str:

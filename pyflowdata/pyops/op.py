@@ -23,7 +23,7 @@ from ..errors import (
 from ..native import CData, check, encode, ffi, lib, new_error, new_struct
 from .attrs import PythonAttr, attr_table, python_attrs
 from .callbacks import c_function, message_of, status_of
-from .row_types import RowType, read_row_type, row_type, write_row_type
+from ..graph.row_types import RowType, read_row_type, row_type, write_row_type
 from .tensors import (
     Mismatch,
     checked,

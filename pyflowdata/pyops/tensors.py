@@ -15,15 +15,9 @@ import numpy.typing as npt
 from ..errors import InternalError, OutOfMemoryError, shown
 from ..native import CData, ffi
 from ..ragged import Ragged
-from .row_types import RowType, read_row_type
+from ..graph.row_types import RAGGED_ROW, RowType, read_row_type
 
 Array = npt.NDArray[Any]
-_ROW_BYTES = ffi.sizeof("pfd_ragged_row")
-_ROW = np.dtype([("data", np.uint64), ("size", np.int64), ("shape", np.uint64)])
-assert [name for name, _ in ffi.typeof("pfd_ragged_row").fields] == [
-    "data", "num_elements", "shape"
-]  # fmt: skip
-assert _ROW.itemsize == _ROW_BYTES
 
 
 def _view(address: CData, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -37,7 +31,9 @@ def _view(address: CData, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array
 
 
 def _ragged_rows(tensor: CData, num_rows: int) -> Array:
-    rows: Array = np.ndarray((num_rows,), _ROW, ffi.buffer(tensor.rows, num_rows * _ROW_BYTES))
+    rows: Array = np.ndarray(
+        (num_rows,), RAGGED_ROW, ffi.buffer(tensor.rows, num_rows * RAGGED_ROW.itemsize)
+    )
     return rows
 
 

@@ -152,7 +152,7 @@ static void test_faulty_formats(void)
     FAULT(f.reader = "GeneratorReader", PFD_INTERNAL, "reader must be an op that reads files");
     FAULT(f.decoders = "NoSuchOp", PFD_INTERNAL, "decoders must be names of ops");
     FAULT(f.decoders = "Affine|FormatBoxReader", PFD_INTERNAL, "decoders must not be readers");
-    FAULT(f.decoders = "", PFD_INTERNAL, "decoders must be names with");
+    FAULT(f.decoders = "", PFD_INTERNAL, "decoders must be names separated by");
     FAULT(f.folder_file = "a/b", PFD_INTERNAL, "folder_file must be the name of a file");
     FAULT(f.folder_file = "", PFD_INTERNAL, "folder_file must be the name of a file");
     FAULT(f.probe_folder = no_folder, PFD_INTERNAL, "probe_folder is there, and the reader lacks");
@@ -266,7 +266,7 @@ static void test_content_and_suffix(void)
     CHECK(same(detected("a.mini", "1,2\n3,4\n", 8), "mini"));
     CHECK(same(detected("a.npy", "", 0), "npy") && same(detected("a", "", 0), "text"));
     CHECK(same(detected("a.raw", "\1\2", 2), "raw"));
-    CHECK(strstr(detected("a", "\1\2", 2), "of no format that is known here; known are "));
+    CHECK(strstr(detected("a", "\1\2", 2), "has none of the supported formats; these are "));
     CHECK(strstr(detected("a", "PAR1\0", 5), "it looks like Parquet"));
     CHECK(strstr(detected("a.csv", "\xff\xfe" "a\0", 4), "UTF-16"));
     CHECK(strstr(detected("a.csv", "\xff\xfe\0\0" "a\0\0\0", 8), "UTF-32"));

@@ -130,7 +130,7 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.attr_size = 7, "op 'Sample': attr_size is 7; it must be sizeof(pfd_attr)");
     FAULT(s.op.port_size = 0, "port_size is 0; it must be sizeof(pfd_port): begin the descriptor "
                               "with PFD_OP_SIZES");
-    FAULT(s.op.num_attrs = 1u << 31, "no op has so many");
+    FAULT(s.op.num_attrs = 1u << 31, "an op cannot have so many");
     FAULT(s.op.aliases = "a||b", "aliases must be names");
     FAULT(s.op.aliases = "some-name", "aliases must be names");
     FAULT(s.op.name = NULL, "name must be in CamelCase");
@@ -139,6 +139,8 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.doc = "No end", "op 'Sample': doc must end with a period");
     FAULT(s.op.flags = 1u << 20, "flags has unknown bits");
     FAULT(s.op.flags = PFD_READS_FILES, "PFD_READS_FILES, which is for readers only");
+    FAULT((s.op.flags = PFD_OPTIONAL_INPUT, s.op.num_inputs = 1),
+          "PFD_OPTIONAL_INPUT, which needs two inputs declared or more");
     FAULT(s.op.flags = PFD_READS_FOLDERS, "PFD_READS_FOLDERS, which needs PFD_READS_FILES");
     FAULT(s.op.infer = NULL, "infer is NULL");
     FAULT(s.op.compute = NULL, "compute is NULL");
@@ -150,7 +152,7 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.attrs = NULL, "attrs is NULL");
     FAULT(s.op.outputs = NULL, "output array is NULL");
     FAULT(s.inputs[1].name = "Right", "input 'Right': name must be in lower_snake_case");
-    FAULT(s.inputs[1].name = "left", "input 'left': name is there twice");
+    FAULT(s.inputs[1].name = "left", "input 'left': name is used twice");
     FAULT(s.inputs[1].name = "name", "input 'name'");
     FAULT(s.inputs[1].name = "ratio", "attr 'ratio': name is that of an input");
     FAULT(s.outputs[1].doc = "no end", "output 'rest': doc must be a sentence");
@@ -161,13 +163,13 @@ static void test_faults_of_attrs(void)
 {
     FAULT(s.attrs[FLAG].name = NULL, "attr 'NULL': name must be");
     FAULT(s.attrs[FLAG].name = "a-b", "attr 'a-b': name must be in lower_snake_case");
-    FAULT(s.attrs[FLAG].name = "count", "attr 'count': name is there twice");
+    FAULT(s.attrs[FLAG].name = "count", "attr 'count': name is used twice");
     FAULT(s.attrs[FLAG].name = "name", "attr 'name': name is that of every node's own");
-    FAULT(s.attrs[FLAG].type = 99, "attr 'flag': type is none of PFD_ATTR_*");
+    FAULT(s.attrs[FLAG].type = 99, "attr 'flag': type is not one of PFD_ATTR_*");
     FAULT(s.attrs[FLAG].doc = "", "attr 'flag': doc must be a sentence");
     FAULT(s.attrs[FLAG].flags = 2, "flags has unknown bits");
     FAULT(s.attrs[FLAG].flags = UINT64_C(1) << 32, "flags has unknown bits"); /* the host's own */
-    FAULT(s.attrs[FLAG].flags = PFD_ATTR_FOUND, "propose is NULL, and an attr has PFD_ATTR_FOUND");
+    FAULT(s.attrs[FLAG].flags = PFD_ATTR_FOUND, "propose is NULL, but an attr has PFD_ATTR_FOUND");
     FAULT(s.op.propose = propose, "propose is for ops with PFD_READS_FILES");
     FAULT(s.attrs[FLAG].default_value = "yes", "default_value \"yes\" is not true or false");
     FAULT(s.attrs[RATIO].offset = 4, "attr 'ratio': offset is not aligned");
@@ -188,8 +190,8 @@ static void test_faults_of_attrs(void)
     FAULT(s.attrs[DTYPE].default_value = "float", "attr 'dtype' = 'float'; it must be one of");
     FAULT(s.attrs[DTYPE].choices = "int8|real", "choices must be names of dtypes");
     FAULT(s.attrs[SHAPE].default_value = "2,-3", "element 1 must be at least 0");
-    FAULT(s.attrs[SHAPE].default_value = "2,", "is not integers with commas between");
-    FAULT(s.attrs[WEIGHTS].default_value = "1;2", "is not numbers with commas between");
+    FAULT(s.attrs[SHAPE].default_value = "2,", "is not integers separated by commas");
+    FAULT(s.attrs[WEIGHTS].default_value = "1;2", "is not numbers separated by commas");
 }
 
 /* ---- Attrs as text ---- */

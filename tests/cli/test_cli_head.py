@@ -243,7 +243,7 @@ def test_an_index_json_of_another_kind(shards, run, tmp_path):
 def test_a_format_that_it_is_not(run, tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1,2\n" * 9)
     status, _, err = run("head", "--format", "mindrecord", tmp_path / "a.csv")
-    assert status == 1 and "the length of the header is said to be" in err
+    assert status == 1 and "the length of the header is" in err
 
 
 def test_random_bytes_are_of_no_format(tmp_path):
@@ -252,10 +252,10 @@ def test_random_bytes_are_of_no_format(tmp_path):
         data = np.random.default_rng(number).integers(0, 256, 5000, np.uint8)
         data[1:4] = 0  # as a small number
         path.write_bytes(data.tobytes())
-        with pytest.raises(flow.InvalidArgumentError, match="no format"):
+        with pytest.raises(flow.InvalidArgumentError, match="none of the supported formats"):
             detect(path)
     path.write_bytes(struct.pack("<Q", 0x03080000) + bytes(100))
-    with pytest.raises(flow.InvalidArgumentError, match="no format"):
+    with pytest.raises(flow.InvalidArgumentError, match="none of the supported formats"):
         detect(path)
 
 

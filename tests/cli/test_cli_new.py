@@ -8,7 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from support.installing import checkout, environment, install, venv  # noqa: F401  (fixtures)
+from support.command import here  # noqa: F401  (a fixture)
+from support.installing import environment
 from support.plugin_sources import ROOT, SCALE, build
 
 import pyflowdata as flow
@@ -35,21 +36,6 @@ def run(*command, cwd=None, **variables):
 def pyflowdata(*arguments, **options):
     """The command in a process of its own."""
     return run(sys.executable, "-m", "pyflowdata", *arguments, **options)
-
-
-@pytest.fixture
-def here(capsys):
-    """The command in this process, which is quicker; other tests may have loaded plugins here."""
-
-    def call(*arguments):
-        try:
-            status = cli.main([str(one) for one in arguments])
-        except SystemExit as leave:
-            status = leave.code
-        said = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, status, said.out, said.err)
-
-    return call
 
 
 def write(command, kind, name, folder):
@@ -103,7 +89,7 @@ def test_its_readme_is_true(built):
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_its_c_file_is_clean(kind, compiler, here, tmp_path):
+def test_its_c_file_is_clean(kind, compiler, here, tmp_path):  # noqa: F811
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is not here")
     source = write(here, kind, "clean", tmp_path) / "clean.c"
@@ -117,7 +103,7 @@ def test_its_c_file_is_clean(kind, compiler, here, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_names_are_filled_in_everywhere(kind, here, tmp_path):
+def test_names_are_filled_in_everywhere(kind, here, tmp_path):  # noqa: F811
     folder = write(here, kind, "NorthSeaBuoys", tmp_path)
     for path in folder.iterdir():
         assert "NAME" not in path.name
@@ -127,25 +113,10 @@ def test_names_are_filled_in_everywhere(kind, here, tmp_path):
 
 
 @needs_tools
-def test_a_python_without_the_package_is_named(here, tmp_path):
+def test_a_python_without_the_package_is_named(here, tmp_path):  # noqa: F811
     folder = write(here, "reader", "lonely", tmp_path)
     made = run("make", "PYTHON=false", cwd=folder)
     assert made.returncode == 2 and "a Python that has pyflowdata" in made.stderr
-
-
-@pytest.mark.slow
-@needs_tools
-def test_from_an_installed_package(checkout, venv, tmp_path):  # noqa: F811
-    """As a user does it: nothing but the package, its command, and pytest."""
-    install(venv, checkout)
-    path = os.pathsep.join([str(venv.parent), os.environ["PATH"]])
-    for kind in KINDS:
-        for command in (
-            ["pyflowdata", "new", kind, f"fresh_{kind}"],
-            ["sh", "-c", f"cd fresh_{kind} && make && python -m pytest -q"],
-        ):
-            done = run(*command, cwd=tmp_path, PATH=path, PYTHONPATH="")
-            assert done.returncode == 0, done.stdout + done.stderr
 
 
 # ---- What `new` refuses -------------------------------------------------------------------------
@@ -171,7 +142,7 @@ def test_spellings(name, snake, camel):
     ["", "my-reader", "2nd", "_x", "x_", "a__b", "a b", "../up", "/abs", "x/y", "ä", "x\n", "a.c",
      "None", "true", "DataLoader", "blob", "y" * 41, "$(id)", "`id`", "%s"],
 )  # fmt: skip
-def test_names_that_cannot_be(name, here, tmp_path):
+def test_names_that_cannot_be(name, here, tmp_path):  # noqa: F811
     with pytest.raises(UsageError):
         spellings(name)
     done = here("new", "reader", f"--dir={tmp_path}", "--", name)
@@ -179,7 +150,7 @@ def test_names_that_cannot_be(name, here, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_names_of_ops_and_folders_that_are_there(here, tmp_path):
+def test_names_of_ops_and_folders_that_are_there(here, tmp_path):  # noqa: F811
     done = here("new", "reader", "mini_reader", "--dir", tmp_path)
     assert done.returncode == 2 and "MiniReader" in done.stderr
     (tmp_path / "taken").mkdir()
@@ -191,7 +162,7 @@ def test_names_of_ops_and_folders_that_are_there(here, tmp_path):
     assert list((tmp_path / "taken").iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made(here, tmp_path):
+def test_a_folder_that_cannot_be_made(here, tmp_path):  # noqa: F811
     (tmp_path / "file").write_text("")
     done = here("new", "reader", "some", "--dir", tmp_path / "file")
     assert done.returncode == 1
@@ -223,18 +194,18 @@ def test_only_the_command_asked_for_is_imported():
 
 
 @pytest.mark.parametrize("arguments", [[], ["nope"], ["ops", "--nope"], ["new"], ["new", "boat"]])
-def test_wrong_usage(arguments, here):
+def test_wrong_usage(arguments, here):  # noqa: F811
     done = here(*arguments)
     assert done.returncode == 2 and done.stderr.startswith("usage: pyflowdata")
     assert "Traceback" not in done.stderr
 
 
-def test_version_and_include_dir(here):
+def test_version_and_include_dir(here):  # noqa: F811
     assert here("--version").stdout == f"pyflowdata {flow.__version__}\n"
     assert pyflowdata("include-dir").stdout == flow.include_dir() + "\n"
 
 
-def test_errors_are_one_line_but_for_debug(here):
+def test_errors_are_one_line_but_for_debug(here):  # noqa: F811
     done = here("ops", "MiniReeder")
     assert done.returncode == 1
     assert done.stderr.startswith("pyflowdata: error: unknown op 'MiniReeder'; did you mean")
@@ -263,7 +234,7 @@ def test_ops_are_listed_and_described(tmp_path):
     assert missing.returncode == 1 and "none.so: the library to load is missing" in missing.stderr
 
 
-def test_ops_as_json(here):
+def test_ops_as_json(here):  # noqa: F811
     ops = json.loads(here("ops", "--json").stdout)
     by_name = {op["name"]: op for op in ops}
     assert by_name["MiniReader"]["kind"] == "reader" and by_name["Affine"]["kind"] == "op"

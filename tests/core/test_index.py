@@ -1,68 +1,30 @@
-"""Indexes: what they find, where they lie, and that no file of the cache is trusted blindly."""
+"""Indexes: what they find, where they are kept, and that no cached file is trusted blindly."""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import random
 import shutil
-import signal
 import struct
-import subprocess
-import sys
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.files import lines, read, write_parts
-from support.paths import ROOT
-from support.plugin_sources import build
+from support.files import read, write_parts
+from support.indexes import (  # noqa: F401
+    ROWS,
+    SHUFFLED,
+    cache,
+    data,
+    epoch,
+    index_of,
+    large,
+    open_reader,
+    run,
+    stored,
+)
 
 import pyflowdata as flow
-from pyflowdata import cli
-
-SHUFFLED = {"random_shuffle": True, "seed": 7}
-ROWS = 3000
-LEAST_CACHED_BYTES = 16 << 20  # less is cached only where index_dir says so
-
-
-def open_reader(data_dir, **attrs):
-    return flow.DataLoader(flow.MiniReader(data_dir, batch_size=64, **attrs))
-
-
-def index_of(data_dir, **attrs):
-    """How a loader came to its index."""
-    with open_reader(data_dir, **attrs) as loader:
-        return loader.readers[0].index
-
-
-def epoch(data_dir, **attrs):
-    return read(data_dir, 64, **attrs)
-
-
-def stored(folder, suffix="*.index"):
-    return sorted(Path(folder).glob(suffix))
-
-
-@pytest.fixture
-def data(tmp_path):
-    return write_parts(tmp_path / "data", lines(0, 1000), b"", lines(1000, ROWS).rstrip(b"\n"))
-
-
-@pytest.fixture
-def cache(tmp_path):
-    return str(tmp_path / "cache" / "deep")
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory):
-    """Enough text for the cache by convention: rows (i, 10 i), in four parts."""
-    rows = [lines(i * 400_000, (i + 1) * 400_000) for i in range(4)]
-    assert sum(map(len, rows)) > LEAST_CACHED_BYTES
-    return write_parts(tmp_path_factory.mktemp("large") / "data", *rows)
-
 
 # ---- Found again -------------------------------------------------------------------------------
 
@@ -330,7 +292,7 @@ def test_cut_short_while_it_is_used(large, cache):
     with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
         path = Path(loader.readers[0].index.path)
         os.truncate(path, 5000)
-        with pytest.raises(flow.FileError, match="index cache was cut short") as caught:
+        with pytest.raises(flow.FileError, match="index cache was truncated") as caught:
             for _ in loader:
                 pass
         assert caught.value.file == str(path)
@@ -352,220 +314,3 @@ def test_a_small_index_cut_short_while_it_is_used_does_no_harm(tmp_path, cache, 
     for loader in loaders:
         with loader:
             assert sorted(x for batch in loader for x in batch[:, 0]) == list(range(20_000))
-
-
-# ---- Several processes -------------------------------------------------------------------------
-
-
-def environment(**more):
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    return {**os.environ, "PYTHONPATH": path, **more}
-
-
-def run(script, **more):
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(
-        command, env=environment(**more), capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-OPENER = """
-import sys
-import pyflowdata as flow
-print("ready", flush=True)
-sys.stdin.readline()
-reader = flow.MiniReader(sys.argv[1], batch_size=1000, random_shuffle=True, seed=7,
-                         index_dir=sys.argv[2])
-with flow.DataLoader(reader) as loader:
-    index = loader.readers[0].index
-    print(index.is_new, index.path != "", sum(batch.sum() for batch in loader), flush=True)
-"""
-
-
-def start(data_dir, cache, **more):
-    process = subprocess.Popen(
-        [sys.executable, "-c", OPENER, data_dir, cache],
-        env=environment(**more),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def test_many_at_once_build_one(large, cache):
-    processes = [start(large, cache) for _ in range(4)]
-    for process in processes:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    answers = [process.communicate(timeout=120)[0].split() for process in processes]
-    assert sorted(answer[0] for answer in answers) == ["False"] * 3 + ["True"]
-    assert len({answer[2] for answer in answers}) == 1
-    assert all(answer[1] == "True" for answer in answers)
-    assert stored(cache, "*") == stored(cache)
-
-
-def test_a_killed_builder_leaves_nothing_that_hurts(large, cache):
-    expected = run_sum(large)
-    for delay in (0.001, 0.004, 0.01, 0.02, 0.03, 0.05):
-        process = start(large, cache)
-        process.stdin.write("\n")
-        process.stdin.flush()
-        time.sleep(delay)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process.stdin.close()
-        process.stdout.close()
-    for found in stored(cache):
-        found.unlink()
-    Path(cache).mkdir(parents=True, exist_ok=True)
-    with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
-        path = Path(loader.readers[0].index.path)
-    path.rename(f"{path}.tmp-1-2")  # as one killed before it renamed
-    with open_reader(large, index_dir=cache, **SHUFFLED) as loader:
-        assert loader.readers[0].index.is_new
-        assert sum(batch.sum() for batch in loader) == expected
-    assert stored(cache, "*") == [path]
-
-
-def run_sum(data_dir):
-    return epoch(data_dir, index_dir="none").sum()
-
-
-def test_who_waits_goes_on_when_the_builder_is_killed(data, cache):
-    path = index_of(data, index_dir=cache, **SHUFFLED).path
-    os.unlink(path)
-    holder = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import fcntl, sys, time\n"
-            "file = open(sys.argv[1], 'w')\n"
-            "fcntl.flock(file, fcntl.LOCK_EX)\n"
-            "print('locked', flush=True)\n"
-            "time.sleep(100)",
-            f"{path}.lock",
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert holder.stdout.readline() == "locked\n"
-    found = []
-    thread = threading.Thread(
-        target=lambda: found.append(index_of(data, index_dir=cache, **SHUFFLED))
-    )
-    thread.start()
-    time.sleep(0.2)
-    assert not found  # it waits
-    holder.kill()
-    holder.wait()
-    holder.stdout.close()
-    thread.join(30)
-    assert found[0].is_new and found[0].path == path
-    assert stored(cache, "*") == stored(cache)
-
-
-@pytest.mark.slow
-def test_waiting_ends(data, cache):
-    expected = epoch(data, index_dir="none", **SHUFFLED)
-    path = index_of(data, index_dir=cache, **SHUFFLED).path
-    os.unlink(path)
-    with open(f"{path}.lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        since = time.monotonic()
-        found = index_of(data, index_dir=cache, **SHUFFLED)
-        assert 5 < time.monotonic() - since < 40
-    assert found.is_new and found.path == ""
-    np.testing.assert_array_equal(epoch(data, index_dir=cache, **SHUFFLED), expected)
-
-
-NO_LOCKS = """
-#include <errno.h>
-int flock(int fd, int operation) { (void)fd, (void)operation; errno = ENOLCK; return -1; }
-"""
-
-
-def test_file_systems_without_locks(data, cache, tmp_path):
-    compiler = shutil.which(os.environ.get("CC", "cc"))
-    if compiler is None or "LD_PRELOAD" in os.environ:
-        pytest.skip("needs a C compiler, and LD_PRELOAD for itself")
-    (tmp_path / "nolocks.c").write_text(NO_LOCKS)
-    library = str(tmp_path / "nolocks.so")
-    subprocess.run(
-        [compiler, "-shared", "-fPIC", "-o", library, str(tmp_path / "nolocks.c")], check=True
-    )
-    answers = []
-    for _ in range(2):
-        process = start(data, cache, LD_PRELOAD=library)
-        answers.append(process.communicate("\n", timeout=120)[0].split()[:2])
-    assert answers == [["True", "True"], ["False", "True"]]
-    assert stored(cache, "*") == stored(cache)
-
-
-# ---- The command -------------------------------------------------------------------------------
-
-
-def command(*arguments):
-    return cli.main(["index", *map(str, arguments)])
-
-
-def test_the_command_builds_and_describes(data, cache, capsys):
-    one = ("--op", "mini_reader", "--index-dir", cache)  # tests before this one made other readers
-    assert command(*one, data) == 0
-    first = capsys.readouterr().out
-    assert first.startswith(f"MiniReader: {data}: 3 files, 30.8 KB, {ROWS} records")
-    assert "built  in" in first and str(stored(cache)[0]) in first
-    assert command(*one, "--attr", "part_name_prefix=part-", data) == 0
-    assert "found  in" in capsys.readouterr().out
-    assert command(*one, "--sequential", data) == 0
-    assert "built  in" in capsys.readouterr().out and len(stored(cache)) == 2
-
-
-def test_the_command_says_why_an_index_is_not_kept(data, capsys, monkeypatch):
-    monkeypatch.delenv("PYFLOWDATA_INDEX_DIR", raising=False)
-    assert command("--op", "MiniReader", data) == 0
-    assert "in memory (below 16 MB; --index-dir keeps it)" in capsys.readouterr().out
-    assert command("--op", "MiniReader", "--index-dir", "none", data) == 0
-    assert "in memory: it is not kept" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    "wrong, said",
-    [
-        (["--attr", "nothing"], "--attr nothing: it must be NAME=VALUE"),
-        (["--attr", "seed=1", "--attr", "seed=2"], "--attr seed is given twice"),
-        (["--attr", "data_dir=x"], "that is the argument PATH"),
-        (["--attr", "data_part_nun=2"], "'data_part_num'"),
-        (["--attr", "data_part_num=many"], "attr 'data_part_num' = 'many'; it must be a int"),
-        (["--attr", "shuffle_after_epoch=yes"], "attr 'shuffle_after_epoch' = 'yes'"),
-        (["--op", "MiniRaeder"], "MiniReader"),
-        (["--op", "Affine"], "Affine reads no files"),
-    ],
-)
-def test_the_command_called_wrongly(data, capsys, wrong, said):
-    assert command("--op", "MiniReader", data, *wrong) == 2
-    error = capsys.readouterr().err
-    assert "usage:" in error and said in error
-
-
-def test_the_command_with_a_plugin(data, cache, tmp_path):
-    """In a process of its own, which knows of no other plugin."""
-    source = (ROOT / "README.md").read_text().partition("```c\n")[2].partition("```")[0]
-    entry = 'PFD_PLUGIN("number_reader", "1.0", &pfd_op_number_reader)\n'
-    library = build(tmp_path, source + entry, compiler=shutil.which("gcc") or "cc")
-
-    def ran(*more, path=data):
-        words = [sys.executable, "-m", "pyflowdata", "index", "--index-dir", str(cache), *more]
-        return subprocess.run(
-            [*words, str(path)], env=environment(), capture_output=True, text=True
-        )
-
-    alone = ran(path=f"{data}/part-000")
-    assert alone.returncode == 0 and alone.stdout.startswith("CSVReader: "), alone.stderr
-    loaded = ran("--plugin", str(library))
-    assert loaded.returncode == 0 and loaded.stdout.startswith("NumberReader: "), loaded.stderr
-    named = ran("--plugin", str(library), "--op", "MiniReader")
-    assert named.returncode == 0 and named.stdout.startswith("MiniReader: "), named.stderr

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.oracle import fewer
 from support.paths import ROOT
 
 import pyflowdata as flow
@@ -71,44 +72,44 @@ def random_digits(source: random.Random, most: int) -> str:
 
 
 def short_decimals(source: random.Random) -> Iterator[str]:
-    for _ in range(500_000):
+    for _ in range(fewer(250_000)):
         yield f"{source.uniform(-1000, 1000):.3f}"
 
 
 def shortest_of_unit_interval(source: random.Random) -> Iterator[str]:
-    for _ in range(300_000):
+    for _ in range(fewer(150_000)):
         yield repr(source.random())
 
 
 def shortest_of_all_doubles(source: random.Random) -> Iterator[str]:
-    yield from map(repr, random_doubles(400_000, 1))
+    yield from map(repr, random_doubles(fewer(200_000), 1))
 
 
 def rounded_to_0_to_24_places(source: random.Random) -> Iterator[str]:
-    for i, value in enumerate(random_doubles(250_000, 2)):
+    for i, value in enumerate(random_doubles(fewer(125_000), 2)):
         yield f"{value:.{i % 25}e}"
 
 
 def digits_and_exponent(source: random.Random) -> Iterator[str]:
-    for _ in range(200_000):
+    for _ in range(fewer(100_000)):
         yield f"{random_digits(source, 19)}e{source.randrange(-350, 320)}"
 
 
 def seventeen_to_25_digits(source: random.Random) -> Iterator[str]:
-    for _ in range(150_000):
+    for _ in range(fewer(75_000)):
         digits = str(source.randrange(10**16, 10 ** source.randrange(17, 26)))
         point = source.randrange(len(digits) + 1)
         yield f"{digits[:point]}.{digits[point:]}E{source.randrange(-30, 30):+03d}"
 
 
 def subnormals(source: random.Random) -> Iterator[str]:
-    for _ in range(150_000):
+    for _ in range(fewer(75_000)):
         digits = f"{source.randrange(1, 10)}.{random_digits(source, 18)}"
         yield f"-{digits}e-{source.randrange(305, 326)}"
 
 
 def forms_of_writing(source: random.Random) -> Iterator[str]:
-    for _ in range(150_000):
+    for _ in range(fewer(75_000)):
         sign = source.choice(["", "+", "-"])
         zeros = "0" * source.choice([0, 0, 1, 5, 30])
         whole, fraction = random_digits(source, 8), random_digits(source, 8)
@@ -152,7 +153,7 @@ def test_halfway_points(tmp_path: pathlib.Path) -> None:
     """Ties go to the even neighbour, and any digit behind, however far, decides a tie."""
     texts = []
     lengths = set()
-    for digits, power in halfway_points(4000):
+    for digits, power in halfway_points(fewer(4000)):
         lengths.add(len(str(digits)))
         for gap in (0, 3, 30, 900):
             texts.append(f"{digits}{'0' * gap}1e{power - gap - 1}")
@@ -167,7 +168,7 @@ def test_short_ties(tmp_path: pathlib.Path) -> None:
     """Ties of at most 19 digits, where the table of powers is exact; Fraction is the oracle."""
     source = random.Random(13)
     texts = []
-    while len(texts) < 100_000:
+    while len(texts) < fewer(50_000):
         odd = 2**53 + 2 * source.getrandbits(52) + 1
         power = source.randrange(-4, 24)
         digits = odd * 5**-power if power < 0 else (odd // 5**power | 1) << source.randrange(8)

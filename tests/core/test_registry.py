@@ -69,7 +69,12 @@ def test_an_op_is_one_file_and_one_test(name):
         for path in (ROOT / "csrc").rglob("*.c")
         if path.stem.replace("_", "") == name.lower()
     ]
-    assert len(sources) == 1 and sources[0].parts[1] in ("formats", "ops"), sources
+    assert len(sources) == 1 and sources[0].parts[1] in ("formats", "ops", "image_ops"), sources
+    if sources[0].parts[1] == "image_ops":  # tested by topic
+        tests = (ROOT / "tests/images").glob("test_*.py")
+        found = re.compile(rf"\b{name}\b")
+        assert any(found.search(path.read_text()) for path in tests), f"{name} has no test"
+        return
     test = f"test_{sources[0].stem}.py"
     tests = [path.relative_to(ROOT) for path in (ROOT / "tests").rglob(test)]
     assert len(tests) == 1, f"{name} has no test, or several: write one {test}"

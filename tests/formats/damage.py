@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from support.files import overwrite
+from support.oracle import SANITIZED
 
 import pyflowdata as flow
 
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "100"))
-CUTS = max(100, FLIPS)
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "40" if SANITIZED else "100"))
+CUTS = FLIPS
 
 Row = tuple[bytes, ...]
 
@@ -82,7 +84,7 @@ def check_cuts(form: Format, folder: Path, most: int = CUTS) -> None:
     places |= {*range(0, len(data), max(1, len(data) // most))}
     unnoticed = []
     for size in sorted(places):
-        paths[0].write_bytes(data[:size])
+        overwrite(paths[0], data[:size])
         found = try_rows(form, paths)
         if size >= len(data) - form.end_mark:
             assert found == (whole, 0), f"cut at {size}, in the end mark"
@@ -111,7 +113,7 @@ def check_flips(form: Format, folder: Path, flips: int = FLIPS, seed: int = 1) -
             run = draw.choice((1, 1, 2, 4, 8))
             damaged[at : at + run] = bytes(draw.choice((0, 255, draw.randrange(256)))
                                            for _ in range(min(run, len(data) - at)))
-        paths[0].write_bytes(bytes(damaged))
+        overwrite(paths[0], bytes(damaged))
         found = try_rows(form, paths)
         if found is None or not form.has_checksums:
             continue

@@ -17,6 +17,7 @@ import pytest
 import zstandard
 from formats.damage import read_rows
 from formats.format_samples import FORMATS
+from support.oracle import SANITIZED
 
 import pyflowdata as flow
 from pyflowdata.cli import main
@@ -24,7 +25,7 @@ from pyflowdata.cli import main
 pytestmark = pytest.mark.usefixtures("test_ops")
 
 FRAMES = b"FRAMES\r\n"
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "300"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "60" if SANITIZED else "300"))
 
 
 def zstd(data: bytes) -> bytes:

@@ -252,7 +252,7 @@ def test_names_that_every_reader_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a=b", "", "a\0b"])
 def test_names_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     mds_files.write(tmp_path, {name: ("int", 8)}, [[[bytes(8)]]])
-    with pytest.raises(flow.UnsupportedError, match="cannot be written in a field.*'columns'"):
+    with pytest.raises(flow.UnsupportedError, match="cannot be written in a list.*'columns'"):
         flow.MDSReader(tmp_path)
 
 
@@ -275,7 +275,7 @@ def test_indexes_without_shards(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     mds_files.write(tmp_path / "a", mds_files.SMALL, [])
-    with pytest.raises(flow.CorruptDataError, match="names no shards"):
+    with pytest.raises(flow.CorruptDataError, match="lists no shards"):
         flow.MDSReader(tmp_path / "a")
     mds_files.write(tmp_path / "b", mds_files.SMALL, [mds_files.small_samples()])
     both = [tmp_path / "a" / "index.json", tmp_path / "b" / "index.json"]
@@ -491,9 +491,9 @@ def test_what_a_plugin_finds_is_checked(finder: flow.Plugin, tmp_path: Path) -> 
     ("kind", "error", "says"),
     [
         (1, flow.InternalError, "sets 'bogus', which is not an attr"),
-        (2, flow.InternalError, "open.. of path 1, and there are 1"),
+        (2, flow.InternalError, "opens path 1, but the op has 1 paths"),
         (3, flow.InternalError, "'how' to 2, which is not a choice"),
-        (4, flow.InvalidArgumentError, "'width' is required .*the files do not say it"),
+        (4, flow.InvalidArgumentError, "'width' is required .*the files do not state it"),
         (5, flow.InternalError, "propose.. returned status"),
         (6, flow.InvalidArgumentError, "attr 'width' = '7'"),
     ],

@@ -142,7 +142,6 @@ def test_no_batch_is_lost_to_a_full_budget(table):
             except flow.OutOfMemoryError:
                 refused += 1
                 held.clear()
-                gc.collect()
         assert got == expected and refused > 0
 
 
@@ -154,19 +153,19 @@ def test_a_budget_that_holds_no_batch_is_refused_with_what_is_needed(table, budg
 
 
 @pytest.mark.slow
-def test_memory_is_flat_over_a_million_batches(tmp_path):
+def test_memory_is_flat_over_many_batches(tmp_path):
     table = Table(tmp_path, [500, 500])
-    million = 1_000_000
+    most = 250_000
     out = flow.MiniReader(str(table.folder), batch_size=1, seed=1, **NEW_ORDERS)
     with flow.DataLoader(out, num_threads=1, prefetch=4) as loader:
         batches = loader.repeat()
-        total = sum(float(rows[0, 0]) for rows in itertools.islice(batches, million // 10))
+        total = sum(float(rows[0, 0]) for rows in itertools.islice(batches, most // 10))
         before = resident_bytes()
-        total += sum(float(rows[0, 0]) for rows in itertools.islice(batches, million * 9 // 10))
+        total += sum(float(rows[0, 0]) for rows in itertools.islice(batches, most * 9 // 10))
         grown = resident_bytes() - before
-        assert total == million / 1000 * table.rows[:, 0].sum()
+        assert total == most / 1000 * table.rows[:, 0].sum()
         assert loader.stats()["slots"] <= 8
-    assert grown < 2 << 20
+    assert grown < 512 << 10
 
 
 def test_opening_and_closing_many_loaders_leaves_nothing(table):
@@ -284,9 +283,12 @@ def test_an_endless_iterator_over_nothing_does_not_hang(tmp_path):
 
 
 AFFINITY = """
-import os, re, sys
+import os, re, sys, threading
 import pyflowdata as flow
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+first = threading.Thread(target=int)  # a sanitizer starts a thread of its own with it
+first.start()
+first.join()
 before = len(os.listdir("/proc/self/task"))
 loader = flow.DataLoader(flow.MiniReader(sys.argv[1], batch_size=4))
 next(iter(loader))

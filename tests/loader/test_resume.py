@@ -150,6 +150,7 @@ def in_a_new_process(table, batches, state=None, num_threads=1, prefetch=1, **at
     return answer["steps"], answer["state"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [0, 1, 5, 8, 11, 16])
 def test_a_new_process_goes_on_exactly(table, stop):
     """In the middle (1, 5, 11) and at the end (8, 16) of an epoch of 8 batches."""

@@ -218,6 +218,7 @@ def mean_and_error(samples):
 SORTED = 48000  # records, in the order of their labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "batch, block_size, blocks",
     [(64, 16, 300), (40, 20, 8), (40, 20, 40), (160, 20, 40), (100, 8, 150), (120, 48, 10)],
@@ -238,6 +239,7 @@ def test_variance_of_batch_means_follows_the_formula(table, batch, block_size, b
     assert 0.8 * simple < ratio < simple + 5 * error, "what the docs promise is the worst case"
 
 
+@pytest.mark.slow
 def test_variance_of_batch_means_of_the_others(table):
     """Global is what independent draws are; a buffer far smaller than the data mixes nothing."""
     batch, values = 60, np.arange(SORTED)
@@ -255,6 +257,7 @@ def test_variance_of_batch_means_of_the_others(table):
     assert found["buffer"][0] > 0.9 * batch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "batch, block_size, blocks, classes",
     [(64, 16, 60, 100), (40, 20, 8, 2400), (160, 20, 40, 120), (100, 8, 150, 60), (60, 48, 10, 20)],

@@ -94,7 +94,7 @@ def expected_of(rows: np.ndarray, scale, shift, axis: int, dtype: str) -> np.nda
 @pytest.mark.parametrize("shape, axis", [((3,), 0), ((5, 7, 3), -1), ((3, 5, 7), 0), ((2, 3, 5), 1),
                                          ((3, 40, 9), 0), ((1,), 0), ((2, 8), 1)])  # fmt: skip
 def test_channels(dtype, target, shape, axis):
-    rows, n = numbers(dtype, (300, *shape)), shape[axis]
+    rows, n = numbers(dtype, (150, *shape)), shape[axis]
     for scale, shift in [(SCALES[:n], SHIFTS[:n]), (SCALES[:n], 0.25), (-0.5, SHIFTS[:n])]:
         given = [one.tolist() if np.size(one) > 1 else float(np.ravel(one)[0])
                  for one in (scale, shift)]  # fmt: skip

@@ -64,7 +64,7 @@ def test_rows_that_vary_must_agree():
     joined = flow.Concat(*blobs, axis=1)
     assert joined.shape == (3, None, 3)
     assert [row.shape for row in load(joined)] == [(1, 3), (3, 3)]
-    assert "dimension 0 of the row is 5 in input number 1 and 2 in number 0" in str(
+    assert "dimension 0 of the row is 5 in input number 1 but 2 in number 0" in str(
         load.skipped[0]
     )
     fixed = blob_of(np.zeros((3, 3, 1)), on_error="skip")
@@ -76,10 +76,10 @@ def test_rows_that_vary_must_agree():
 def test_what_cannot_be_joined():
     _, (a, b) = columns((3,), (3, 2))
     for blobs, axis, says in [
-        ((a, b), 0, "number 1 are float64 .3, 2., and those of number 0 are float64 .3,.; all must "
+        ((a, b), 0, "number 1 are float64 .3, 2., but those of number 0 are float64 .3,.; all must "
                     "have the same number of dimensions"),
         ((b, columns((2, 2))[1][0]), 1, "agree in all dimensions but axis"),
-        ((a, columns((3,), dtype="int64")[1][0]), 0, "all must be of one dtype: take Cast"),
+        ((a, columns((3,), dtype="int64")[1][0]), 0, "all must have the same dtype: use Cast"),
         ((a, a), 1, "no dimension 1"),
         ((a, a), -2, "no dimension -2"),
     ]:  # fmt: skip

@@ -60,11 +60,11 @@ def test_what_is_not_0_is_true():
 
 
 @pytest.mark.parametrize("shape, says", [
-    ([2], r"the row has 7 bytes; rows of int32 \(2,\) take 8"),
-    ([], r"7 bytes; rows of int32 \(\) take 4"),
-    ([-1], r"7 bytes; rows of int32 \(None,\) take a multiple of 4"),
-    ([-1, 3], r"7 bytes; rows of int32 \(None, 3\) take a multiple of 12"),
-    ([-1, 0], r"7 bytes; rows of int32 \(None, 0\) take a multiple of 0"),
+    ([2], r"the row has 7 bytes; a row of int32 \(2,\) needs 8"),
+    ([], r"7 bytes; a row of int32 \(\) needs 4"),
+    ([-1], r"7 bytes; a row of int32 \(None,\) needs a multiple of 4"),
+    ([-1, 3], r"7 bytes; a row of int32 \(None, 3\) needs a multiple of 12"),
+    ([-1, 0], r"7 bytes; a row of int32 \(None, 0\) needs a multiple of 0"),
 ])  # fmt: skip
 def test_a_row_of_another_size(shape, says):
     good = bytes(4 * int(np.prod([2 if n < 0 else n for n in shape], dtype=int)))
@@ -78,7 +78,7 @@ def test_a_row_of_another_size(shape, says):
 
 def test_dense_rows_of_another_size_are_refused_at_once():
     blob = blob_of(np.zeros((3, 7), np.uint8))
-    with pytest.raises(flow.InvalidArgumentError, match="the row has 7 bytes; .* take 8"):
+    with pytest.raises(flow.InvalidArgumentError, match="the row has 7 bytes; .* needs 8"):
         flow.DecodeRaw(blob, dtype="int32", shape=[2])
     with pytest.raises(flow.InvalidArgumentError, match="a multiple of 4"):
         flow.DecodeRaw(blob, dtype="int32")

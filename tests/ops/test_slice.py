@@ -74,7 +74,7 @@ def test_attrs():
         ({"start": [1, 2], "stop": [3]}, "stop has 1 numbers and another list has 2"),
         ({"start": [1], "axes": [0, 1]}, "axes has 2 numbers"),
         ({"step": [0]}, "step has a 0"),
-        ({"start": [1, 1, 1]}, "more numbers than that has"),
+        ({"start": [1, 1, 1]}, "more numbers than it has"),
         ({"start": [1], "axes": [2]}, "another dimension"),
         ({"start": [1, 1], "axes": [1, -1]}, "another dimension"),
         ({"start": [1], "axes": [-3]}, "another dimension"),

@@ -349,7 +349,7 @@ def test_a_library_that_is_no_plugin(tmp_path):
         ((".attrs_struct_size = sizeof(scale)", ".attrs_struct_size = 4"), ["'factor'", "offset"]),
         (('"2", -100', '"two", -100'), ["default_value", "'factor'"]),
         (("-100, 100", "100, -100"), ["'factor'", "min must not be above max"]),
-        (("PFD_ATTR_FLOAT64,", "77,"), ["'factor'", "type is none of PFD_ATTR_*"]),
+        (("PFD_ATTR_FLOAT64,", "77,"), ["'factor'", "type is not one of PFD_ATTR_*"]),
         (('{"in",', '{"In put",'), ["input 'In put'", "lower_snake_case"]),
         ((".outputs = outputs", ".outputs = NULL"), ["output array is NULL"]),
         ((".doc =", ".flags = 1u << 30, .doc ="), ["flags has unknown bits"]),

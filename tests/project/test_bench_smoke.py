@@ -9,7 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from bench import clips, data, examples, images, programs, reservoir, table, tokens, wide_text
+from bench import (
+    clips, data, examples, images, pictures, programs, reservoir, table, tokens, wide_text,
+)  # fmt: skip
 from bench import text as text_data
 
 
@@ -55,6 +57,7 @@ def test_a_changed_file_is_found(text):
         examples.Examples(0.7),
         examples.OFRecords(0.02),
         images.Images(0.02, epochs=2),
+        pictures.Pictures(0.02, parts=1, epochs=2),
         tokens.Tokens(9),
         wide_text.WideText(0.02),
     ],
@@ -127,3 +130,30 @@ def test_one_core_stands_beside_all():
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
         "| ours | 0.5 | 0.625 | 2 | 2 | 2.5 | 0.5 | exact, failed |",
     ]
+
+
+def test_photographs_are_known_again_whatever_part_is_delivered():
+    random, labels = np.random.RandomState(1), np.arange(0, 10, 3)
+    images = np.stack([pictures.picture(random, label)[-224:, -224:] for label in labels])
+    found = np.asarray(pictures.Delivered(images, labels))
+    assert (abs(found - pictures.level(labels)) < 20).all()
+    normal = (images - np.float32(pictures.MEAN)) / np.float32(pictures.STD)
+    whole = pictures.Normalised(normal.transpose(0, 3, 1, 2), labels)
+    assert np.allclose(whole, found, atol=1e-3)
+    for wrong, of in [
+        (images, labels[::-1]),
+        (images[..., ::-1], labels),
+        (images[:, :-1], labels),
+        (images.astype(np.float32), labels),
+        (images // 4 + 70, labels),
+    ]:
+        with pytest.raises(ValueError):
+            np.asarray(pictures.Delivered(wrong, of))
+
+
+def test_means_of_photographs_may_differ_by_chance_only():
+    truth = pictures.About(400, x_sum=400 * 115.0, y_sum=1800)
+    assert truth.compare(data.Truth(400, 400 * 116.5, 1800)) == "close"
+    assert "from those of the images" in truth.compare(data.Truth(400, 400 * 118.0, 1800))
+    assert "labels' sum" in truth.compare(data.Truth(400, 400 * 115.0, 1801))
+    assert "399 rows" in truth.compare(data.Truth(399, 400 * 115.0, 1800))

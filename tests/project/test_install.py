@@ -9,7 +9,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from support.installing import checkout, environment, install, venv  # noqa: F401  (fixtures)
+from support.installing import (  # noqa: F401  (fixtures)
+    checkout,
+    environment,
+    install,
+    installed,
+    venv,
+)
 from support.paths import ROOT
 from support.scratch_tree import take_objects
 
@@ -35,10 +41,9 @@ def use(python, folder):
     return Path(run.stdout.split()[0])
 
 
-def test_installed(checkout, venv, tmp_path):
-    install(venv, checkout)
-    package = use(venv, tmp_path)
-    assert venv.parent.parent in package.parents
+def test_installed(installed, tmp_path):  # noqa: F811
+    package = use(installed, tmp_path)
+    assert installed.parent.parent in package.parents
     names = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
     assert {"libpyflowdata.so", "libpyflowdata_kit.so", "py.typed", "ops.pyi"} <= names
     headers = sorted(path.name for path in (package / "include" / "pyflowdata").iterdir())
@@ -48,6 +53,24 @@ def test_installed(checkout, venv, tmp_path):
     assert sources | {"conformance/driver.c"} <= names
     templates = checked_out / "templates"
     assert {str(p.relative_to(checked_out)) for p in templates.rglob("*.in")} <= names
+
+
+@pytest.mark.skipif(
+    shutil.which("make") is None or shutil.which("cc") is None, reason="make or cc is not here"
+)
+def test_plugins_of_an_installed_package(installed, tmp_path):  # noqa: F811
+    """As a user does it: nothing but the package, its command, and pytest."""
+    path = os.pathsep.join([str(installed.parent), os.environ["PATH"]])
+    for kind in sorted(path.name for path in (ROOT / "pyflowdata/templates").iterdir()):
+        for command in (
+            ["pyflowdata", "new", kind, f"fresh_{kind}"],
+            ["sh", "-c", f"cd fresh_{kind} && make && python -m pytest -q"],
+        ):
+            done = subprocess.run(
+                command, cwd=tmp_path, capture_output=True, text=True,
+                env={**environment(), "PATH": path, "PYTHONPATH": ""},
+            )  # fmt: skip
+            assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_editable(checkout, venv, tmp_path):

@@ -44,6 +44,19 @@ assert isinstance(some, flow.Blob)
 tokens, where = flow.GPTReader(["a.bin"][0], seq_length=8, rank=0, world_size=2, with_id=True)
 images: flow.Blob = flow.IDXReader(files=["a"], dtype="float32", last_batch="drop", name="images")
 made, made_id = flow.GeneratorReader([1], fields=["x:int64"], batch_size=2, seed=3, with_id=True)
+one_row: npt.NDArray[Any] = flow.OneHot(np.array([1, 2]), depth=3)
+some_rows: list[npt.NDArray[Any]] = flow.OneHot([1, 2], depth=3, seed=3, epoch=1)
+column, _ = flow.MiniDecoder(np.zeros(2))
+columns, more = flow.MiniDecoder(list(np.zeros((4, 2))))
+columns = flow.Slice(flow.Ragged(np.zeros(3), np.array([0, 1, 3])), stop=[2])
+column = flow.Concat(one_row, b"bytes", 3)
+padded, real = flow.PadBatch([[1, 2], [3]], with_mask=True)
+column = flow.DecodeClass(b"17", name="n")
+flow.OneHot(np.array([1, 2]), depth="3")  # an error
+flow.OneHot(x, depth=3, seed=3)  # an error
+flow.Concat(x, one_row)  # an error
+a_blob: flow.Blob = flow.OneHot(np.array([1, 2]), depth=3)  # an error
+column = flow.OneHot([1, 2], depth=3)  # an error
 flow.MiniReader("data", batch_sise=4)  # an error
 flow.MiniReader("data", batch_size="4")  # an error
 flow.MiniReader("data", last_batch="shrt")  # an error
@@ -76,6 +89,11 @@ def test_stubs_are_current():
 def test_what_readers_share_is_written_once():
     """Once in each declaration would be thousands of lines."""
     declarations = re.sub('""".*?"""', "", write_stubs.PATH.read_text(encoding="utf-8"), flags=re.S)
+    readers = "|".join(op.name for op in registered_ops() if op.is_reader)
+    found = re.split(r"\n(?=def |class )", declarations)
+    declarations = "\n".join(
+        one for one in found if re.match(rf"def ({readers})\(|class (File)?ReaderAttrs", one)
+    )
     files = [op for op in registered_ops() if op.name in BUILT_IN and op.attr("data_dir")]
     for name in ("batch_size", "seed", "rank", "on_error", "files", "compression"):
         assert all(op.attr(name) for op in files)

@@ -1,4 +1,4 @@
-"""A build where zlib and libzstd are absent: all works but compressed files."""
+"""A build without other libraries: all works but compressed files, and most formats of images."""
 
 import gzip
 import os
@@ -9,6 +9,8 @@ import zlib
 
 import pytest
 import zstandard
+from images.pictures import photo, saved
+from pyflowdata.io import TFRecordWriter
 from support.paths import ROOT
 
 OBJECTS = ROOT / "build" / "release" / "csrc"
@@ -25,24 +27,56 @@ for path in sys.argv[1:]:
 """
 
 
+IMAGES = """
+import sys
+import pyflowdata as flow
+def first(blob):
+    with flow.DataLoader(blob) as loader:
+        return next(iter(loader))[0]
+for path in sys.argv[1:]:
+    file = flow.TFRecordReader(files=path)
+    try:
+        print(first(flow.ImageSize(file)).tolist(), end=" ")
+        print(list(first(flow.ImageDecoder(file)).shape))
+    except flow.Error as error:
+        print(type(error).__name__, error)
+image = flow.ImageDecoder(file)
+for form in ("jpeg", "png", "ppm"):
+    try:
+        print(bytes(first(flow.ImageEncoder(image, format=form)))[:2].decode())
+    except flow.Error as error:
+        print(type(error).__name__, error)
+"""
+
+
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """The library that `make` built, but for the one file that knows of the two."""
+    """The library that `make` built, but for the files that know of other libraries."""
     if not OBJECTS.is_dir() or shutil.which("cc") is None:
         pytest.skip("only `make` compiles the objects that are linked here")
     folder = tmp_path_factory.mktemp("without")
-    codecs, library = folder / "codecs.o", folder / "libpyflowdata.so"
+    library = folder / "libpyflowdata.so"
     flags = ["-std=c11", "-D_GNU_SOURCE", "-fPIC", f"-I{ROOT / 'csrc'}",
              f"-I{ROOT / 'csrc' / 'include'}"]  # fmt: skip
     strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-    source = ROOT / "csrc" / "files" / "codecs.c"
-    subprocess.run(["cc", *flags, *strict, "-c", source, "-o", codecs], check=True)
     csrc = ROOT / "csrc"
-    sources = {*csrc.rglob("*.c")} - {source, *csrc.glob("kit/*.c")}
-    objects = [OBJECTS / path.relative_to(csrc).with_suffix(".o") for path in sources]
+    sources = {*csrc.rglob("*.c")} - {*csrc.glob("kit/*.c")}
+    without = {path for path in sources if "#ifdef PFD_HAVE_" in path.read_text()}
+    assert len(without) >= 6
+    subprocess.run(["cc", *flags, *strict, "-c", *without], check=True, cwd=folder)
+    objects = [OBJECTS / path.relative_to(csrc).with_suffix(".o") for path in sources - without]
     link = ["cc", "-shared", "-pthread", f"-Wl,--version-script={ROOT / 'csrc/pyflowdata.map'}"]
-    subprocess.run([*link, "-o", library, codecs, *objects, "-lm", "-ldl"], check=True)
+    link += ["-Wl,-z,defs", "-o", library, *folder.glob("*.o"), *objects, "-lm", "-ldl"]
+    subprocess.run(link, check=True)
     return library
+
+
+def run(library, program, *arguments):
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env={**os.environ, "PYFLOWDATA_LIBRARY": str(library), "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
 
 
 def test_the_error_names_the_package(library, tmp_path):
@@ -55,12 +89,7 @@ def test_the_error_names_the_package(library, tmp_path):
     }
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
-    run = subprocess.run(
-        [sys.executable, "-c", READ, *(tmp_path / name for name in contents)],
-        env={**os.environ, "PYFLOWDATA_LIBRARY": str(library), "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    plain, *refused, caret = run.stdout.splitlines()
+    plain, *refused, caret = run(library, READ, *(tmp_path / name for name in contents))
     assert plain == "100" and "expected a number" in caret
     for name, package, line in zip(("gzip", "zlib", "zstd"),
                                    ("zlib1g-dev", "zlib1g-dev", "libzstd-dev"), refused,
@@ -69,10 +98,31 @@ def test_the_error_names_the_package(library, tmp_path):
         assert f"apt-get install {package}" in line and "build pyflowdata again" in line
 
 
+def test_images(library, tmp_path):
+    """Sizes come from headers; BMP and PNM need no library."""
+    forms = {"jpeg": "libjpeg-dev", "png": "libpng-dev", "webp": "libwebp-dev",
+             "bmp": None, "ppm": None}  # fmt: skip
+    for form in forms:
+        with TFRecordWriter(tmp_path / form) as writer:
+            writer.write(saved(photo(7, 9), form))
+    lines = run(library, IMAGES, *(tmp_path / form for form in forms))
+    for (form, package), line in zip(forms.items(), lines, strict=False):
+        assert line.startswith("[7, 9] ")
+        if package is None:
+            assert line == "[7, 9] [7, 9, 3]"
+        else:
+            assert "UnsupportedError" in line and f"apt-get install {package}" in line
+            assert f"the row is a {form.upper() if form != 'webp' else 'WebP'} image" in line
+    jpeg, png, ppm = lines[5:]
+    assert "apt-get install libjpeg-dev" in jpeg and "apt-get install libpng-dev" in png
+    assert ppm == "P6"
+
+
 def test_the_build_says_what_is_absent(tmp_path):
     dropped = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "PKG_CONFIG")
     environment = {key: value for key, value in os.environ.items() if key not in dropped}
-    for found, said in (("false", "built without zlib libzstd"), ("true", None)):
+    all_of_them = "built without zlib libzstd libjpeg libpng libwebp"
+    for found, said in (("false", all_of_them), ("true", None)):
         library = f"{tmp_path}/libpyflowdata.so"
         run = subprocess.run(
             ["make", "-n", f"BUILD={tmp_path}", f"PKG_CONFIG={found}", library],

@@ -36,8 +36,10 @@ def _records(count: int) -> str:
     outputs={"out": lambda x, *, dtype, shape: (dtype, tuple(shape))}, replace=True
 )
 def table_rows(x, *, table: int, dtype: str, shape: list[int], ids):
-    rows = [_tables[table][ordinal] for _, ordinal in ids]
-    return rows if -1 in shape else np.array(rows, dtype).reshape(len(rows), *shape)
+    rows, ordinals = _tables[table], np.asarray(ids)[:, 1]
+    if isinstance(rows, np.ndarray):
+        return rows[ordinals]
+    return [rows[ordinal] for ordinal in ordinals.tolist()]
 
 
 def blob_of(rows, shape=None, dtype=None, batch_size=None, **reader: Any) -> flow.Blob:
@@ -46,7 +48,10 @@ def blob_of(rows, shape=None, dtype=None, batch_size=None, **reader: Any) -> flo
         dtype, shape = rows.dtype, rows.shape[1:] if shape is None else shape
     dtype = np.dtype(dtype or rows[0].dtype)
     number = next(_numbers)
-    _tables[number] = [np.asarray(row, dtype) for row in rows]
+    if -1 in shape:
+        _tables[number] = [np.asarray(row, dtype) for row in rows]
+    else:
+        _tables[number] = np.array(rows, dtype).reshape(len(rows), *shape)
     record = flow.MiniReader(_records(len(rows)), batch_size=batch_size or len(rows), **reader)
     record = record[0] if isinstance(record, tuple) else record
     return ops.TableRows(record, table=number, dtype=dtype.name, shape=list(shape))
@@ -82,11 +87,8 @@ def same(found: Any, expected: Any) -> None:
         assert one.tobytes() == other.tobytes(), (one, other)
 
 
-def ragged(dtype, count=2500, tail=(), most=9, seed=0) -> list[np.ndarray]:
+def ragged(dtype, count=1500, tail=(), most=9, seed=0) -> list[np.ndarray]:
     """Rows of 0 to `most` elements and more dimensions behind, with numbers of all kinds."""
     chance = np.random.default_rng(seed)
-    rows = []
-    for _ in range(count):
-        shape = (int(chance.integers(0, most + 1)), *tail)
-        rows.append(chance.integers(-100, 100, shape).astype(dtype))
-    return rows
+    ends = chance.integers(0, most + 1, count).cumsum()
+    return np.split(chance.integers(-100, 100, (ends[-1], *tail)).astype(dtype), ends[:-1])

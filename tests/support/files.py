@@ -18,6 +18,13 @@ def write_parts(folder: Path, *contents: bytes, prefix: str = "part-", width: in
     return str(folder)
 
 
+def overwrite(path: Path, content: bytes) -> None:
+    """Replaces what is in a file; one that is truncated first may wait for the disk each time."""
+    with path.open("r+b") as file:
+        file.write(content)
+        file.truncate()
+
+
 def lines(begin: int, end: int) -> bytes:
     """The rows (i, 10 * i) for begin <= i < end, with a newline after each."""
     return b"".join(b"%d,%d\n" % (i, 10 * i) for i in range(begin, end))

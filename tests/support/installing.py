@@ -28,11 +28,23 @@ def checkout(tmp_path_factory):
 
 @pytest.fixture
 def venv(tmp_path):
+    return make_venv(tmp_path / "venv")
+
+
+@pytest.fixture(scope="module")
+def installed(checkout, tmp_path_factory):
+    """A venv in which pip has installed the checkout."""
+    python = make_venv(tmp_path_factory.mktemp("installed") / "venv")
+    install(python, checkout)
+    return python
+
+
+def make_venv(folder):
     """A venv that has this Python's packages, but not pyflowdata."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
-    site = next((tmp_path / "venv" / "lib").glob("python*/site-packages"))
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    site = next((folder / "lib").glob("python*/site-packages"))
     (site / "outer.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return tmp_path / "venv" / "bin" / "python"
+    return folder / "bin" / "python"
 
 
 def environment():

@@ -3,8 +3,8 @@
 
 enum { image_bytes = 3 * 32 * 32, most_label = 10, most_coarse = 20, most_fine = 100 };
 
-/* Whether the file is whole records with `labels` labels each, and all labels in the data are
- * valid. */
+/* Whether the file is a whole number of records with `labels` labels each, and all labels in the
+ * probed bytes are valid. */
 static int32_t has_records(const pfd_probe_args *args, int64_t labels)
 {
     int64_t record = labels + image_bytes;

@@ -38,7 +38,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* The size of a file decides, unless both fit; open() reports a file that fits neither. */
+/* Infers the version from the size of a file, unless both versions fit it. open() reports a file
+ * that neither fits. */
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const pfd_file *file;
@@ -58,7 +59,7 @@ static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pf
     const uint8_t *data;
     if (file->size % record == 0) return PFD_OK;
     PFD_TRY(args->host->read(file, 0, most, args->scratch, &data, err));
-    const char *hint = "was the file cut short, or is it not a CIFAR file?";
+    const char *hint = "is the file truncated, or not a CIFAR file?";
     int32_t compression = pfd_compression_of_bytes(data, most);
     char packed[64];
     if (file->size % other == 0) {
@@ -66,7 +67,7 @@ static pfd_status check_file(const pfd_open_args *args, const pfd_file *file, pf
                                     : "it fits CIFAR-10: use version=10";
     } else if (file->size > 2 && data[0] == 0x80 && data[1] <= 5) {
         hint = "it looks like the Python version, which is pickled and can run code when it is "
-               "loaded: take the binary version";
+               "loaded: download the binary version";
     } else if (compression != PFD_COMPRESSION_NONE) {
         (void)snprintf(packed, sizeof packed, "it looks like %s: unpack it",
                        pfd_compression_name(compression));
@@ -100,7 +101,7 @@ static pfd_status check_label(const pfd_compute_args *args, int64_t row, int64_t
     int32_t label = args->records[row].data[byte];
     if (label < classes) return PFD_OK;
     return args->host->fail_row(err, row, byte, PFD_CORRUPT_DATA,
-                                "the label is %" PRId32 ", and there are %" PRId32
+                                "the label is %" PRId32 ", but there are only %" PRId32
                                 " classes: the file is damaged, or is not a CIFAR file",
                                 label, classes);
 }
@@ -130,19 +131,19 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FOUND_ATTR_ROW(cifar_reader_attrs, version, PFD_ATTR_INT32, NULL, 10, 100, NULL,
-                       "Which data set: 10 for CIFAR-10, 100 for CIFAR-100. Left out, the size of "
-                       "the first file decides, if it fits one of them."),
+                       "The data set: 10 for CIFAR-10, 100 for CIFAR-100. If left out, it is "
+                       "inferred from the size of the first file, if that fits only one of them."),
     PFD_CHOICE_ATTR(cifar_reader_attrs, layout, "CHW", "CHW|HWC",
-                    "Axes of an image: CHW is (3, 32, 32), as they are stored; HWC is (32, 32, "
+                    "Axes of an image: CHW is (3, 32, 32), the order in the file; HWC is (32, 32, "
                     "3)."),
     PFD_BOOL_ATTR(cifar_reader_attrs, with_coarse_label, "false",
-                  "Whether the output coarse_label is returned too, which CIFAR-100 has."),
+                  "Whether to return the output coarse_label too; only CIFAR-100 has it."),
 };
 
 static const pfd_port outputs[] = {
-    {"image", "The images, uint8, the channels red, green and blue."},
-    {"label", "The class of each image, uint8: of 10, or the fine one of 100."},
-    {"coarse_label", "Which of 20 groups the class of CIFAR-100 belongs to, uint8."},
+    {"image", "The images, uint8, with the channels red, green and blue."},
+    {"label", "The class of each image, uint8: one of 10, or the fine label of 100."},
+    {"coarse_label", "The group of the class, uint8: one of the 20 of CIFAR-100."},
 };
 
 const pfd_op pfd_op_cifar_reader = {
@@ -150,8 +151,8 @@ const pfd_op pfd_op_cifar_reader = {
     .flags = PFD_READS_FILES,
     .name = "CIFARReader",
     .doc = "Reads the binary version of CIFAR-10 and CIFAR-100. "
-           "Files may have any number of records. Labels outside the classes are damage; changed "
-           "pixels are not found, as the format has no checksums.",
+           "Files may have any number of records. A label outside the classes is reported as "
+           "damage. Changed pixels cannot be detected, because the format has no checksums.",
     PFD_OP_ATTRS(cifar_reader_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

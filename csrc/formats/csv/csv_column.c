@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define GRAMMAR                                                                                    \
-    "columns are names, numbers from 0, or ranges a..b of them, with | between, and a name in "    \
-    "single quotes is taken as it stands"
+    "columns are names, numbers from 0, or ranges a..b of them, separated by |; a name in single " \
+    "quotes is used literally"
 
 static pfd_status fail_key(const pfd_host *host, const pfd_csv_column *column, const char *at,
                            int64_t size, const char *what, pfd_error *err)
@@ -37,7 +37,7 @@ static int is_number(const char *text, int64_t size, int64_t *value)
     return size > 0;
 }
 
-/* A name up to '|', ".." or the end, or one in quotes. */
+/* Reads a name up to '|', ".." or the end, or a name in quotes. */
 static pfd_status next_place(const pfd_host *host, const pfd_csv_column *column, const char **at,
                              pfd_csv_place *out, pfd_error *err)
 {
@@ -45,7 +45,8 @@ static pfd_status next_place(const pfd_host *host, const pfd_csv_column *column,
     *out = (pfd_csv_place){.number = -1};
     if (from < end && *from == '\'') {
         next = memchr(from + 1, '\'', (size_t)(end - from - 1));
-        if (!next) return fail_key(host, column, from, end - from, "a name without its end", err);
+        if (!next)
+            return fail_key(host, column, from, end - from, "a name without a closing quote", err);
         out->name = from + 1;
         out->size = next - out->name;
         *at = next + 1;
@@ -86,7 +87,7 @@ pfd_status pfd_csv_next_key(const pfd_host *host, const pfd_csv_column *column, 
     return PFD_OK;
 }
 
-/* How many values the keys give; *unknown: one of them is a range of names. */
+/* Counts the columns of the keys; *unknown is 1 if one of them is a range of names. */
 static pfd_status count_values(const pfd_host *host, pfd_csv_column *column, int64_t *values,
                                int32_t *is_row, int32_t *unknown, pfd_error *err)
 {
@@ -125,15 +126,16 @@ static pfd_status set_type(const pfd_host *host, const pfd_field_spec *spec, int
     *type = spec->type;
     if (!spec->has_type) type->dtype = PFD_FLOAT64;
     if (!pfd_csv_value_is_known(type->dtype))
-        return fail_type(host, column, "has a type that text is not read as", err);
+        return fail_type(host, column, "has a type that text cannot be read as", err);
     column->is_bytes = type->dtype == PFD_UINT8 && type->ndim == 1 && type->shape[0] < 0;
     if (column->is_bytes) {
         column->num_values = 1;
-        return is_row ? fail_type(host, column, "is bytes of more than one column", err) : PFD_OK;
+        return is_row ? fail_type(host, column, "has the type bytes and more than one column", err)
+                      : PFD_OK;
     }
     if (unknown && !spec->has_shape)
         return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
-                               ": '%s' is a range of names, whose length the type must say, as in "
+                               ": '%s' is a range of names; the type must state its length, as in "
                                "'x=a..z:float32[26]'", column->spec);
     if (!spec->has_shape && is_row) {
         type->ndim = 1;
@@ -142,7 +144,9 @@ static pfd_status set_type(const pfd_host *host, const pfd_field_spec *spec, int
     int64_t product = 1;
     for (int32_t i = 0; i < type->ndim; i++) {
         if (type->shape[i] < 0)
-            return fail_type(host, column, "has a dimension that varies, as columns do not", err);
+            return fail_type(host, column,
+                             "has a dimension that varies, which the number of columns does not",
+                             err);
         if (__builtin_mul_overflow(product, type->shape[i], &product)) product = INT64_MAX;
     }
     if (unknown ? product <= values : product != values)

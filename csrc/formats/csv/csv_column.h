@@ -1,5 +1,5 @@
-/* formats/csv/csv_column.h -- which columns of a CSV file an output is made of, as a user writes
- * it.
+/* formats/csv/csv_column.h -- parses an element of the attr `columns`: the columns of a CSV file
+ * that make one output.
  *
  *     [NAME=]KEY[:TYPE][=DEFAULT]     as in parse/field_spec.h, where KEY is one or more of
  *
@@ -7,9 +7,9 @@
  *     3          the column with this number, from 0
  *     1..64      columns 1 to 64, the last one included
  *     a..z       from the column named a to the one named z; the type says how many
- *     'a|b..c'   in single quotes a name is taken as it stands, also one of digits
+ *     'a|b..c'   a name in single quotes is used literally, even if it is all digits
  *
- * with | between.  One name or number gives a scalar, all else a row of as many values.
+ * separated by |.  One name or number gives a scalar, anything else a row of that many values.
  */
 #ifndef PFD_FORMATS_CSV_CSV_COLUMN_H
 #define PFD_FORMATS_CSV_CSV_COLUMN_H
@@ -25,27 +25,28 @@ typedef struct pfd_csv_column {
     int32_t has_names; /* whether a header is needed */
 } pfd_csv_column;
 
-/* One end of a key: a name, or a number where name is NULL. */
+/* One end of a key: a name, or a number if name is NULL. */
 typedef struct pfd_csv_place {
     const char *name;
     int64_t size, number;
 } pfd_csv_place;
 
 typedef struct pfd_csv_key {
-    pfd_csv_place first, last; /* the same but in a range */
+    pfd_csv_place first, last; /* equal unless the key is a range */
     int32_t is_range;
 } pfd_csv_key;
 
-/* PFD_INVALID_ARGUMENT names the element, what was found and what is expected. */
+/* Parses an element.  PFD_INVALID_ARGUMENT: it is malformed. */
 pfd_status pfd_csv_column_parse(const pfd_host *host, const char *element, pfd_csv_column *out,
                                 pfd_error *err);
 
-/* The key at *at, which starts as column->key; PFD_END after the last one. */
+/* Reads the key at *at and moves *at to the next one; start with *at = column->key.  PFD_END: there
+ * are no more keys. */
 pfd_status pfd_csv_next_key(const pfd_host *host, const pfd_csv_column *column, const char **at,
                             pfd_csv_key *out, pfd_error *err);
 
-/* Writes the values of the default, one text for all or one for each, to `out`; NULL: only checks
- * them. The column has one, and is not of bytes. */
+/* Writes the default values, one text for all or one for each, to `out`; if `out` is NULL, only
+ * checks them.  The column must have a default and must not be of the type bytes. */
 pfd_status pfd_csv_defaults(const pfd_host *host, const pfd_csv_column *column, uint8_t *out,
                             pfd_error *err);
 #endif

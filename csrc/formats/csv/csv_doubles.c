@@ -1,5 +1,5 @@
-/* Numbers of up to 32 bytes by vectors of 16: the point is taken out, the digits are joined, and an
- * exact division follows.  All others go to pfd_parse_double(). */
+/* Parses numbers of up to 32 bytes with vectors of 16 bytes: it removes the decimal point, joins
+ * the digits, and divides exactly.  All other numbers go to pfd_parse_double(). */
 #include "formats/csv/csv_doubles.h"
 
 #include "core/bytes16.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* 0 where the field is not a finite number. */
+/* Returns 0 if the field is not a finite number. */
 static int parse_any(const uint8_t *text, int64_t begin, int64_t end, double *out)
 {
     int64_t used = pfd_parse_double((const char *)text + begin, end - begin, out);
@@ -40,13 +40,13 @@ TARGET PFD_INLINE pfd_bytes16 bytes_at(pfd_bytes16 bytes, pfd_bytes16 places)
     return (pfd_bytes16)_mm_shuffle_epi8((__m128i)bytes, (__m128i)places);
 }
 
-/* All bytes of `low` one place further, the last one of `high` before them. */
+/* Shifts all bytes of `low` by one place; the last byte of `high` becomes the first. */
 TARGET PFD_INLINE pfd_bytes16 move_on(pfd_bytes16 high, pfd_bytes16 low)
 {
     return (pfd_bytes16)_mm_alignr_epi8((__m128i)low, (__m128i)high, 15);
 }
 
-/* The first where the mask is set, else the second. */
+/* `one` where the mask is set, else `other`. */
 TARGET PFD_INLINE pfd_bytes16 choose(pfd_bytes16 mask, pfd_bytes16 one, pfd_bytes16 other)
 {
     return (pfd_bytes16)_mm_blendv_epi8((__m128i)other, (__m128i)one, (__m128i)mask);
@@ -89,7 +89,7 @@ PFD_INLINE uint64_t join_digits(pfd_bytes16 digits)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-/* The first byte that is 255, where all others are 0; 16: all are. */
+/* The place of the first byte that is 255; all others are 0.  Returns 16 if all are 0. */
 PFD_INLINE int first16(pfd_bytes16 found)
 {
 #if defined(__SSE2__)
@@ -130,7 +130,8 @@ TARGET PFD_INLINE pfd_bytes16 load_to_end(const uint8_t *text, int64_t size, int
     return pfd_load16(copy);
 }
 
-/* Digits with at most one point, 1 to 16 bytes; 0 where it is anything else. */
+/* Parses 1 to 16 bytes of digits with at most one point.  Returns 0 if the text is anything else.
+ */
 TARGET PFD_INLINE int parse_short(const uint8_t *text, int64_t size, int64_t begin, int64_t end,
                                   double *out)
 {
@@ -147,8 +148,9 @@ TARGET PFD_INLINE int parse_short(const uint8_t *text, int64_t size, int64_t beg
     return are_digits(digits) && end - begin > has_point && mantissa <= UINT64_C(1) << 53;
 }
 
-/* mantissa / 10^scale, mantissa < 2^63; 0 where it is not certain to be rounded right.  The steps,
- * and why they are exact, are those of divide() in number_pairs_avx512.c. */
+/* Writes mantissa / 10^scale, mantissa < 2^63.  Returns 0 if the result may not be rounded
+ * correctly.  divide() in number_pairs_avx512.c has the same steps, and explains why they are
+ * exact. */
 TARGET PFD_INLINE int divide(uint64_t mantissa, int scale, double *out)
 {
     double power = pfd_powers[scale], reciprocal = pfd_reciprocals[scale];
@@ -161,7 +163,7 @@ TARGET PFD_INLINE int divide(uint64_t mantissa, int scale, double *out)
     return *out == __builtin_fma(rest, 1 - 0x1p-50, quotient);
 }
 
-/* 17 to 32 bytes with at most one point, and up to 18 digits that count. */
+/* Parses 17 to 32 bytes with at most one point, and up to 18 digits after leading zeros. */
 TARGET PFD_INLINE int parse_long(const uint8_t *text, int64_t begin, int64_t end, double *out)
 {
     int before = (int)(31 - (end - begin)); /* last place before the number, below 15 */

@@ -1,4 +1,4 @@
-/* The format of files of values with commas between them, or tabs, or semicolons. */
+/* The format of files of values separated by commas, tabs or semicolons. */
 #include "parse/text_probe.h"
 #include "pyflowdata/op.h"
 
@@ -6,7 +6,7 @@
 
 enum { most_lines = 20 };
 
-/* Of any text a CSV is less likely than lines; of text in columns it is more likely. */
+/* A text is more likely lines than CSV, unless its lines have equally many delimiters. */
 enum { irregular = PFD_PROBE_POSSIBLE - 10, regular = PFD_PROBE_POSSIBLE + 10 };
 
 static int64_t count(const uint8_t *line, int64_t size, uint8_t mark)
@@ -16,7 +16,7 @@ static int64_t count(const uint8_t *line, int64_t size, uint8_t mark)
     return n;
 }
 
-/* Lines with equally many marks, one at least. */
+/* Whether all lines have equally many delimiters, at least one. */
 static int32_t has_columns(const pfd_probe_args *args, uint8_t mark)
 {
     pfd_text_lines lines = pfd_text_lines_of(args, most_lines);
@@ -44,7 +44,7 @@ const pfd_format pfd_format_csv = {
     .flags = PFD_FORMAT_TEXT,
     .name = "csv",
     .title = "CSV",
-    .doc = "Lines of values with commas between them, and mostly a line of names first.",
+    .doc = "Lines of values separated by commas, usually with a line of names first.",
     .suffixes = ".csv|.tsv",
     .reader = "CSVReader",
     .checks = "columns and numbers",

@@ -14,7 +14,7 @@ typedef struct header_name {
     int64_t size, field;
 } header_name;
 
-/* What is known while a layout is made. */
+/* The state while a layout is made. */
 typedef struct maker {
     const pfd_host *host;
     const pfd_file *file;
@@ -38,8 +38,8 @@ static int64_t trim(const uint8_t **text, int64_t size)
     return size;
 }
 
-/* The name of a field of the header, one quote for two and without blanks around; at most
- * `capacity` bytes of it.  Returns its size. */
+/* Copies the name of a field of the header, at most `capacity` bytes of it, without blanks around
+ * it and with one quote for two.  Returns its size. */
 static int64_t field_name(const pfd_csv_layout *layout, const pfd_csv_format *format,
                           const pfd_csv_field *field, uint8_t *out, int64_t capacity)
 {
@@ -81,7 +81,7 @@ static pfd_status sort_names(maker *m, pfd_error *err)
     return PFD_OK;
 }
 
-/* How many fields have this name, and, if one, which. */
+/* Counts the fields with this name; *found is such a field. */
 static pfd_status find_name(maker *m, const pfd_csv_place *place, int64_t *matches, int64_t *found,
                             pfd_error *err)
 {
@@ -119,7 +119,7 @@ const char *pfd_csv_layout_name(const pfd_csv_layout *layout, const pfd_csv_form
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-/* The header as it stands, shortened, for a message. */
+/* The header, shortened, for a message. */
 static const char *shown_row(const pfd_csv_layout *layout, char *out, size_t capacity)
 {
     return pfd_quote_bytes(layout->first_row, layout->first_row_size, out, capacity);
@@ -129,7 +129,7 @@ static pfd_status fail_missing(const maker *m, const char *name, int64_t size, p
 {
     char row[256], text[256];
     return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
-                              ": '%s' asks for column %s, which is not among the %" PRId64
+                              ": '%s' asks for column %s, which is not one of the %" PRId64
                               " of the header %s; columns are found by their exact name, or by "
                               "number from 0", m->column->spec,
                               pfd_quote_bytes((const void *)name, size, text, sizeof text),
@@ -153,7 +153,7 @@ static pfd_status place_of(maker *m, const pfd_csv_place *place, int64_t *out,
     *out = place->number;
     if (*out < m->layout->num_fields) return PFD_OK;
     return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
-                              ": '%s' asks for column %" PRId64 ", and the first row %s has "
+                              ": '%s' asks for column %" PRId64 ", but the first row %s has "
                               "%" PRId64 " fields; columns are counted from 0", m->column->spec,
                               *out, shown_row(m->layout, row, sizeof row), m->layout->num_fields);
 }
@@ -184,7 +184,8 @@ static pfd_status find_column(maker *m, pfd_error *err)
         if (last < first)
             return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
                                       ": in '%s' a range goes from column %" PRId64
-                                      " to column %" PRId64 " of this file; it must not go back",
+                                      " to column %" PRId64 " of this file; a range must not go "
+                                      "backwards",
                                       m->column->spec, first, last);
         values += last - first + 1;
         PFD_TRY(add_run(m, first, last - first + 1, err));
@@ -192,7 +193,7 @@ static pfd_status find_column(maker *m, pfd_error *err)
     if (status != PFD_END) return status;
     if (values == m->column->num_values) return PFD_OK;
     return m->host->fail_attr(err, "columns", m->file, PFD_CORRUPT_DATA,
-                              ": '%s' is %" PRId64 " columns of this file, and its shape has "
+                              ": '%s' is %" PRId64 " columns of this file, but its shape has "
                               "%" PRId64 " values", m->column->spec, values, m->column->num_values);
 }
 
@@ -212,7 +213,7 @@ static pfd_status count_fields(maker *m, pfd_error *err)
                                   "the quotes of the %s, which sets the number of fields of a row, "
                                   "do not match; a quoted field ends with a quote before a "
                                   "delimiter (with multiline=True also on a later line), and "
-                                  "quote='' takes quotes for text",
+                                  "quote='' reads quotes as text",
                                   layout->has_header ? "header" : "first row");
     }
 }

@@ -1,4 +1,4 @@
-/* formats/csv/csv_layout.h -- where in the rows of one CSV file the wanted columns are.
+/* formats/csv/csv_layout.h -- the places of the requested columns in the rows of one CSV file.
  *
  * OWNERSHIP  A layout owns its copy of the header; files with equal headers share one.
  */
@@ -15,14 +15,14 @@ typedef struct pfd_csv_run {
 typedef struct pfd_csv_layout {
     int64_t num_fields; /* of a row */
     int32_t has_header;
-    uint8_t *first_row; /* the header, or the first row where there is none */
+    uint8_t *first_row; /* the header, or the first row of a file without one */
     int64_t first_row_size;
     pfd_csv_run *runs;   /* of all columns, one column after the other */
     int64_t *run_bounds; /* those of column i: [run_bounds[i], run_bounds[i + 1]) */
 } pfd_csv_layout;
 
-/* Makes a layout from the first row of a file, at `offset`.  NULL in *out: failed, and the error
- * names file and column. */
+/* Makes a layout from the first row of a file, at `offset`.  If it fails, *out is NULL, and the
+ * error names the file and the column. */
 pfd_status pfd_csv_layout_make(const pfd_host *host, const pfd_file *file, int64_t offset,
                                const pfd_csv_format *format, const pfd_csv_column *columns,
                                int64_t num_columns, int32_t has_header, const uint8_t *row,

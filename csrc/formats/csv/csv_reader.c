@@ -44,7 +44,7 @@ static pfd_status check_format(const pfd_host *host, const csv_attrs *attrs, pfd
     char text[256];
     if (strlen(d) != 1 || strchr("\r\n", *d))
         return host->fail_attr(err, "delimiter", NULL, PFD_INVALID_ARGUMENT,
-                               ": %s; it must be one byte, and no line end",
+                               ": %s; it must be one byte other than a line end",
                                shown(d, text, sizeof text));
     if (strlen(q) > 1 || (*q && strchr("\r\n", *q)) || *q == *d)
         return host->fail_attr(err, "quote", NULL, PFD_INVALID_ARGUMENT,
@@ -53,17 +53,17 @@ static pfd_status check_format(const pfd_host *host, const csv_attrs *attrs, pfd
                                shown(q, text, sizeof text));
     if (strpbrk(c, "\r\n"))
         return host->fail_attr(err, "comment", NULL, PFD_INVALID_ARGUMENT,
-                               ": %s holds a line end; it is the beginning of lines that are not "
-                               "rows", shown(c, text, sizeof text));
+                               ": %s contains a line end; it must be the beginning of lines that "
+                               "are not rows", shown(c, text, sizeof text));
     if (*c && (*c == *d || *c == *q))
         return host->fail_attr(err, "comment", NULL, PFD_INVALID_ARGUMENT,
-                               ": %s begins with the %s, as rows do: they would be skipped; "
-                               "name a text that only those lines begin with",
+                               ": %s begins with the %s, as rows can: those rows would be skipped; "
+                               "give a text that only comment lines begin with",
                                shown(c, text, sizeof text), *c == *d ? "delimiter" : "quote");
     return PFD_OK;
 }
 
-/* Whether files have a header; all columns were checked before. */
+/* Whether files have a header. All columns must have been checked before. */
 static int32_t has_header(const pfd_host *host, const csv_attrs *attrs)
 {
     pfd_error err = {.struct_size = sizeof err};
@@ -81,7 +81,7 @@ static pfd_status check_column(const pfd_host *host, const csv_attrs *attrs,
 {
     if (column->has_names && attrs->header == header_no)
         return host->fail_attr(err, "columns", NULL, PFD_INVALID_ARGUMENT,
-                               ": '%s' asks for a column by name, and header='no' says that files "
+                               ": '%s' asks for a column by name, but header='no' says that files "
                                "have no names; give its number, from 0", column->spec);
     if (!column->default_text || column->is_bytes) return PFD_OK;
     return pfd_csv_defaults(host, column, NULL, err);
@@ -103,7 +103,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 /* ---- Records --------------------------------------------------------------------------------- */
 typedef struct extent {
     pfd_csv_format format;
-    int64_t at; /* skipped so far, blank lines and comments */
+    int64_t at; /* bytes of the blank lines and comments before the record */
     int32_t pass_blank;
     pfd_csv_extent found;
     const uint8_t *text; /* of the record */
@@ -130,15 +130,15 @@ static pfd_status fail_open_quote(const pfd_host *host, const pfd_file *file, in
     pfd_status status =
         host->fail_file(err, file, byte, PFD_CORRUPT_DATA,
                         "the quoted field that begins here is not closed before the file ends, at "
-                        "byte %" PRId64 "; is a quote missing, or is the file cut short?",
+                        "byte %" PRId64 "; is a quote missing, or is the file truncated?",
                         file->size);
     const uint8_t *text = pfd_file_data(file);
     if (text) err->line = 1 + pfd_newline_scan_best()->count(text, byte);
     return status;
 }
 
-/* Where the rows of a file begin: after the skipped lines and the header. *first is its first
- * record, header or not; of size 0 without text where there is none. */
+/* Finds where the rows of a file begin: after the skipped lines and the header. *first is the first
+ * record, which may be the header; if the file has none, its size is 0 and its text is NULL. */
 static pfd_status find_head(const pfd_host *host, const pfd_file *file, const csv_attrs *attrs,
                             int32_t header, pfd_scratch *scratch, int64_t *head, extent *first,
                             pfd_error *err)
@@ -157,7 +157,7 @@ static pfd_status find_head(const pfd_host *host, const pfd_file *file, const cs
     return PFD_OK;
 }
 
-/* For files whose rows are not lines. */
+/* Finds a row of a file in which a row can be more than a line. */
 static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
 {
     const csv_attrs *attrs = args->attrs;
@@ -214,7 +214,7 @@ static pfd_status parse_columns(const pfd_host *host, const csv_attrs *attrs, pf
     return status;
 }
 
-/* Only after the files were seen to have that many columns. */
+/* Called after the files are known to have that many columns. */
 static pfd_status fill_defaults(const pfd_host *host, pfd_csv_table *table, pfd_error *err)
 {
     for (int64_t i = 0; i < table->num_columns && table->most_fields > 0; i++) {
@@ -281,7 +281,8 @@ static pfd_status make_table(const pfd_open_args *args, int64_t *heads, pfd_csv_
     return status == PFD_OK ? fill_defaults(args->host, table, err) : status;
 }
 
-/* Rows are lines unless the format says otherwise; in a stream the framing skips headers. */
+/* Opens rows as lines unless the attrs allow more than a line per row. In a stream, frame() skips
+ * the headers. */
 static pfd_status open_rows(const pfd_open_args *args, const pfd_csv_format *format,
                             const int64_t *heads, pfd_source *out, int32_t *is_framed,
                             pfd_error *err)
@@ -325,27 +326,28 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attrs_table[] = {
     PFD_STRINGS_ATTR(csv_attrs, columns, NULL,
-                     "What to read, an output each: [NAME=]KEY[:TYPE][=DEFAULT], where KEY is a "
-                     "column's name or number, a range as in 1..64, or several of these with | "
-                     "between, for one array."),
+                     "The columns to read, one output each: [NAME=]KEY[:TYPE][=DEFAULT]. KEY is a "
+                     "column's name or number, a range such as 1..64, or several of these "
+                     "separated by |, for one array."),
     PFD_STRING_ATTR(csv_attrs, delimiter, ",", "The byte between two fields."),
     PFD_STRING_ATTR(csv_attrs, quote, "\"",
-                    "The byte around fields that hold delimiters; empty: quotes are text."),
+                    "The byte that encloses fields with delimiters in them; empty: quotes are "
+                    "text."),
     PFD_STRING_ATTR(csv_attrs, comment, "",
-                    "The beginning of lines that are not rows, such as comments; empty: every line "
-                    "is a row."),
+                    "The text with which lines begin that are not rows, such as comments; empty: "
+                    "every line is a row."),
     PFD_CHOICE_ATTR(csv_attrs, header, "auto", "auto|yes|no",
-                    "Whether each file begins with a row of names; auto: where a column is asked "
+                    "Whether each file begins with a row of names; auto: yes if a column is asked "
                     "for by name."),
     PFD_INT_ATTR(csv_attrs, skip_header_lines, "0", 0, 1e9,
-                 "How many lines to leave out at the beginning of each file, before the header."),
+                 "How many lines to skip at the beginning of each file, before the header."),
     PFD_STRINGS_ATTR(csv_attrs, missing, "NA,N/A,NaN,nan,null,NULL",
-                     "Texts that stand for no value, as an empty field does: the column's "
-                     "default takes their place."),
+                     "Texts that mean a missing value, as an empty field does; the column's "
+                     "default replaces them."),
     PFD_CHOICE_ATTR(csv_attrs, uneven_rows, "raise", "raise|allow",
-                    "Whether rows may have fewer fields than the header, which are then missing, "
-                    "or more, which are ignored."),
-    PFD_BOOL_ATTR(csv_attrs, multiline, "false", "Whether quoted fields may hold line ends."),
+                    "Whether rows may have fewer fields than the header, which are then missing "
+                    "values, or more, which are ignored."),
+    PFD_BOOL_ATTR(csv_attrs, multiline, "false", "Whether quoted fields may contain line ends."),
 };
 
 static const pfd_port outputs[] = {
@@ -357,12 +359,12 @@ const pfd_op pfd_op_csv_reader = {
     .flags = PFD_READS_FILES,
     .name = "CSVReader",
     .doc = "Reads columns of CSV files and of other delimited text. Each element of columns "
-           "becomes an output: float64 unless its type says otherwise, bool, an integer, float32, "
-           "or unchanged bytes; several columns become one array. A field that begins with the "
-           "quote ends at the next, and two quotes inside stand for one. Spaces and tabs around a "
-           "number are allowed. A missing value without a default, and a row with more or fewer "
-           "fields than the header, are errors. Blank lines, empty files and a UTF-8 byte order "
-           "mark are skipped.",
+           "becomes an output. Its type is float64 unless the element gives another one: bool, an "
+           "integer, float32, or bytes, which are not changed. Several columns become one array. A "
+           "field that begins with the quote ends at the next one, and two quotes inside it mean "
+           "one. Spaces and tabs around a number are allowed. A missing value without a default, "
+           "and a row with more or fewer fields than the header, are errors. Blank lines, empty "
+           "files and a UTF-8 byte order mark are skipped.",
     PFD_OP_ATTRS(csv_attrs, attrs_table),
     PFD_OP_OUTPUTS(outputs),
     .outputs_attr = "columns",

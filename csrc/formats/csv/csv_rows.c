@@ -10,14 +10,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* One record, and what its fields are found with. */
+/* One record, and the memory to split it into fields. */
 typedef struct row {
     const pfd_csv_table *table;
     const pfd_compute_args *args;
     const pfd_csv_layout *layout;
     const uint8_t *text;
     int64_t size, number; /* of the range */
-    int64_t num_fields;   /* that were found: at most those of the layout */
+    int64_t num_fields;   /* found in this record: at most those of the layout */
     uint32_t *ends;       /* of the fields of a record without quotes */
     pfd_csv_field *fields; /* of one with quotes; else NULL */
     pfd_csv_field *room;   /* for these; NULL: not needed so far */
@@ -43,8 +43,8 @@ static pfd_status fail_missing(const row *r, const pfd_csv_column *column, int64
     char name[512];
     return r->args->host->fail_row(
         err, r->number, byte, PFD_CORRUPT_DATA,
-        "%s: expected %s for '%s', found %s; a default in attr 'columns' takes the place of a "
-        "missing value, as in '%.*s:%s=%s'",
+        "%s: expected %s for '%s', found %s; a default in the attr 'columns' replaces a missing "
+        "value, as in '%.*s:%s=%s'",
         name_of(r, field, name, sizeof name), pfd_csv_value_kind(column->type.dtype), column->spec,
         found, (int)column->key_size, column->key,
         column->is_bytes ? "bytes" : pfd_dtype_name(column->type.dtype),
@@ -64,7 +64,7 @@ static pfd_status fail_value(const row *r, const pfd_csv_column *column, int64_t
                                        name_of(r, field, name, sizeof name), shown, dtype,
                                        column->spec);
     const char *hint = r->layout->has_header
-                           ? "; of a column of text the type is bytes, as in 'name:bytes'"
+                           ? "; the type of a text column is bytes, as in 'name:bytes'"
                            : "; if the first line of the file is a header, set header='yes'";
     return r->args->host->fail_row(
         err, r->number, at->begin, PFD_CORRUPT_DATA, "%s: expected %s for '%s' (%s), found %s%s",
@@ -86,7 +86,7 @@ static pfd_status fail_width(const row *r, int64_t found, int64_t byte, pfd_erro
     return r->args->host->fail_row(err, r->number, byte, PFD_CORRUPT_DATA,
                                    "found %" PRId64 " fields, expected %" PRId64
                                    ", as many as %s has: %s is the first that is missing; "
-                                   "uneven_rows='allow' takes it for a missing value",
+                                   "uneven_rows='allow' reads it as a missing value",
                                    found, expected, whose, name_of(r, found, name, sizeof name));
 }
 
@@ -102,21 +102,21 @@ static pfd_status fail_quote(const row *r, int64_t field, int64_t begin, int64_t
             "%s: a quoted field is not closed at the end of the %s; %s", name,
             r->table->format.multiline ? "record" : "line",
             r->table->format.multiline
-                ? "quote='' takes quotes for text"
-                : "multiline=True reads fields that go on in the next line, and quote='' takes "
-                  "quotes for text");
+                ? "quote='' reads quotes as text"
+                : "multiline=True reads fields that continue on the next line, and quote='' reads "
+                  "quotes as text");
     if (found == PFD_CSV_STRAY_QUOTE)
         return host->fail_row(
             err, r->number, at, PFD_CORRUPT_DATA,
-            "%s: a quote inside a field that does not begin with one; %squote='' takes quotes for "
+            "%s: a quote inside a field that does not begin with one; %squote='' reads quotes as "
             "text",
             name,
             r->table->format.multiline
                 ? ""
-                : "where a field began in a line before, multiline=True reads it, and ");
+                : "if the field began on an earlier line, multiline=True reads it, and ");
     return host->fail_row(err, r->number, at, PFD_CORRUPT_DATA,
                           "%s: found %s after the quote that ends the field, expected a "
-                          "delimiter; inside a quoted field two quotes stand for one",
+                          "delimiter; inside a quoted field two quotes mean one",
                           name, pfd_quote_bytes(r->text + at, 1, text, sizeof text));
 }
 
@@ -154,7 +154,7 @@ static pfd_status split_row(row *r, pfd_error *err)
     r->fields = NULL;
     if (r->size > INT32_MAX)
         return r->args->host->fail_row(err, r->number, -1, PFD_CORRUPT_DATA,
-                                       "a row of %" PRId64 " bytes; the longest that is read has "
+                                       "the row has %" PRId64 " bytes; a row can have at most "
                                        "2147483647",
                                        r->size);
     int64_t found = r->split(r->text, r->size, r->table->format.delimiter, r->table->format.quote,
@@ -191,7 +191,7 @@ static int32_t is_missing(const row *r, const pfd_csv_field *field)
     return 0;
 }
 
-/* Value i of a column, from the field `number`: handles any text and any failure. */
+/* Sets value i of a column from the field `number`. Handles every text, and reports failures. */
 static pfd_status set_value(const row *r, int64_t column, int64_t i, int64_t number, uint8_t *out,
                             pfd_error *err)
 {
@@ -224,7 +224,7 @@ static pfd_status set_value(const row *r, int64_t column, int64_t i, int64_t num
         pfd_quote_bytes(r->text + field.begin, field.end - field.begin, text, sizeof text), err);
 }
 
-/* As many neighbouring fields as are plain numbers. */
+/* Sets values from neighbouring fields as long as these are plain numbers. Returns how many. */
 static int64_t set_plain(const row *r, int32_t dtype, int64_t first, int64_t n, uint8_t *out)
 {
     enum { at_once = 64 };
@@ -320,7 +320,7 @@ pfd_status pfd_csv_compute(const pfd_csv_table *table, const pfd_compute_args *a
         r.layout = table->layouts[record->file];
         if (!r.layout)
             return args->host->fail_row(err, i, -1, PFD_IO,
-                                        "the file changed while open: it had no row at open");
+                                        "the file changed: it had no rows when it was opened");
         r.text = record->data;
         r.size = record->size;
         r.number = i;

@@ -1,10 +1,10 @@
-/* Records and fields with quotes, byte by byte where a record has one. */
+/* Finds records and fields with quotes, byte by byte. */
 #include "formats/csv/csv_scan.h"
 
 #include <string.h>
 
 /* ---- Records --------------------------------------------------------------------------------- */
-/* Whether lines of nothing but these bytes are blank: spaces and tabs that do not delimit. */
+/* Whether a line is blank: it has only spaces and tabs, and none of these is the delimiter. */
 static int32_t is_blank(const pfd_csv_format *format, const uint8_t *text, int64_t size)
 {
     for (int64_t i = 0; i < size; i++) {
@@ -14,8 +14,8 @@ static int32_t is_blank(const pfd_csv_format *format, const uint8_t *text, int64
     return 1;
 }
 
-/* The newline that ends the record at `text`, size where there is none; *open: the place of a quote
- * that was not closed before, or -1. */
+/* Returns the place of the newline that ends the record at `text`, or `size` if there is none.
+ * *open is the place of a quote that is not closed before it, or -1. */
 static int64_t find_quoted_end(const pfd_csv_format *format, const uint8_t *text, int64_t size,
                                int64_t *open)
 {

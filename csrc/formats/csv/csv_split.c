@@ -1,4 +1,4 @@
-/* Delimiters and quotes by masks of 64 bytes. */
+/* Finds delimiters and quotes with masks of 64 bytes. */
 #include "formats/csv/csv_split.h"
 
 #include "core/bytes16.h"
@@ -15,7 +15,7 @@ typedef struct masks {
     uint64_t delimiters, quotes;
 } masks;
 
-/* Writes the places of a mask's bits; only their number decides a branch. */
+/* Writes the places of a mask's set bits. Branches depend only on how many bits are set. */
 PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
 {
     int64_t n = 0;
@@ -26,8 +26,8 @@ PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
     return n;
 }
 
-/* The loop of all variants. Nothing outside the text is read: the last block overlaps the one
- * before, or is copied where it is the only one. */
+/* The loop of all variants. It reads nothing outside the text: the last block overlaps the one
+ * before; if it is the only block, it is copied first. */
 #define SPLIT(look)                                                                                \
     {                                                                                              \
         int64_t found = 0, at = 0;                                                                 \
@@ -55,7 +55,7 @@ PFD_INLINE int64_t write_places(uint64_t mask, int64_t first, uint32_t *ends)
     }
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* A bit for each byte of a word that is zero: exact, without a carry from byte to byte. */
+/* Sets a bit for each zero byte of a word. It is exact: no carry passes from byte to byte. */
 PFD_INLINE uint64_t zeros_of(uint64_t word)
 {
     const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);

@@ -1,4 +1,4 @@
-/* One field of text to one value. */
+/* Parses one field of text into one value. */
 #include "formats/csv/csv_value.h"
 
 #include "core/dtype.h"
@@ -30,7 +30,7 @@ static int32_t scan_integer(const uint8_t *text, int64_t size, integer *out)
     return fits ? PFD_CSV_VALUE : PFD_CSV_OUT_OF_RANGE;
 }
 
-/* Bits of a value, but for the sign. */
+/* The bits of a value without the sign. */
 static int32_t bits_of(int32_t dtype)
 {
     switch (dtype) {
@@ -45,7 +45,7 @@ static int32_t bits_of(int32_t dtype)
     }
 }
 
-/* As many of the low bytes as the dtype has. */
+/* Writes as many low bytes of the value as the dtype has. */
 static void store(int32_t dtype, uint64_t value, void *out)
 {
     uint8_t value8 = (uint8_t)value;
@@ -77,7 +77,7 @@ static int32_t parse_integer(int32_t dtype, const uint8_t *text, int64_t size, v
     return PFD_CSV_VALUE;
 }
 
-/* Up to 18 digits, which always fit into int64; 0 for any other text. */
+/* Parses up to 18 digits, which always fit into int64.  Returns 0 for any other text. */
 static inline int scan_short(const uint8_t *at, const uint8_t *end, int64_t *out)
 {
     int64_t negative = at < end && *at == '-', value = 0;
@@ -134,7 +134,7 @@ static int32_t parse_bool(const uint8_t *text, int64_t size, void *out)
         const char *word = words[i].word;
         int64_t at = 0, length = (int64_t)strlen(word);
         if (size != length) continue;
-        /* 0x20 makes lower case of a capital; digits have the bit already. */
+        /* 0x20 makes capitals lower case; digits have this bit already. */
         while (at < length && (text[at] | 0x20) == (uint8_t)word[at]) at++;
         if (at < length || (length == 1 && text[0] < '0')) continue;
         memcpy(out, &words[i].value, 1);

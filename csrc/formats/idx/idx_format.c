@@ -3,7 +3,7 @@
 #include "core/dtype.h"
 #include "formats/idx/idx_header.h"
 
-/* A dtype, a number of dimensions, and dimensions that multiply to the size of the file. */
+/* The header has a dtype and dimensions, and their product must be the size of the file. */
 static int32_t probe(const pfd_probe_args *args)
 {
     const uint8_t *data = args->data;
@@ -25,7 +25,7 @@ const pfd_format pfd_format_idx = {
     .struct_size = sizeof(pfd_format),
     .name = "idx",
     .title = "IDX",
-    .doc = "One array, as MNIST has them; its first dimension counts the records.",
+    .doc = "One array, as in MNIST's files; its first dimension counts the records.",
     .suffixes = ".idx-ubyte",
     .reader = "IDXReader",
     .checks = "header and size",

@@ -50,7 +50,7 @@ pfd_status pfd_idx_header_read(const pfd_host *host, const uint8_t *data, int64_
     if (size < out->header_bytes)
         return host->fail_row(err, -1, size, PFD_CORRUPT_DATA,
                               "the file ends inside its header, after %" PRId64 " bytes of %" PRId64
-                              "; was it cut short?",
+                              "; is it truncated?",
                               size, out->header_bytes);
     for (int32_t i = 0; i < ndim; i++) {
         int64_t value = (int64_t)pfd_load_be(data + 4 + 4 * i, 4);

@@ -17,11 +17,12 @@ typedef struct pfd_idx_header {
     pfd_row_type row;
 } pfd_idx_header;
 
-/* PFD_UINT8 ... of the code in a header; 0: unknown code. */
+/* The dtype (PFD_UINT8 ...) of a code in a header; 0: the code is unknown. */
 int32_t pfd_idx_dtype(uint8_t code);
 #define PFD_IDX_DTYPES "uint8|int8|int16|int32|float32|float64"
 
-/* `data`: the file's first PFD_IDX_MAX_HEADER_BYTES or more, or all of a shorter file. */
+/* Reads a header.  `data` is the first PFD_IDX_MAX_HEADER_BYTES or more of the file, or all of a
+ * shorter file. */
 pfd_status pfd_idx_header_read(const pfd_host *host, const uint8_t *data, int64_t size,
                                pfd_idx_header *out, pfd_error *err);
 #endif

@@ -18,7 +18,7 @@ typedef struct idx_reader_attrs {
     int32_t dtype, label_dtype;
 } idx_reader_attrs;
 
-/* One of the two arrays that a record has numbers of. */
+/* One of the two arrays of a record: images or labels. */
 typedef struct array {
     const char *dtype_attr, *shape_attr; /* for messages */
     pfd_row_type row;
@@ -50,8 +50,9 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
     if (status == PFD_OK && found.size != args->num_paths)
         status =
             args->host->fail_attr(err, "labels", NULL, PFD_INVALID_ARGUMENT,
-                                  " names %" PRId64 " files, and there are %" PRId64
-                                  " files of images; each needs one of labels, in the same order",
+                                  " has %" PRId64 " files, but there are %" PRId64
+                                  " files of images; give one label file for each, in the same "
+                                  "order",
                                   found.size, args->num_paths);
     for (int64_t i = 0; status == PFD_OK && i < found.size; i++)
         status = args->add(args->list, found.paths[i], err);
@@ -110,9 +111,9 @@ static pfd_status check_header(const pfd_host *host, const array *a, const pfd_f
     if (there % bytes == 0 && there / bytes == header->num_rows) return PFD_OK;
     if (there / bytes < header->num_rows)
         return host->fail_file(err, file, file->size, PFD_CORRUPT_DATA,
-                               "the file ends here, and by its header it has %" PRId64
+                               "the file ends here, but by its header it has %" PRId64
                                " rows of %" PRId64 " bytes, after %" PRId64
-                               " bytes of header; was it cut short?",
+                               " bytes of header; is it truncated?",
                                header->num_rows, bytes, header->header_bytes);
     return host->fail_file(err, file, header->header_bytes + header->num_rows * bytes,
                            PFD_CORRUPT_DATA, "the array ends here, and %" PRId64 " bytes follow",
@@ -143,7 +144,7 @@ static pfd_status check_pairs(const pfd_host *host, const array *images, const a
     for (int64_t i = 0; i < images->num_files; i++) {
         if (labels->num_rows[i] == images->num_rows[i]) continue;
         return host->fail_file(err, labels->files[i], 4, PFD_CORRUPT_DATA,
-                               "this file has %" PRId64 " labels, and '%s' has %" PRId64
+                               "this file has %" PRId64 " labels, but '%s' has %" PRId64
                                " images; each image needs one label",
                                labels->num_rows[i], images->files[i]->path, images->num_rows[i]);
     }
@@ -206,17 +207,19 @@ static const pfd_attr attr_table[] = {
                      "Files of labels, paths or patterns: one for each file of images, in the "
                      "same order."),
     PFD_FOUND_ATTR_ROW(idx_reader_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, PFD_IDX_DTYPES,
-                       "The dtype of the images; every file must have it."),
+                       "The dtype of the images, the same in every file."),
     PFD_FOUND_ATTR_ROW(idx_reader_attrs, shape, PFD_ATTR_SHAPE, NULL, 0, 0, NULL,
-                       "Shape of one image; every file must have it."),
+                       "Shape of one image, the same in every file."),
     PFD_FOUND_ATTR_ROW(idx_reader_attrs, label_dtype, PFD_ATTR_DTYPE, "uint8", 0, 0, PFD_IDX_DTYPES,
                        "The dtype of the labels."),
     PFD_FOUND_ATTR_ROW(idx_reader_attrs, label_shape, PFD_ATTR_SHAPE, "", 0, 0, NULL,
-                       "Shape of one label: empty for a number; QMNIST's are int32 of shape 8."),
+                       "Shape of one label: empty for a number; the labels of QMNIST are int32 of "
+                       "shape 8."),
 };
 
 static const pfd_port outputs[] = {
-    {"images", "The arrays, of the attrs' dtype and shape, in the byte order of this machine."},
+    {"images", "The arrays, with the dtype and shape of the attrs, in the byte order of this "
+               "machine."},
     {"labels", "The label of each array."},
 };
 
@@ -226,12 +229,11 @@ const pfd_op pfd_op_idx_reader = {
     .name = "IDXReader",
     .aliases = "MNISTReader",
     .doc = "Reads IDX files, the format of MNIST and its relatives: arrays of one dtype and shape. "
-           "With labels each record has an array and its label, which the files of a pair hold at "
-           "the same place. Dtypes and shapes left out are taken from the headers of the first "
-           "files. Headers are checked against the attrs, and the numbers of images and "
-           "labels against each other, when the loader opens. Compressed files are "
-           "decompressed into memory as a whole. EMNIST's images are stored transposed, and come "
-           "as they are.",
+           "With labels, record i has array i of an image file and label i of its label file. "
+           "Dtypes and shapes that are left out are inferred from the headers of the first files. "
+           "Headers are checked against the attrs, and the numbers of images and labels against "
+           "each other, when the loader opens. Compressed files are decompressed into memory as a "
+           "whole. EMNIST stores its images transposed; they are not turned.",
     PFD_OP_ATTRS(idx_reader_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

@@ -1,4 +1,4 @@
-/* Two sources side by side. */
+/* A source that joins the records of two others. */
 #include "formats/idx/paired_source.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Columns of MDS shards: names, encodings and sizes out of JSON. */
+/* Parses the columns of MDS shards: names, encodings and sizes in JSON. */
 #include "formats/mds/mds_columns.h"
 
 #include "core/dtype.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More columns than anybody has; a sample's size words alone would be 256 KB. */
+/* No dataset has more columns: the sizes alone would take 256 KB of each sample. */
 enum { MOST_COLUMNS = 65536 };
 
 /* ---- Encodings ------------------------------------------------------------------------------- */
@@ -15,8 +15,8 @@ typedef struct known {
     int32_t kind, dtype;
 } known;
 
-/* Encodings that are names. Numbers: parse_dtype(); arrays: parse_array(). Their outputs:
- * mds_propose.c, and check_column() in mds_sample.c. */
+/* Encodings with a fixed name. parse_dtype() parses those of numbers, parse_array() those of
+ * arrays. mds_infer.c and check_column() in mds_sample.c know what output each can have. */
 static const known encodings[] = {
     {"bytes", PFD_MDS_BYTES, 0},          {"str", PFD_MDS_BYTES, 0},
     {"json", PFD_MDS_BYTES, 0},           {"jpeg", PFD_MDS_BYTES, 0},
@@ -28,7 +28,7 @@ static const known encodings[] = {
     {"str_float", PFD_MDS_FLOAT_TEXT, 0}, {"str_decimal", PFD_MDS_FLOAT_TEXT, 0},
 };
 
-/* A dtype of the format: NumPy's names without bool; 0: none. */
+/* Parses a dtype: one of NumPy's names, without bool.  Returns 0 if it is not one. */
 static int32_t parse_dtype(const char *text, size_t size)
 {
     char name[16];
@@ -39,7 +39,7 @@ static int32_t parse_dtype(const char *text, size_t size)
     return dtype == PFD_BOOL ? 0 : dtype;
 }
 
-/* "3,224,224" */
+/* Parses "3,224,224". */
 static int32_t parse_shape(const char *text, pfd_mds_column *column, int64_t *elements)
 {
     *elements = 1;
@@ -57,7 +57,8 @@ static int32_t parse_shape(const char *text, pfd_mds_column *column, int64_t *el
     return column->ndim > 0;
 }
 
-/* "ndarray", "ndarray:float32", "ndarray:float32:2,3".  *size: the size that follows from it. */
+/* Parses "ndarray", "ndarray:float32" or "ndarray:float32:2,3".  *size is the size of the arrays if
+ * the encoding states it, else -1. */
 static int32_t parse_array(const char *text, pfd_mds_column *column, int64_t *size)
 {
     int64_t elements;
@@ -73,7 +74,8 @@ static int32_t parse_array(const char *text, pfd_mds_column *column, int64_t *si
            !__builtin_mul_overflow(elements, pfd_dtype_size(column->dtype), size);
 }
 
-/* What kind it is, and the size that follows from it; -1: varies; 0: it is malformed. */
+/* Finds the kind of a column and its size, -1 if it varies.  Returns 0 if the encoding is
+ * malformed. */
 static int32_t parse_encoding(pfd_mds_column *column, int64_t *size)
 {
     const char *text = column->encoding;

@@ -1,21 +1,21 @@
 /* formats/mds/mds_columns.h -- the columns of MDS shards, as their JSON describes them.
  *
- * column_names, column_encodings and column_sizes are three arrays of one length.  A size is null
- * where it varies from sample to sample, which then begins with it; a size of 0 is fixed, too.
+ * column_names, column_encodings and column_sizes are three arrays of the same length.  A size is
+ * null if it varies; each sample then begins with the size.  A size of 0 is a fixed one.
  */
 #ifndef PFD_FORMATS_MDS_MDS_COLUMNS_H
 #define PFD_FORMATS_MDS_MDS_COLUMNS_H
 #include "pyflowdata/op.h"
 #include "parse/json.h"
 
-/* What a column's bytes are. */
+/* The meaning of a column's bytes. */
 #define PFD_MDS_BYTES 1  /* bytes, str, json, images, lists of them */
-#define PFD_MDS_PICKLE 2 /* bytes that run code where they are loaded */
+#define PFD_MDS_PICKLE 2 /* bytes that can run code when Python loads them */
 #define PFD_MDS_SCALAR 3
 #define PFD_MDS_ARRAY 4
 #define PFD_MDS_INT_TEXT 5   /* str_int */
 #define PFD_MDS_FLOAT_TEXT 6 /* str_float, str_decimal */
-#define PFD_MDS_UNKNOWN 7    /* an encoding of its user's */
+#define PFD_MDS_UNKNOWN 7    /* an encoding that a user defined */
 
 typedef struct pfd_mds_column {
     const char *name, *encoding; /* end with a 0 */
@@ -34,13 +34,13 @@ typedef struct pfd_mds_columns {
     char *text; /* owned; names and encodings */
 } pfd_mds_columns;
 
-/* Cursors before the three arrays. */
+/* JSON cursors at the beginning of the three arrays. */
 typedef struct pfd_mds_arrays {
     pfd_json names, encodings, sizes;
 } pfd_mds_arrays;
 
-/* PFD_CORRUPT_DATA: *json is then the cursor that has the problem.  *out is freed by the caller
- * in any case. */
+/* Parses the columns.  PFD_CORRUPT_DATA: *json is a copy of the cursor that has the problem.  The
+ * caller frees *out in any case. */
 pfd_status pfd_mds_columns_parse(const pfd_host *host, const pfd_mds_arrays *arrays,
                                  pfd_mds_columns *out, pfd_json *json, pfd_error *err);
 void pfd_mds_columns_free(pfd_mds_columns *columns);

@@ -1,4 +1,4 @@
-/* The shards of MDS datasets: from index.json to files. */
+/* Finds the files of the shards that an index.json lists. */
 #include "formats/mds/mds_files.h"
 
 #include "files/compression.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The path of a file that an index names; NULL and an error. */
+/* Makes the path of a file that an index lists.  NULL: it failed. */
 static char *named_path(const pfd_host *host, const char *index, const pfd_json_text *name,
                         pfd_error *err)
 {
@@ -17,7 +17,7 @@ static char *named_path(const pfd_host *host, const char *index, const pfd_json_
     int64_t size = text ? pfd_json_decode(name, text) : 0;
     if (text && !pfd_path_is_below(text, size))
         host->fail(err, PFD_CORRUPT_DATA,
-                   "%s names the shard '%.*s', which is not below its folder", index, (int)size,
+                   "%s lists the shard '%.*s', which is not in its folder", index, (int)size,
                    text);
     else if (!text || !(path = pfd_path_beside(index, text, size)))
         host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the path of a shard");
@@ -31,7 +31,7 @@ int32_t pfd_mds_is_index(const char *path)
     return size >= 5 && strcmp(path + size - 5, ".json") == 0;
 }
 
-/* The opened file with this path, most likely number *hint; NULL: there is none. */
+/* Returns the opened file with this path, which is probably file *hint.  NULL: there is none. */
 static const pfd_file *find_file(const pfd_open_args *args, const char *path, int64_t *hint)
 {
     for (int64_t i = 0; i < args->num_files; i++) {
@@ -43,7 +43,7 @@ static const pfd_file *find_file(const pfd_open_args *args, const char *path, in
     return NULL;
 }
 
-/* NULL in *file: it was not opened. */
+/* *file is NULL if it was not opened. */
 static pfd_status find_named(const pfd_open_args *args, const char *index,
                              const pfd_json_text *name, int64_t *hint, const pfd_file **file,
                              pfd_error *err)
@@ -74,21 +74,21 @@ pfd_status pfd_mds_find_shard(const pfd_open_args *args, const char *index,
     if (zip->size > 0) PFD_TRY(find_named(args, index, zip, hint, file, err));
     if (!*file)
         return args->host->fail(
-            err, PFD_IO, "%s names the shard '%.*s', which is not among the files that were opened",
+            err, PFD_IO, "%s lists the shard '%.*s', which is not among the files that were opened",
             index, (int)raw->size, (const char *)raw->data);
     *compression = compression_of(&named->compression);
     if (*compression >= 0) return PFD_OK;
     return args->host->fail_file(
         err, *file, -1, PFD_UNSUPPORTED,
-        "the shard is compressed by '%.*s', and zstd and gz are known here; "
-        "decompress it to '%.*s' beside it, or write the dataset again",
+        "the shard is compressed with '%.*s', which is not supported; zstd and gz are; decompress "
+        "it to '%.*s' in the same folder, or write the dataset again",
         (int)named->compression.size, (const char *)named->compression.data, (int)raw->size,
         (const char *)raw->data);
 }
 
 /* ---- Before they are opened ------------------------------------------------------------------ */
 
-/* Whether the user has named this path as well, most likely as number *hint. */
+/* Whether the user gave this path too, probably as path *hint. */
 static int32_t is_named(const pfd_companion_args *args, const char *path, int64_t *hint)
 {
     for (int64_t i = 0; i < args->num_paths; i++) {
@@ -100,7 +100,7 @@ static int32_t is_named(const pfd_companion_args *args, const char *path, int64_
     return 0;
 }
 
-/* The shards of one index: paths, in order. */
+/* The paths of the shards of one index, in order. */
 typedef struct shard_paths {
     const char *index;
     char **paths;
@@ -123,7 +123,7 @@ static pfd_status remember_path(const pfd_host *host, shard_paths *all, char *pa
     return PFD_OK;
 }
 
-/* Adds a shard, unless the user named it as well. */
+/* Adds a shard, unless the user gave its path too. */
 static pfd_status add_companion(const pfd_companion_args *args, shard_paths *all,
                                 const pfd_mds_shard *named, int64_t *hint, pfd_error *err)
 {
@@ -135,7 +135,7 @@ static pfd_status add_companion(const pfd_companion_args *args, shard_paths *all
     if (!path) return err->status;
     PFD_TRY(remember_path(args->host, all, path, err));
     if (!pfd_file_is_there(path))
-        return args->host->fail(err, PFD_IO, "%s names a shard that is not there: %s", all->index,
+        return args->host->fail(err, PFD_IO, "%s lists a shard that does not exist: %s", all->index,
                                 path);
     return is_named(args, path, hint) ? PFD_OK : args->add(args->list, path, err);
 }
@@ -160,7 +160,7 @@ static pfd_status check_paths(const pfd_host *host, const shard_paths *all, pfd_
             status = host->fail(err, PFD_CORRUPT_DATA,
                                 "%s lists the shard %s twice, as entries %" PRId64 " and %" PRId64
                                 " of its shards, counted from 0; its samples would be read twice: "
-                                "take one of the entries out",
+                                "remove one of the entries",
                                 all->index, *sorted[i], (int64_t)(sorted[i - 1] - all->paths),
                                 (int64_t)(sorted[i] - all->paths));
     free(sorted);
@@ -191,7 +191,7 @@ static pfd_status add_shards_of(const pfd_companion_args *args, const char *path
     return status;
 }
 
-/* The index.json in a folder that is named in place of it. */
+/* Replaces a folder by the index.json in it. */
 static pfd_status add_folder(const pfd_companion_args *args, int64_t i, pfd_error *err)
 {
     char *path = NULL;

@@ -17,8 +17,8 @@ static int32_t is_index(const pfd_probe_args *args)
            has(args, "\"format\"") && has(args, "mds");
 }
 
-/* Whether the offsets that are in the data, `n` of them, rise; *last is the last one.  They do,
- * as no sample is empty. */
+/* Whether the `n` offsets in the probed bytes rise; *last is the last one.  In a shard they do,
+ * because no sample is empty. */
 static int32_t grow(const uint8_t *offsets, int64_t n, uint32_t *last)
 {
     *last = pfd_load_le32(offsets);
@@ -30,8 +30,9 @@ static int32_t grow(const uint8_t *offsets, int64_t n, uint32_t *last)
     return 1;
 }
 
-/* The number of samples, and offsets from after the JSON that follows them to the end of the file.
- * Where the data ends among the offsets, the file must be known to go on. */
+/* A shard begins with the number of samples and their offsets. The first offset is after the JSON
+ * that follows the offsets, and the last one is the size of the file. If the probed bytes end among
+ * the offsets, the file must be larger than these bytes. */
 static int32_t is_shard(const pfd_probe_args *args)
 {
     int64_t size = args->size, file_size = args->file_size;
@@ -56,7 +57,7 @@ const pfd_format pfd_format_mds = {
     .struct_size = sizeof(pfd_format),
     .name = "mds",
     .title = "Mosaic MDS",
-    .doc = "Shards of MosaicML's streaming library, and the index of them.",
+    .doc = "Shards of MosaicML's streaming library, and their index.",
     .suffixes = ".mds",
     .reader = "MDSReader",
     .checks = "offsets and sizes",

@@ -1,9 +1,9 @@
-/* index.json of MDS datasets, and the same facts in the shards themselves. */
+/* Parses the index.json of MDS datasets, and the JSON with the same facts in a shard. */
 #include "formats/mds/mds_index.h"
 
 #include <string.h>
 
-/* {"basename": ..., "bytes": ..., "hashes": {...}}, or null. */
+/* Parses {"basename": ..., "bytes": ..., "hashes": {...}}, or null. */
 static int32_t parse_file(pfd_json *json, pfd_json_text *name, int64_t *bytes)
 {
     pfd_json_text key;
@@ -17,7 +17,7 @@ static int32_t parse_file(pfd_json *json, pfd_json_text *name, int64_t *bytes)
         else pfd_json_skip(json);
     }
     if (!json->problem && (name->size == 0 || *bytes < 0))
-        pfd_json_refuse(json, "expected a file with basename and bytes before here");
+        pfd_json_refuse(json, "expected the members basename and bytes of a file before here");
     return !json->problem;
 }
 
@@ -34,17 +34,18 @@ static int32_t parse_format(pfd_json *json)
     if (!pfd_json_string(json, &format)) return 0;
     return pfd_json_equals(&format, "mds") ||
            pfd_json_refuse(json, "expected shards of the format mds; shards of csv and jsonl are "
-                                 "text files, for CSVReader and TextLineReader");
+                                 "text files, which CSVReader and TextLineReader read");
 }
 
-/* Puts aside where a value is. */
+/* Copies the cursor before a value to *place, and skips the value. */
 static void remember(pfd_json *json, pfd_json *place)
 {
     *place = *json;
     pfd_json_skip(json);
 }
 
-/* Members that an index and the JSON in a shard have in common; 0: another one. */
+/* Parses a member that both an index and the JSON in a shard have.  Returns 0 if it is another
+ * one. */
 static int32_t parse_common(pfd_json *json, const pfd_json_text *key, pfd_mds_arrays *columns)
 {
     if (pfd_json_equals(key, "column_names")) remember(json, &columns->names);
@@ -84,7 +85,8 @@ static int32_t parse_shard(pfd_json *json, pfd_mds_shard *out)
     }
     if (json->problem) return 0;
     if (out->samples < 0 || out->samples > UINT32_MAX || out->raw_name.size == 0)
-        return pfd_json_refuse(json, "expected a shard with samples and raw_data before here");
+        return pfd_json_refuse(json, "expected the members samples and raw_data of a shard before "
+                                     "here");
     return check_columns(json, &out->columns);
 }
 

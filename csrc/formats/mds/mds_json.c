@@ -1,4 +1,4 @@
-/* The JSON of MDS datasets, in index.json and in shards. */
+/* Reads the JSON of MDS datasets from index.json and from shards. */
 #include "formats/mds/mds_json.h"
 
 #include "core/bytes.h"
@@ -23,8 +23,8 @@ pfd_status pfd_mds_read_config(const pfd_host *host, const pfd_file *file, pfd_s
     if (pfd_compression_of_bytes(data, PFD_MDS_WORD) != PFD_COMPRESSION_NONE ||
         file->size == INT64_MAX)
         return host->fail_file(err, file, 0, PFD_UNSUPPORTED,
-                               "this shard is compressed, and how many samples it has is not "
-                               "known; name the index.json that belongs to it");
+                               "this shard is compressed, so its number of samples is not known; "
+                               "give the index.json that lists it");
     *out = (pfd_mds_bytes){.file = file, .size = file->size, .samples = samples};
     PFD_TRY(pfd_mds_check_head(host, out, scratch, &end, err));
     *begin = PFD_MDS_WORD * (2 + (int64_t)samples);

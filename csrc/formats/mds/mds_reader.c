@@ -1,9 +1,9 @@
 /* MDSReader: samples of MDS shards, the format of Mosaic's streaming datasets.
  *
  * A shard is a count (uint32), offsets of the samples and of the end (uint32), a JSON text that
- * describes the columns, and the samples.  index.json, beside them, names the shards and says the
- * same of each.  A shard may be compressed as a whole: then the source is a stream that inflates
- * one shard after the other. */
+ * describes the columns, and the samples.  index.json in the same folder lists the shards and
+ * repeats the description of each.  A shard may be compressed as a whole: then the source is a
+ * stream that decompresses one shard after the other. */
 #include "core/bytes.h"
 #include "core/error.h"
 #include "files/compression.h"
@@ -24,7 +24,7 @@ typedef struct mds_attrs {
     pfd_list_string columns;
 } mds_attrs;
 
-/* Columns, and what is wanted of them: one for all shards that are alike. */
+/* Columns, and which of them go to the outputs. Shards with equal columns share one layout. */
 typedef struct layout {
     pfd_mds_columns columns;
     pfd_mds_choice *choices;
@@ -33,7 +33,7 @@ typedef struct layout {
 typedef struct shard {
     pfd_mds_bytes bytes;
     int64_t layout;
-    int32_t compression; /* PFD_COMPRESSION_NONE: read where it lies */
+    int32_t compression; /* PFD_COMPRESSION_NONE: read from the file at random */
 } shard;
 
 typedef struct mds {
@@ -47,10 +47,10 @@ typedef struct mds {
     layout *layouts;
     int32_t is_stream;
     /* Of a stream: */
-    int64_t position, loaded; /* next record; the shard in `inflated`, -1: none */
+    int64_t position, loaded; /* next record; number of the shard in `inflated`, -1: none */
     pfd_inflated inflated;
-    int64_t damaged;  /* the last shard that could not be inflated, -1: none */
-    pfd_error damage; /* of that shard: its records fail without inflating it again */
+    int64_t damaged;  /* the last shard that could not be decompressed, -1: none */
+    pfd_error damage; /* of that shard: its records fail without decompressing it again */
 } mds;
 
 static void close_mds(void *source)
@@ -76,8 +76,8 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-/* Record `ordinal`: the bytes of its sample.  Where its offsets are wrong, it is they: compute()
- * tells that by their place, which no sample can have. */
+/* Makes record `ordinal`: the bytes of its sample.  If the offsets of the sample are wrong, the
+ * record is these offsets: compute() recognises that by the place, which no sample can have. */
 static pfd_status make_record(const mds *self, int64_t number, int64_t ordinal,
                               pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
@@ -94,7 +94,7 @@ static int64_t num_records(void *source)
     return pfd_shard_table_records(&self->table);
 }
 
-/* In shuffled order an offset and its sample are far away: they are asked for ahead. */
+/* In shuffled order an offset and its sample are not in the cache: both are prefetched. */
 static void prefetch(const mds *self, const int64_t *ordinals, int64_t i, int64_t n)
 {
     enum { OFFSETS_AHEAD = 16, SAMPLES_AHEAD = 8 };
@@ -131,7 +131,7 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
     return PFD_OK;
 }
 
-/* As if all samples of a shard had one size. */
+/* Computes places as if all samples of a shard had the same size. */
 static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
 {
     const mds *self = source;
@@ -164,8 +164,8 @@ static pfd_status inflate_shard(mds *self, int64_t number, pfd_scratch *scratch,
                              &self->inflated, err));
     if (self->inflated.size != from->bytes.size)
         return self->host->fail_file(err, from->bytes.file, -1, PFD_CORRUPT_DATA,
-                                     "the shard has %" PRId64 " bytes, decompressed; its "
-                                     "index.json says %" PRId64,
+                                     "the shard has %" PRId64 " bytes after decompression; its "
+                                     "index.json states %" PRId64,
                                      self->inflated.size, from->bytes.size);
     from->bytes.inflated = self->inflated.data;
     self->loaded = number;
@@ -223,7 +223,7 @@ static const pfd_source_methods stream = {
 };
 
 /* ---- Opening shards -------------------------------------------------------------------------- */
-/* The number of the layout with these columns, which are the layouts' from here on. */
+/* Finds or adds the layout with these columns, and takes ownership of them. */
 static pfd_status add_layout(mds *self, pfd_mds_columns *columns, int64_t *number, pfd_error *err)
 {
     for (int64_t i = self->num_layouts - 1; i >= 0; i--) {
@@ -273,7 +273,7 @@ static pfd_status add_shard(mds *self, const shard *added, pfd_error *err)
     return pfd_shard_table_add(&self->table, added->bytes.samples, err);
 }
 
-/* A shard without an index.json: its own JSON has the columns. */
+/* Opens a shard without an index.json: its own JSON has the columns. */
 static pfd_status open_shard(mds *self, const pfd_file *file, pfd_scratch *scratch, pfd_error *err)
 {
     int64_t begin;
@@ -297,12 +297,13 @@ static pfd_status add_named_shard(mds *self, const pfd_open_args *args, const pf
     int64_t bytes = is_plain ? named->raw_bytes : named->zip_bytes;
     if (file->size != bytes)
         return self->host->fail_file(err, file, -1, PFD_CORRUPT_DATA,
-                                     "the shard has %" PRId64 " bytes, its index.json says %" PRId64
-                                     "; was it cut short?", file->size, bytes);
+                                     "the shard has %" PRId64 " bytes, but its index.json states "
+                                     "%" PRId64 "; is it truncated?", file->size, bytes);
     if (added.bytes.size > UINT32_MAX)
         return self->host->fail_file(err, file, -1, PFD_CORRUPT_DATA,
-                                     "index.json says that the shard has %" PRId64
-                                     " bytes; shards are smaller than 2^32", added.bytes.size);
+                                     "index.json states that the shard has %" PRId64
+                                     " bytes; a shard must be smaller than 2^32",
+                                     added.bytes.size);
     if (is_plain) PFD_TRY(pfd_mds_check_head(self->host, &added.bytes, args->scratch, &begin, err));
     PFD_TRY(parse_layout(self, index, 0, &named->columns, &added.layout, err));
     return add_shard(self, &added, err);
@@ -324,7 +325,8 @@ static pfd_status open_index(mds *self, const pfd_open_args *args, const pfd_fil
     return index.json.problem ? pfd_mds_fail_json(self->host, file, 0, &index.json, err) : PFD_OK;
 }
 
-/* Either indexes, whose shards the other files must be, or shards. */
+/* Opens indexes and their shards, or shards alone. With an index, all other files must be shards
+ * that it lists. */
 static pfd_status open_all(mds *self, const pfd_open_args *args, pfd_error *err)
 {
     int64_t indexes = 0, hint = 0;
@@ -335,8 +337,8 @@ static pfd_status open_all(mds *self, const pfd_open_args *args, pfd_error *err)
     }
     if (indexes && indexes + self->table.size != args->num_files)
         return self->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "%" PRId64 " files were named besides index.json, and it names "
-                                "%" PRId64 " shards; name index.json alone",
+                                "%" PRId64 " files were given besides index.json, but it lists "
+                                "%" PRId64 " shards; give index.json alone",
                                 args->num_files - indexes, self->table.size);
     for (int64_t i = 0; !indexes && i < args->num_files; i++)
         PFD_TRY(open_shard(self, args->files[i], args->scratch, err));
@@ -374,7 +376,7 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     return PFD_OK;
 }
 
-/* One sample; the columns are those of its shard. */
+/* Writes one sample. The columns are those of its shard. */
 static pfd_status write_sample(const pfd_compute_args *args, int64_t row, pfd_field_part *parts,
                                pfd_error *err)
 {
@@ -407,12 +409,12 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(mds_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Columns to read, each [NAME=]COLUMN[:TYPE]: 'label:int64', 'image' "
-                       "(bytes), 'x:float32[?,3]'; left out, all columns of the first shard."),
+                       "(bytes), 'x:float32[?,3]'; if left out, all columns of the first shard."),
 };
 
 static const pfd_port outputs[] = {
-    {"out", "A column: numbers as their column has them, arrays of the shape that the field says, "
-            "all else as ragged uint8."},
+    {"out", "A column: numbers with the dtype of the column, arrays with the shape of the field, "
+            "everything else as ragged uint8."},
 };
 
 const pfd_op pfd_op_mds_reader = {
@@ -422,9 +424,9 @@ const pfd_op pfd_op_mds_reader = {
     .doc = "Reads the shards of Mosaic's streaming datasets (MDS). Give the dataset's folder, "
            "its index.json, or single shards. "
            "Numbers (int, int8 ... float64, str_int, str_float) and ndarrays need their type in "
-           "the field; bytes, str, json, jpeg, png and all others are ragged uint8, as they lie in "
-           "the shard. Pickles are not loaded. A plain shard is read at random; where one is "
-           "compressed (zstd, gz), the dataset is a stream that decompresses shard after shard.",
+           "the field; bytes, str, json, jpeg, png and all others are ragged uint8, unchanged. "
+           "Pickles are not loaded. Plain shards are read in any order; if a shard is compressed "
+           "(zstd, gz), the dataset is a stream that decompresses one shard after the other.",
     PFD_OP_ATTRS(mds_attrs, attrs),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,
@@ -432,5 +434,5 @@ const pfd_op pfd_op_mds_reader = {
     .compute = compute,
     .outputs_attr = "columns",
     .companions = pfd_mds_add_shards,
-    .propose = pfd_mds_propose,
+    .propose = pfd_mds_infer,
 };

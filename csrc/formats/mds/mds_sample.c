@@ -1,4 +1,4 @@
-/* Samples of MDS shards: columns compared with what a user wants, and found in the bytes. */
+/* Chooses the columns that the user wants, and finds them in the bytes of a sample. */
 #include "formats/mds/mds_sample.h"
 
 #include "pyflowdata/pyflowdata.h"
@@ -37,12 +37,12 @@ static const pfd_mds_column *find_column(const pfd_mds_columns *columns, const p
     return NULL;
 }
 
-/* How the field is to be written instead, "write 'label:int64'". */
+/* The message ends with how to write the field instead, "write 'label:int64'". */
 static pfd_status fail_type(const chooser *c, const char *instead, pfd_error *err)
 {
     char type[256];
     return c->host->fail_attr(err, c->attr, NULL, PFD_INVALID_ARGUMENT,
-        ": the column '%.100s' is %.60s in the shards, and cannot be %s; write '%.*s:%s'",
+        ": the column '%.100s' is %.60s in the shards and cannot be read as %s; write '%.*s:%s'",
         c->column->name, c->column->encoding,
         c->spec->has_type ? pfd_format_row_type(c->type, type, sizeof type) : "without a type",
         (int)c->spec->key_size, c->spec->key, instead);
@@ -53,7 +53,7 @@ static int32_t is_scalar(const pfd_row_type *type, int32_t dtype)
     return type->ndim == 0 && type->dtype == dtype;
 }
 
-/* All rows of one shape, or one dimension that varies: what bytes can be. */
+/* Whether bytes can have this type: a fixed shape, or one dimension that varies. */
 static int32_t takes_bytes(const pfd_row_type *type)
 {
     if (type->dtype != PFD_UINT8 || type->ndim == 0) return 0;
@@ -63,7 +63,7 @@ static int32_t takes_bytes(const pfd_row_type *type)
     return 1;
 }
 
-/* "float32[?]" for an array column; what varies from sample to sample is left to the user. */
+/* A suggested type for an array column, such as "float32[?]". */
 static const char *array_type(const pfd_mds_column *column, char *out, size_t capacity)
 {
     pfd_row_type type = {.dtype = column->dtype ? column->dtype : PFD_FLOAT32,
@@ -81,8 +81,8 @@ static pfd_status check_array(const chooser *c, pfd_error *err)
     if (column->dtype && c->type->dtype != column->dtype) fits = 0;
     if (column->ndim > PFD_MAX_DIMS)
         return c->host->fail_attr(err, c->attr, NULL, PFD_UNSUPPORTED,
-                                  ": the arrays of column '%.100s' have %d dimensions, rows have "
-                                  "at most %d", column->name, column->ndim, PFD_MAX_DIMS);
+                                  ": the arrays of column '%.100s' have %d dimensions, rows can "
+                                  "have at most %d", column->name, column->ndim, PFD_MAX_DIMS);
     if (column->ndim >= 0 && c->type->ndim != column->ndim) fits = 0;
     for (int32_t i = 0; fits && i < column->ndim; i++)
         if (c->type->shape[i] >= 0 && c->type->shape[i] != column->shape[i]) fits = 0;
@@ -108,9 +108,9 @@ static pfd_status check_column(const chooser *c, pfd_error *err)
     case PFD_MDS_PICKLE:
         if (c->spec->has_type && takes_bytes(c->type)) return PFD_OK;
         return c->host->fail_attr(err, c->attr, NULL, PFD_UNSUPPORTED,
-                                  ": the column '%.100s' holds pickled Python objects, which can "
-                                  "run any code when they are loaded, and are not loaded here; "
-                                  "write '%.*s:bytes' for the pickle itself", c->column->name,
+                                  ": the column '%.100s' has pickled Python objects, which are not "
+                                  "loaded, because that can run any code; write '%.*s:bytes' to "
+                                  "get the bytes of the pickle", c->column->name,
                                   (int)c->spec->key_size, c->spec->key);
     default:
         return takes_bytes(c->type) ? PFD_OK : fail_type(c, "bytes", err);
@@ -145,7 +145,7 @@ pfd_status pfd_mds_choose(const pfd_host *host, const char *attr, const pfd_fiel
 
 /* ---- One column of a sample ------------------------------------------------------------------ */
 
-/* The bytes of a column, and where in the sample they are. */
+/* The bytes of a column in a sample, and their place in it. */
 typedef struct value {
     const pfd_host *host;
     const pfd_mds_column *column;
@@ -167,7 +167,7 @@ fail_value(const value *v, int64_t at, pfd_error *err, const char *format, ...)
                              v->column->encoding, found);
 }
 
-/* The dtype of an array that has its own; 0: no such code. */
+/* The dtype that a code at the beginning of an array means; 0: the code is unknown. */
 static int32_t dtype_of_code(uint8_t code)
 {
     static const uint8_t codes[] = {8, 9, 16, 17, 18, 32, 33, 34, 64, 65, 66};
@@ -181,18 +181,18 @@ static int32_t dtype_of_code(uint8_t code)
 
 static pfd_status read_dtype(const value *v, int64_t *at, pfd_error *err)
 {
-    if (v->column->dtype) return PFD_OK; /* compared when it was chosen */
-    if (v->size < 1) return fail_value(v, 0, err, "has no bytes, and its dtype was expected");
+    if (v->column->dtype) return PFD_OK; /* compared when the column was chosen */
+    if (v->size < 1) return fail_value(v, 0, err, "has no bytes; its dtype was expected");
     int32_t dtype = dtype_of_code(v->data[0]);
     *at = 1;
     if (dtype == v->type->dtype) return PFD_OK;
     if (dtype == 0)
-        return fail_value(v, 0, err, "begins with %d, which stands for no dtype", v->data[0]);
-    return fail_value(v, 0, err, "is %s here, the output is %s", pfd_dtype_name(dtype),
+        return fail_value(v, 0, err, "begins with %d, which is not a dtype", v->data[0]);
+    return fail_value(v, 0, err, "is %s here, but the output is %s", pfd_dtype_name(dtype),
                       pfd_dtype_name(v->type->dtype));
 }
 
-/* The shape, from the column or out of the bytes, as far as the output has dimensions. */
+/* Reads the shape from the column or from the bytes, and checks its number of dimensions. */
 static pfd_status read_shape(const value *v, int64_t *at, int64_t shape[PFD_MAX_DIMS],
                              pfd_error *err)
 {
@@ -203,7 +203,7 @@ static pfd_status read_shape(const value *v, int64_t *at, int64_t shape[PFD_MAX_
     if (v->size - *at < 1) return fail_value(v, *at, err, "ends before its shape");
     int32_t ndim = v->data[*at] >> 2, width = 1 << (v->data[*at] & 3);
     if (ndim != v->type->ndim)
-        return fail_value(v, *at, err, "has %d dimensions here, the output %d", ndim,
+        return fail_value(v, *at, err, "has %d dimensions here, but the output %d", ndim,
                           v->type->ndim);
     ++*at;
     if (v->size - *at < (int64_t)ndim * width) return fail_value(v, *at, err, "ends in its shape");
@@ -225,7 +225,7 @@ static pfd_status read_array(const value *v, pfd_field_part *part, pfd_error *er
     for (int32_t i = 0; i < v->type->ndim; i++) {
         if (v->type->shape[i] >= 0 && part->shape[i] != v->type->shape[i])
             return fail_value(v, at, err,
-                              "has %" PRId64 " along dimension %d, the output %" PRId64,
+                              "has %" PRId64 " along dimension %d, but the output %" PRId64,
                               part->shape[i], i, v->type->shape[i]);
         if (__builtin_mul_overflow(elements, part->shape[i], &elements))
             return fail_value(v, at, err, "has a shape of more than 2^63 elements");
@@ -233,7 +233,7 @@ static pfd_status read_array(const value *v, pfd_field_part *part, pfd_error *er
     if (__builtin_mul_overflow(elements, pfd_dtype_size(v->type->dtype), &bytes) ||
         bytes != v->size - at)
         return fail_value(v, at, err,
-                          "has %" PRId64 " bytes of values, its shape has %" PRId64 " elements",
+                          "has %" PRId64 " bytes of values, but its shape has %" PRId64 " elements",
                           v->size - at, elements);
     part->data = v->data + at;
     part->size = bytes;
@@ -281,7 +281,7 @@ static pfd_status read_bytes(const value *v, pfd_field_part *part, pfd_error *er
         else if (__builtin_mul_overflow(expected, v->type->shape[i], &expected)) expected = -1;
     }
     if (expected != v->size)
-        return fail_value(v, 0, err, "has %" PRId64 " bytes here, the output %" PRId64, v->size,
+        return fail_value(v, 0, err, "has %" PRId64 " bytes here, but the output %" PRId64, v->size,
                           expected);
     part->data = v->data;
     part->size = v->size;
@@ -296,7 +296,7 @@ static pfd_status read_value(const value *v, pfd_field_part *part, pfd_error *er
     if (kind == PFD_MDS_FLOAT_TEXT && v->type->ndim == 0) return read_float_text(v, part, err);
     if (kind != PFD_MDS_SCALAR) return read_bytes(v, part, err);
     part->data = v->data;
-    part->size = v->size; /* the size of the dtype: the columns were checked */
+    part->size = v->size; /* the size of the dtype: pfd_mds_columns_parse() checked it */
     return PFD_OK;
 }
 
@@ -304,7 +304,7 @@ static pfd_status read_value(const value *v, pfd_field_part *part, pfd_error *er
 static pfd_status fail_size(const pfd_host *host, int64_t needed, int64_t size, pfd_error *err)
 {
     return host->fail_row(err, 0, needed < size ? needed : size, PFD_CORRUPT_DATA,
-                          "the sample has %" PRId64 " bytes, its columns need %" PRId64, size,
+                          "the sample has %" PRId64 " bytes, but its columns need %" PRId64, size,
                           needed);
 }
 

@@ -1,25 +1,25 @@
-/* formats/mds/mds_sample.h -- the columns that are wanted of the samples of MDS shards.
+/* formats/mds/mds_sample.h -- chooses columns of MDS shards, and finds them in samples.
  *
- * A sample is a size for each column whose size varies (uint32), then the bytes of all columns.
+ * A sample is a size (uint32) for each column whose size varies, then the bytes of all columns.
  */
 #ifndef PFD_FORMATS_MDS_MDS_SAMPLE_H
 #define PFD_FORMATS_MDS_MDS_SAMPLE_H
 #include "sources/field_record.h"
 #include "formats/mds/mds_columns.h"
 
-/* A wanted column, and the output that it goes to. */
+/* A chosen column, and the output that it goes to. */
 typedef struct pfd_mds_choice {
     int64_t column, output;
 } pfd_mds_choice;
 
-/* Finds the n wanted columns, and compares the types of the outputs with theirs.  `out` has room
- * for n, and is in the order of the columns.  PFD_INVALID_ARGUMENT names attr, field and column. */
+/* Finds the columns of the n fields, and compares their types with those of the outputs.  `out` has
+ * room for n choices, and is in the order of the columns. */
 pfd_status pfd_mds_choose(const pfd_host *host, const char *attr, const pfd_field_spec *specs,
                           const pfd_row_type *types, int64_t n, const pfd_mds_columns *columns,
                           pfd_mds_choice *out, pfd_error *err);
 
-/* What is wanted of one sample; parts[i] is for output i and points into the sample, or into
- * itself.  PFD_CORRUPT_DATA: err->byte is an offset in the sample. */
+/* Finds the chosen columns of one sample.  parts[i] is for output i and points into the sample or
+ * into itself.  PFD_CORRUPT_DATA: err->byte is an offset in the sample. */
 pfd_status pfd_mds_sample_parts(const pfd_host *host, const pfd_mds_columns *columns,
                                 const pfd_mds_choice *choices, int64_t n, const pfd_row_type *types,
                                 const uint8_t *sample, int64_t size, pfd_field_part *parts,

@@ -1,4 +1,4 @@
-/* Offsets and samples of MDS shards. */
+/* Reads offsets and samples of MDS shards. */
 #include "formats/mds/mds_shard.h"
 
 #include "files/file_hint.h"
@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Of the file, or decompressed. */
+/* Reads bytes of the file, or of the decompressed shard. */
 static pfd_status read_bytes(const pfd_host *host, const pfd_mds_bytes *from, int64_t offset,
                              int64_t size, pfd_scratch *scratch, const uint8_t **data,
                              pfd_error *err)
@@ -14,7 +14,7 @@ static pfd_status read_bytes(const pfd_host *host, const pfd_mds_bytes *from, in
     if (!from->inflated) return host->read(from->file, offset, size, scratch, data, err);
     if (offset > from->size || size > from->size - offset)
         return host->fail_file(err, from->file, -1, PFD_CORRUPT_DATA,
-                               "the shard, decompressed, ends at byte %" PRId64 ", and %" PRId64
+                               "the decompressed shard ends at byte %" PRId64 ", but %" PRId64
                                " bytes are expected from byte %" PRId64,
                                from->size, size, offset);
     *data = from->inflated + offset;
@@ -48,9 +48,9 @@ pfd_status pfd_mds_check_head(const pfd_host *host, const pfd_mds_bytes *from, p
         if (!from->inflated) other = pfd_file_looks_like(host, from->file, scratch, "mds");
         return host->fail_file(err, from->file, from->inflated ? -1 : PFD_MDS_WORD,
                                PFD_CORRUPT_DATA,
-                               "the first sample is said to begin at byte %u; expected one between "
-                               "the offsets, which end at %" PRId64 ", and the end of the shard at "
-                               "%" PRId64 "%s",
+                               "the offset of the first sample is %u; expected one between the end "
+                               "of the offsets at %" PRId64 " and the end of the shard at %" PRId64
+                               "%s",
                                word[1], least, from->size,
                                pfd_looks_like_hint(other, "", seems, sizeof seems));
     }
@@ -58,12 +58,12 @@ pfd_status pfd_mds_check_head(const pfd_host *host, const pfd_mds_bytes *from, p
     PFD_TRY(read_bytes(host, from, least - PFD_MDS_WORD, PFD_MDS_WORD, scratch, &data, err));
     memcpy(word, data, PFD_MDS_WORD);
     if (word[0] != from->size)
-        return fail_shard(host, from, least - PFD_MDS_WORD, "the samples are said to end at byte",
+        return fail_shard(host, from, least - PFD_MDS_WORD, "the offset of the samples' end is",
                           word[0], from->size, err);
     return PFD_OK;
 }
 
-/* Whether two neighbouring offsets hold a sample between them. */
+/* Whether a sample can lie between two neighbouring offsets. */
 static int32_t are_right(const pfd_mds_bytes *from, const uint32_t offsets[2])
 {
     return offsets[0] >= PFD_MDS_WORD * (from->samples + 2) && offsets[1] >= offsets[0] &&
@@ -77,8 +77,8 @@ pfd_status pfd_mds_check_offsets(const pfd_host *host, const pfd_mds_bytes *from
         memcpy(offsets, from->inflated + PFD_MDS_WORD * (1 + k), sizeof offsets);
         if (!are_right(from, offsets))
             return host->fail_file(err, from->file, -1, PFD_CORRUPT_DATA,
-                                   "sample %" PRId64 " of the shard is said to lie from byte %u to "
-                                   "%u, of %" PRId64 " decompressed ones",
+                                   "the offsets of sample %" PRId64 " of the shard are %u and %u; "
+                                   "the decompressed shard has %" PRId64 " bytes",
                                    k, offsets[0], offsets[1], from->size);
     }
     return PFD_OK;
@@ -111,7 +111,7 @@ pfd_status pfd_mds_fail_offsets(const pfd_host *host, const pfd_mds_bytes *from,
     uint32_t offsets[2] = {0, 0};
     if (record->size == (int64_t)sizeof offsets) memcpy(offsets, record->data, sizeof offsets);
     return host->fail_row(err, row, 0, PFD_CORRUPT_DATA,
-                          "sample %" PRId64 " of the shard is said to lie from byte %u to %u, of "
-                          "%" PRId64,
+                          "the offsets of sample %" PRId64 " of the shard are %u and %u; the shard "
+                          "has %" PRId64 " bytes",
                           record->offset / PFD_MDS_WORD - 1, offsets[0], offsets[1], from->size);
 }

@@ -1,4 +1,4 @@
-/* GPTReader: windows of seq_length + 1 tokens, to train language models on. */
+/* GPTReader: reads windows of seq_length + 1 tokens, to train language models. */
 #include "pyflowdata/op.h"
 #include "formats/megatron/token_windows.h"
 
@@ -33,8 +33,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const char *needless = attrs->order == ORDER_MEGATRON ? NULL : needless_attr(attrs);
     if (needless)
         return args->host->fail_attr(err, needless, NULL, PFD_INVALID_ARGUMENT,
-                                     " is given, and means something with order='megatron' only; "
-                                     "leave it out, or set that");
+                                     " is only for order='megatron'; leave it out, or set "
+                                     "order='megatron'");
     args->outputs[0] =
         (pfd_row_type){.dtype = attrs->dtype, .ndim = 1, .shape = {attrs->seq_length + 1}};
     return PFD_OK;
@@ -57,8 +57,8 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
     int32_t is_megatron = attrs->order == ORDER_MEGATRON;
     if (is_megatron && args->access == PFD_ACCESS_RANDOM)
         return args->host->fail_attr(err, "order", NULL, PFD_INVALID_ARGUMENT,
-                                     " = 'megatron' is a random order already, by megatron_seed; "
-                                     "leave random_shuffle and shuffle out, or use order='own'");
+                                     " = 'megatron' is already a random order, by megatron_seed; "
+                                     "leave random_shuffle and shuffle out, or set order='own'");
     return pfd_token_windows_open(args, &options, attrs->seq_length, is_megatron ? &order : NULL,
                                   out, err);
 }
@@ -76,7 +76,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         const pfd_record *record = &args->records[i];
         if (!pfd_token_window_write(args->source, record, out->data + i * out->row_bytes))
             return args->host->fail_row(err, i, 0, PFD_CORRUPT_DATA,
-                                        "a window of %" PRId64 " bytes is not one of %" PRId64
+                                        "a window has %" PRId64 " bytes, which are not %" PRId64
                                         " tokens",
                                         record->size, out->type.shape[0]);
     }
@@ -85,8 +85,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(gpt_reader, seq_length, NULL, 1, 1073741824,
-                 "Tokens from one window to the next; a window has one more, so that inputs and "
-                 "targets are both in it."),
+                 "Tokens from the beginning of a window to that of the next one. A window has one "
+                 "token more, so that it has both inputs and targets."),
     PFD_DTYPE_ATTR(gpt_reader, dtype, "int64", "uint8|uint16|int32|uint32|int64",
                    "The dtype of the rows: that of the files, or one that holds all its values."),
     PFD_CHOICE_ATTR(gpt_reader, format, "auto", "auto|megatron|flat",
@@ -96,22 +96,22 @@ static const pfd_attr attr_table[] = {
     PFD_CHOICE_ATTR(gpt_reader, file_dtype, "auto", FILE_DTYPES,
                     "The dtype of the tokens in flat files; auto takes what the .idx says."),
     PFD_INT_ATTR(gpt_reader, header_bytes, "0", 0, 1073741824,
-                 "Bytes before the first token of a flat file."),
+                 "How many bytes to skip at the beginning of each flat file."),
     PFD_TOKEN_GAPS_ATTR(gpt_reader),
     PFD_CHOICE_ATTR(gpt_reader, order, "own", "own|megatron",
-                    "Which windows there are, and in which order: own cuts the files as they "
-                    "are, and random_shuffle shuffles windows; megatron gives the samples of "
-                    "Megatron-LM's GPTDataset, in its order."),
+                    "The windows and their order. own: the files are cut into windows, and "
+                    "random_shuffle shuffles these. megatron: the samples of Megatron-LM's "
+                    "GPTDataset, in its order."),
     PFD_INT_ATTR(gpt_reader, num_samples, "0", 0, 9e15,
-                 "Where order is megatron, the samples that there must be at least, for which "
-                 "the documents are repeated; 0 takes each document once."),
+                 "For order='megatron': the least number of samples; the documents are repeated "
+                 "as often as needed. 0 uses each document once."),
     PFD_INT_ATTR(gpt_reader, megatron_seed, "1234", 0, 4294967295,
-                 "Where order is megatron, its random_seed."),
+                 "For order='megatron': Megatron-LM's random_seed."),
     PFD_FLOATS_ATTR(gpt_reader, split, "", 0, 0,
-                    "Where order is megatron, the weights of training, validation and test "
-                    "documents, as in 969,30,1; empty takes all documents."),
+                    "For order='megatron': the weights of training, validation and test "
+                    "documents, as in 969,30,1; empty means all documents."),
     PFD_INT_ATTR(gpt_reader, split_index, "0", 0, 2,
-                 "Where order is megatron, which part of the split is read: 0, 1 or 2."),
+                 "For order='megatron': which part of the split is read: 0, 1 or 2."),
 };
 
 static const pfd_port outputs[] = {
@@ -123,10 +123,10 @@ const pfd_op pfd_op_gpt_reader = {
     .flags = PFD_READS_FILES,
     .name = "GPTReader",
     .doc = "Reads windows of seq_length + 1 tokens over the documents of all files, one after the "
-           "other. Files are .bin and .idx of Megatron-LM, of which either is named and the other "
-           "one lies beside it, or flat ones as nanoGPT writes them. A window ends with the token "
-           "that the next one begins with; it goes on from document to document and from file to "
-           "file, and the rest after the last whole window is not read.",
+           "other. Files are pairs of .bin and .idx of Megatron-LM in the same folder, of which "
+           "one is given, or flat files as nanoGPT writes them. A window ends with the token that "
+           "the next one begins with. A window can continue in the next document and in the next "
+           "file. The rest after the last whole window is not read.",
     PFD_OP_ATTRS(gpt_reader, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

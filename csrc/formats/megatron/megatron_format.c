@@ -1,4 +1,4 @@
-/* The format of Megatron-LM's token files: a .bin with the tokens and an .idx beside it. */
+/* The format of Megatron-LM's token files: a .bin with the tokens and its .idx. */
 #include "pyflowdata/op.h"
 
 #include <limits.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The tokens have no header: an .idx beside them tells. */
+/* The tokens have no header: only an .idx in the same folder identifies them. */
 static int32_t has_index(const char *path)
 {
     char index[PATH_MAX];
@@ -31,7 +31,7 @@ const pfd_format pfd_format_megatron = {
     .flags = PFD_FORMAT_SHARED_SUFFIXES,
     .name = "megatron",
     .title = "Megatron .bin/.idx",
-    .doc = "Tokens of documents for Megatron-LM, with an index beside them.",
+    .doc = "Tokens of documents for Megatron-LM, and their index.",
     .suffixes = ".bin|.idx",
     .reader = "MegatronReader",
     .checks = "lengths and offsets",

@@ -1,4 +1,5 @@
-/* The header of a Megatron .idx: magic, version, dtype, counts, and whether they fit the file. */
+/* Reads the header of a Megatron .idx (magic, version, dtype, counts), and compares it with the
+ * size of the file. */
 #include "formats/megatron/megatron_header.h"
 
 #include "core/bytes.h"
@@ -41,7 +42,7 @@ static pfd_status fail_dtype(const pfd_host *host, const pfd_file *idx, int64_t 
     return host->fail_file(err, idx, byte, name ? PFD_UNSUPPORTED : PFD_CORRUPT_DATA,
                            "the dtype code is %" PRIu64 "%s%s; tokens are integers: 1 (uint8), 2 "
                            "(int8), 3 (int16), 4 (int32), 5 (int64) or 8 (uint16)",
-                           code, name ? ", which is " : ", which nobody writes", name ? name : "");
+                           code, name ? ", which is " : ", which is unknown", name ? name : "");
 }
 
 static pfd_status set_dtype(const pfd_file *idx, int64_t byte, uint64_t code,
@@ -56,15 +57,15 @@ static pfd_status set_dtype(const pfd_file *idx, int64_t byte, uint64_t code,
 
 /* ---- Counts ---------------------------------------------------------------------------------- */
 
-/* Counts are below 2^58 once they are seen to be no more than bytes of the file. */
+/* Checks a count against the size of the file. After that it is below 2^58. */
 static pfd_status check_count(const pfd_host *host, const pfd_file *idx, int64_t byte,
                               uint64_t count, int64_t each, const char *what, pfd_error *err)
 {
     if (count <= (uint64_t)(idx->size / each)) return PFD_OK;
     return host->fail_file(err, idx, byte, PFD_CORRUPT_DATA,
                            "the header counts %" PRIu64 " %s, of %" PRId64
-                           " bytes each, and the file "
-                           "has %" PRId64 " bytes; is it cut short?",
+                           " bytes each, but the file "
+                           "has %" PRId64 " bytes; is it truncated?",
                            count, what, each, idx->size);
 }
 
@@ -73,8 +74,8 @@ static pfd_status fail_fairseq(const pfd_host *host, const pfd_file *idx, int64_
 {
     return host->fail_file(
         err, idx, byte, PFD_UNSUPPORTED,
-        "this is fairseq's file of the same name, to the length of the file: it has "
-        "no index of documents%s; " WHAT_TO_DO,
+        "this is an .idx of fairseq, as the size of the file shows: it has no index of "
+        "documents%s; " WHAT_TO_DO,
         byte == LEGACY_MAGIC ? ", and its tokens are stored plus one" : "");
 }
 
@@ -142,7 +143,7 @@ static pfd_status check_legacy_sizes(const pfd_host *host, const pfd_file *idx,
     if (counts[0] == counts[1]) return PFD_OK;
     return host->fail_file(err, idx, 40, PFD_UNSUPPORTED,
                            "there are %" PRIu64 " sizes for %" PRIu64
-                           " sequences; of sequences of tokens each has one",
+                           " sequences; each sequence of tokens has one",
                            counts[1], counts[0]);
 }
 
@@ -159,7 +160,7 @@ static pfd_status read_legacy(const pfd_file *idx, pfd_scratch *scratch, pfd_meg
     if (fields[2] != (uint64_t)out->element_bytes)
         return out->host->fail_file(err, idx, 24, PFD_CORRUPT_DATA,
                                     "a token has %" PRIu64
-                                    " bytes, and those of its dtype, %s, have "
+                                    " bytes, but a number of its dtype, %s, has "
                                     "%" PRId64,
                                     fields[2], pfd_dtype_name(out->dtype), out->element_bytes);
     int64_t n = (int64_t)fields[3];

@@ -1,4 +1,4 @@
-/* The entries of a Megatron .idx: checked once, then loaded where they lie. */
+/* Checks the entries of a Megatron .idx once, and then loads them from the mapped or read file. */
 #include "formats/megatron/megatron_index.h"
 
 #include "core/bytes.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    entries_at_once = 65536, /* that are read, checked and forgotten */
+    entries_at_once = 65536, /* how many are read and checked at once */
     block = 1024,            /* sequences whose tokens are counted together */
 };
 
@@ -39,7 +39,7 @@ typedef struct checker {
     pfd_megatron_index *index;
     const pfd_scratch *bounds;
     pfd_scratch *scratch; /* of some entries */
-    int64_t bytes;        /* of the sequences so far, as they would lie back to back */
+    int64_t bytes;        /* the sum of the sizes of the sequences so far */
     int32_t gaps;
 } checker;
 
@@ -52,7 +52,7 @@ static pfd_status fail_sequence(const pfd_megatron_index *index, int64_t byte, i
                                   found, expected, bound);
 }
 
-/* One sequence, of `length` tokens, at byte `pointer` of the .bin. */
+/* Checks one sequence, of `length` tokens at byte `pointer` of the .bin. */
 static pfd_status check_sequence(checker *c, int64_t i, int64_t length, int64_t pointer,
                                  pfd_error *err)
 {
@@ -60,7 +60,7 @@ static pfd_status check_sequence(checker *c, int64_t i, int64_t length, int64_t 
     int64_t size = index->bin->size, entry = index->lengths + (index->is_legacy ? 8 : 4) * i;
     if (length < 0 || length > size / index->element_bytes)
         return fail_sequence(index, entry, i, "has a length of", length,
-                             "the .bin beside it has tokens:", size / index->element_bytes, err);
+                             "its .bin has tokens:", size / index->element_bytes, err);
     int64_t bytes = length * index->element_bytes;
     entry = index->pointers + 8 * i;
     if (pointer < 0 || pointer > size - bytes)
@@ -75,7 +75,7 @@ static pfd_status check_sequence(checker *c, int64_t i, int64_t length, int64_t 
                 c->bytes, err);
         index->is_contiguous = 0;
     }
-    if (bytes > INT64_MAX / 2 - c->bytes) /* only where sequences are there more than once */
+    if (bytes > INT64_MAX / 2 - c->bytes) /* only if sequences occur more than once */
         return fail_sequence(index, entry, i, "has bytes,", bytes,
                              "with those before it they are too many to count:", c->bytes, err);
     if (index->tokens_before && i % block == 0)
@@ -96,7 +96,7 @@ static pfd_status check_current(checker *c, int64_t first, int64_t n, pfd_error 
     return PFD_OK;
 }
 
-/* Where sequences begin is counted in tokens, and said for the end of the last one too. */
+/* Old files count the beginnings of sequences in tokens, and have the end of the last one too. */
 static pfd_status check_legacy(checker *c, int64_t first, int64_t n, pfd_error *err)
 {
     const pfd_megatron_index *index = c->index;
@@ -109,7 +109,7 @@ static pfd_status check_legacy(checker *c, int64_t first, int64_t n, pfd_error *
         if (load_i64(ranks + 8 * i) != first + i)
             return fail_sequence(index, dims + 8 * (first + i), first + i,
                                  "has its size at place", load_i64(ranks + 8 * i),
-                                 "sequences of tokens have one size each, and this one its at:",
+                                 "sequences of tokens have one size each; it should be at:",
                                  first + i, err);
     for (int64_t i = 0; i < n; i++) {
         int64_t start = load_i64(starts + 8 * i), end = load_i64(starts + 8 * i + 8);
@@ -185,14 +185,14 @@ static pfd_status check_all(checker *c, pfd_error *err)
     if (last != index->num_sequences)
         return c->host->fail_file(
             err, index->file, index->documents + 8 * index->num_documents, PFD_CORRUPT_DATA,
-            "the last document ends with sequence %" PRId64 ", and there are %" PRId64 " sequences",
+            "the last document ends with sequence %" PRId64 ", but there are %" PRId64 " sequences",
             last, index->num_sequences);
     if (c->bytes != index->bin->size && !c->gaps)
         return c->host->fail_file(
             err, index->bin, c->bytes, PFD_CORRUPT_DATA,
-            "the file has %" PRId64 " bytes, and its .idx tells of %" PRId64
-            "; does the .idx belong to it?  Where bytes are left out on purpose, "
-            "set gaps=True",
+            "the file has %" PRId64 " bytes, but its .idx covers %" PRId64
+            "; does the .idx belong to it?  If bytes are left out on purpose, set "
+            "gaps=True",
             index->bin->size, c->bytes);
     if (c->bytes != index->bin->size) index->is_contiguous = 0;
     return PFD_OK;
@@ -228,8 +228,8 @@ static pfd_status fail_changed(const pfd_megatron_index *index, int64_t i, pfd_e
 {
     return index->host->fail_file(err, index->file, index->pointers + 8 * i, PFD_IO,
                                   "sequence %" PRId64
-                                  " does not lie within the .bin any more: the file "
-                                  "changed while open",
+                                  " is not within the .bin any more: the file changed "
+                                  "while open",
                                   i);
 }
 
@@ -266,7 +266,7 @@ pfd_status pfd_megatron_document(const pfd_megatron_index *index, int64_t i, pfd
                                   i);
 }
 
-/* The last block that begins with `token` or before it. */
+/* Finds the last block that begins at or before `token`. */
 static int64_t block_of(const pfd_megatron_index *index, int64_t token)
 {
     int64_t low = 0, high = (index->num_sequences - 1) / block;

@@ -1,4 +1,4 @@
-/* Megatron-LM's index of documents, of samples, and of their order. */
+/* Makes Megatron-LM's indexes of documents, of samples, and of their order. */
 #include "formats/megatron/megatron_order.h"
 
 #include "formats/megatron/mt19937.h"
@@ -13,7 +13,7 @@ enum { cancel_every = 1 << 20 };
 /* An index that is larger is a mistake in num_samples. */
 static const int64_t MOST_INDEX_BYTES = INT64_C(1) << 40;
 
-/* What an order is made of, besides the request. */
+/* The numbers from which an order is made, besides the request. */
 typedef struct plan {
     const pfd_host *host;
     const pfd_token_files *files;
@@ -22,8 +22,8 @@ typedef struct plan {
     pfd_scratch *scratch;
     int64_t begin, end;      /* of the sequences of the part */
     int64_t epoch_tokens, num_epochs;
-    int64_t before_last;     /* samples without the last epoch */
-    int32_t last_apart;      /* the last epoch is shuffled by itself */
+    int64_t before_last;     /* samples of all epochs except the last one */
+    int32_t last_apart;      /* the last epoch is shuffled separately */
 } plan;
 
 static pfd_status check_cancelled(const plan *p, int64_t step, pfd_error *err)
@@ -103,7 +103,7 @@ static pfd_status count_tokens(plan *p, pfd_error *err)
         if (length > INT32_MAX)
             return p->host->fail(err, PFD_UNSUPPORTED,
                                  "sequence %" PRId64 " has %" PRId64
-                                 " tokens; Megatron's order knows up to 2^31 - 1",
+                                 " tokens; Megatron's order supports up to 2^31 - 1",
                                  i, length);
         p->epoch_tokens += length;
     }
@@ -114,8 +114,8 @@ static pfd_status count_tokens(plan *p, pfd_error *err)
                          p->end - p->begin, p->epoch_tokens, p->request->seq_length + 1);
 }
 
-/* As few epochs as have the samples; the last one is shuffled by itself where it gives fewer than
- * 80 % of its samples. */
+/* Chooses the least number of epochs that gives the samples. The last one is shuffled separately if
+ * fewer than 80 % of its samples are used. */
 static pfd_status choose_epochs(plan *p, pfd_error *err)
 {
     const pfd_megatron_request *request = p->request;
@@ -148,7 +148,7 @@ static pfd_status make_sequences(const plan *p, pfd_mt19937 *random, pfd_megatro
     if (p->files->num_sequences > INT32_MAX)
         return p->host->fail(err, PFD_UNSUPPORTED,
                              "there are %" PRId64
-                             " sequences; Megatron's order knows up to 2^31 - 1",
+                             " sequences; Megatron's order supports up to 2^31 - 1",
                              p->files->num_sequences);
     if (__builtin_mul_overflow(each, p->num_epochs, &out->num_sequences))
         out->num_sequences = INT64_MAX;
@@ -162,8 +162,9 @@ static pfd_status make_sequences(const plan *p, pfd_mt19937 *random, pfd_megatro
     return PFD_OK;
 }
 
-/* A sample's last token is the first one of the next: it is found by going seq_length + 1 tokens
- * on, and one back.  So a sample may begin with the last token of a sequence, never after it. */
+/* The last token of a sample is also the first one of the next. The next beginning is found by
+ * going seq_length + 1 tokens forward and one back, so a sample may begin with the last token of
+ * a sequence, but never after it. */
 static pfd_status walk(const plan *p, pfd_megatron_order *out, pfd_error *err)
 {
     int64_t place = 0, offset = 0, length;

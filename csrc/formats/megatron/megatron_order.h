@@ -1,10 +1,11 @@
 /* formats/megatron/megatron_order.h -- the order in which Megatron-LM's GPTDataset gives samples,
  * bit for bit.
  *
- * Sequences (Megatron's "documents" here) are repeated for as many epochs as the samples need and
- * shuffled; their tokens, one after the other, are cut into samples of seq_length tokens and the
- * first of the next one; the samples are shuffled once more.  All three indexes are made when it is
- * opened and held in memory: 4 bytes a sequence and epoch, 16 a sample.
+ * Sequences (here "documents" in Megatron's terms) are repeated for as many epochs as the
+ * samples need, and shuffled.  Their tokens, one after the other, are cut into samples of
+ * seq_length tokens plus the first token of the next sample.  Then the samples are shuffled.
+ * Opening makes all three indexes and keeps them in memory: 4 bytes per sequence and epoch, 16
+ * per sample.
  *
  * OWNERSHIP  Files are borrowed until open returns.
  * THREADS    After open: any thread.
@@ -15,7 +16,7 @@
 
 typedef struct pfd_megatron_request {
     int64_t seq_length;
-    int64_t num_samples; /* at least; 0: one epoch */
+    int64_t num_samples; /* the least number; 0: one epoch */
     int64_t seed;
     pfd_list_float64 split; /* weights of the parts; empty: one part, which is all */
     int64_t split_index;    /* of the part */
@@ -25,10 +26,10 @@ typedef struct pfd_megatron_order {
     int64_t num_samples;
     int64_t num_sequences; /* of the sequences, with their repeats */
     uint32_t *sequences;   /* their numbers in all files */
-    int64_t *begins;       /* of a sample: the place in `sequences` of its first token */
-    int32_t *offsets;      /* and the tokens before that in the sequence */
-    uint32_t *shuffle;     /* the number of the sample that comes i-th */
-    int64_t *wide_shuffle; /* in place of `shuffle` where 32 bits are too few */
+    int64_t *begins;       /* of each sample: the place in `sequences` of its first token */
+    int32_t *offsets;      /* of each sample: the tokens before the first one in that sequence */
+    uint32_t *shuffle;     /* the number of the i-th sample */
+    int64_t *wide_shuffle; /* used instead of `shuffle` if 32 bits are too few */
 } pfd_megatron_order;
 
 pfd_status pfd_megatron_order_open(const pfd_token_files *files,

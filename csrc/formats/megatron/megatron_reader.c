@@ -1,4 +1,4 @@
-/* MegatronReader: the documents of .bin and .idx files, as Megatron-LM writes them. */
+/* MegatronReader: reads the documents of .bin and .idx files, as Megatron-LM writes them. */
 #include "pyflowdata/pyflowdata.h"
 #include "formats/megatron/megatron_header.h"
 #include "formats/megatron/token_documents.h"
@@ -55,7 +55,7 @@ static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* at() has made tokens of the rows' dtype. */
+/* Copies: at() has converted the tokens to the dtype of the rows. */
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     (void)err;
@@ -65,7 +65,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         const pfd_record *record = &args->records[i];
         if (record->size % bytes != 0)
             return args->host->fail_row(err, i, record->size, PFD_CORRUPT_DATA,
-                                        "%" PRId64 " bytes are not a number of tokens of %" PRId64,
+                                        "%" PRId64 " bytes are not a whole number of tokens of "
+                                        "%" PRId64,
                                         record->size, bytes);
         out->rows[i] = (pfd_ragged_row){.data = record->data, .num_elements = record->size / bytes};
     }
@@ -75,11 +76,11 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_FOUND_ATTR_ROW(megatron_reader, dtype, PFD_ATTR_DTYPE, "int64", 0, 0,
                        "int8|uint8|int16|uint16|int32|uint32|int64|uint64",
-                       "The dtype of the rows: that of the files, or one that holds all its "
-                       "values."),
+                       "The dtype of the rows: the dtype of the files, or one that can hold all of "
+                       "its values."),
     PFD_CHOICE_ATTR(megatron_reader, unit, "document", "document|sequence",
-                    "What a record is: a document, or one of the sequences (sentences, say) that "
-                    "it is made of; mostly a document is one sequence."),
+                    "What a record is: a document, or one of its sequences, for example a "
+                    "sentence; usually a document is one sequence."),
     PFD_TOKEN_GAPS_ATTR(megatron_reader),
 };
 
@@ -92,8 +93,9 @@ const pfd_op pfd_op_megatron_reader = {
     .flags = PFD_READS_FILES,
     .name = "MegatronReader",
     .doc = "Reads documents of tokens from .bin and .idx files of Megatron-LM. "
-           "Either of the two is named, and the other one lies beside it. Both versions of the "
-           ".idx are read, and each entry of it is compared with the .bin when the reader opens.",
+           "One of the two is given, and the other one must be in the same folder. Both versions "
+           "of the .idx are read. When the reader opens, it compares each entry of the .idx with "
+           "the .bin.",
     PFD_OP_ATTRS(megatron_reader, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

@@ -38,8 +38,9 @@ static uint32_t next_number(pfd_mt19937 *state)
     return y ^ (y >> 18);
 }
 
-/* Uniform in [0, most]: as many bits as `most` has, drawn until they are not above it.  NumPy takes
- * two words only where one is too few, the first one above the second. */
+/* Draws a number from [0, most], uniformly: it draws as many bits as `most` has until they are
+ * not above `most`.  Like NumPy it uses two words only if one is too few; the first is the upper
+ * one. */
 static uint64_t draw(pfd_mt19937 *state, uint64_t most)
 {
     uint64_t mask = UINT64_MAX >> __builtin_clzll(most | 1), value;

@@ -45,7 +45,7 @@ static pfd_status find_span(const documents *self, int64_t ordinal, pfd_scratch 
     return PFD_OK;
 }
 
-/* Where sequence i begins; after the last one, the end of the file. */
+/* Finds where sequence i begins; for the number after the last one, the end of the file. */
 static pfd_status find_begin(const pfd_token_file *file, int64_t i, pfd_scratch *scratch,
                              int64_t *out, pfd_error *err)
 {
@@ -57,7 +57,7 @@ static pfd_status find_begin(const pfd_token_file *file, int64_t i, pfd_scratch 
     return status;
 }
 
-/* All tokens of a span whose sequences lie back to back; num_tokens -1: they do not. */
+/* Finds all tokens of a span if its sequences are back to back; otherwise num_tokens is -1. */
 static pfd_status find_range(const span *of, pfd_scratch *scratch, pfd_token_range *out,
                              pfd_error *err)
 {
@@ -106,7 +106,7 @@ static pfd_status widen_range(const documents *self, const pfd_token_file *file,
     return PFD_OK;
 }
 
-/* A row of one piece: its bytes in the file, where they are what a row is made of. */
+/* Reads a row that is one piece of the file. If no conversion is needed, it views the file. */
 static pfd_status read_range(const documents *self, const span *of, const pfd_token_range *range,
                              pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
@@ -121,7 +121,7 @@ static pfd_status read_range(const documents *self, const span *of, const pfd_to
     return widen_range(self, of->file, range, scratch, row, err);
 }
 
-/* A row of sequences that lie here and there; `num_tokens` is what they were counted to have. */
+/* Joins a row from sequences in several places; `num_tokens` is the sum of their lengths. */
 static pfd_status join(const documents *self, const span *of, int64_t num_tokens,
                        pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
@@ -175,7 +175,7 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
     return PFD_OK;
 }
 
-/* About: documents are taken to be of one size. */
+/* Estimates places as if all documents had the same size. */
 static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
 {
     const documents *self = source;

@@ -1,9 +1,9 @@
-/* formats/megatron/token_documents.h -- the documents of Megatron files as a random-access source.
+/* formats/megatron/token_documents.h -- the documents of Megatron files as a random-access
+ * source.
  *
- * A record is the tokens of a document or sequence, as they are in the file where that is what a
- * row is made of, and else widened to the dtype of a row.
- * OWNERSHIP  Files are borrowed until close.
- * THREADS    As of a pfd_source in op.h.
+ * A record is the tokens of a document or sequence.  It views the file if the file has the dtype
+ * of a row; otherwise the tokens are widened to that dtype. OWNERSHIP  Files are borrowed until
+ * close. THREADS    As of a pfd_source in op.h.
  */
 #ifndef PFD_FORMATS_MEGATRON_TOKEN_DOCUMENTS_H
 #define PFD_FORMATS_MEGATRON_TOKEN_DOCUMENTS_H

@@ -1,4 +1,4 @@
-/* Pairs of .bin and .idx, and flat files of tokens. */
+/* Opens pairs of .bin and .idx, and flat files of tokens. */
 #include "formats/megatron/token_files.h"
 
 #include "core/dtype.h"
@@ -19,7 +19,7 @@ static int32_t ends_with(const char *path, const char *suffix)
     return size > tail && !strcmp(path + size - tail, suffix);
 }
 
-/* Whether two paths are one but for .bin and .idx at their ends. */
+/* Whether two paths differ only by .bin and .idx at their ends. */
 static int32_t are_a_pair(const char *path, const char *other)
 {
     size_t size = strlen(path);
@@ -35,7 +35,7 @@ static const pfd_file *find_partner(const pfd_open_args *args, const pfd_file *f
     return NULL;
 }
 
-/* Adds the path whose first `size` characters are those of `path`, with an ending. */
+/* Adds a path: the first `size` characters of `path` and a suffix. */
 static pfd_status add(const pfd_companion_args *args, const char *path, size_t size,
                       const char *suffix, int32_t must_be, pfd_error *err)
 {
@@ -51,8 +51,8 @@ static pfd_status add(const pfd_companion_args *args, const char *path, size_t s
     return status;
 }
 
-/* Where a path is not there, it may be what the names of a pair begin with: then its .bin, or what
- * there is of the pair, comes in its place.  *out is NULL else; free() it. */
+/* A path that does not exist may be the common prefix of a pair.  Then *out is its .bin, or the
+ * file of the pair that exists; otherwise *out is NULL.  The caller must free() it. */
 static pfd_status find_half(const pfd_host *host, const char *path, int32_t has_index, char **out,
                             pfd_error *err)
 {
@@ -71,7 +71,7 @@ static pfd_status find_half(const pfd_host *host, const char *path, int32_t has_
     return PFD_OK;
 }
 
-/* The other half of a pair. For a pair that was named by its prefix, the open reports a missing
+/* Adds the other half of a pair. If the pair was given by its prefix, open() reports a missing
  * half. */
 static pfd_status add_partner(const pfd_companion_args *args, const char *path, int32_t format,
                               int32_t is_named, pfd_error *err)
@@ -106,13 +106,13 @@ static pfd_status fail_unpaired(const pfd_host *host, const pfd_file *file, int3
                                "the .bin of this .idx is not among the files");
     return host->fail_file(
         err, file, -1, PFD_INVALID_ARGUMENT,
-        "there is no .idx beside the file to give its dtype and documents; if it is "
-        "nothing but tokens (as nanoGPT writes them), set file_dtype, mostly "
+        "the file has no .idx, which would give its dtype and documents; if it has "
+        "only tokens (as nanoGPT writes them), set file_dtype, usually to "
         "'uint16'");
 }
 
-/* The .bin beside an .idx is not asked whether it is compressed: tokens may look like the beginning
- * of such a file, and the .idx tells how many there are. */
+/* The compression of the .bin of an .idx is not detected: tokens may look like the beginning of a
+ * compressed file, and the .idx gives their number. */
 static pfd_status open_pair(const pfd_open_args *args, const pfd_token_options *options,
                             const pfd_file *idx, pfd_token_file *out, pfd_error *err)
 {
@@ -149,12 +149,12 @@ static pfd_status open_flat(const pfd_host *host, const pfd_token_options *optio
                                bin->size, out->header_bytes);
     if (bytes % each == 0) return PFD_OK;
     return host->fail_file(err, bin, bin->size - bytes % each, PFD_CORRUPT_DATA,
-                           "the last token, from here on, has %" PRId64 " of %" PRId64
-                           " bytes; was the file cut short, or is it not of %s?",
+                           "the last token, which begins here, has %" PRId64 " of %" PRId64
+                           " bytes; is the file truncated, or is its dtype not %s?",
                            bytes % each, each, pfd_dtype_name(out->dtype));
 }
 
-/* Where the next file begins. */
+/* Computes where the next file begins. */
 static pfd_status add_up(const pfd_host *host, const pfd_token_file *file, pfd_token_file *next,
                          pfd_error *err)
 {
@@ -206,8 +206,8 @@ static pfd_status check_dtypes(const pfd_token_files *files, pfd_error *err)
     return PFD_OK;
 }
 
-/* The .bin of a file that was named, and its .idx, NULL for a flat one; *bin is NULL where the pair
- * was named before by its other half. */
+/* Finds the .bin and the .idx of a file; the .idx of a flat file is NULL.  *bin is NULL if the
+ * other half of the pair was given before. */
 static pfd_status find_pair(const pfd_open_args *args, const pfd_token_options *options, int64_t i,
                             const pfd_file **bin, const pfd_file **idx, pfd_error *err)
 {
@@ -231,8 +231,8 @@ static pfd_status open_all(const pfd_open_args *args, const pfd_token_options *o
     if (options->format == PFD_TOKENS_FLAT && !options->file_dtype)
         return args->host->fail_attr(
             err, "format", NULL, PFD_INVALID_ARGUMENT,
-            " = 'flat' needs file_dtype as well, mostly 'uint16': nothing in such "
-            "a file says what its tokens are");
+            " = 'flat' needs file_dtype too, usually 'uint16': a flat file does not "
+            "state the dtype of its tokens");
     for (int64_t i = 0; i < args->num_files; i++) {
         const pfd_file *bin, *idx;
         PFD_TRY(find_pair(args, options, i, &bin, &idx, err));
@@ -268,7 +268,8 @@ void pfd_token_files_close(pfd_token_files *files)
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
-/* The last file whose `first` is not above the number: empty files before it are passed over. */
+/* Finds the last file whose `first` is not above the number, so empty files before it are
+ * skipped. */
 #define FILE_OF(name, first)                                                                       \
     const pfd_token_file *name(const pfd_token_files *files, int64_t number)                       \
     {                                                                                              \

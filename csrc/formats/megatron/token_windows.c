@@ -1,4 +1,4 @@
-/* Windows of tokens: found by arithmetic, or by Megatron's index. */
+/* Finds windows of tokens: computes their places, or looks them up in Megatron's index. */
 #include "formats/megatron/token_windows.h"
 
 #include "core/dtype.h"
@@ -49,7 +49,7 @@ static const pfd_token_file *file_at(const windows *self, const cursor *at, int6
     return file;
 }
 
-/* The tokens from the cursor on that lie together: at least one. */
+/* Finds the contiguous tokens from the cursor on, at least one. */
 static pfd_status find_piece(const windows *self, cursor *at, pfd_scratch *scratch,
                              const pfd_token_file **file, pfd_token_range *out, pfd_error *err)
 {
@@ -83,7 +83,7 @@ static pfd_status read_piece(const windows *self, const pfd_token_file *file,
                             scratch, data, err);
 }
 
-/* A window that is joined from pieces; the first piece is given. */
+/* Joins a window from pieces; the first piece is given. */
 static pfd_status join(const windows *self, cursor at, const pfd_token_file *file,
                        pfd_token_range piece, pfd_scratch *scratch, pfd_record *out, pfd_error *err)
 {
@@ -141,7 +141,8 @@ static pfd_status at(void *source, const int64_t *ordinals, int64_t n, pfd_scrat
     return PFD_OK;
 }
 
-/* About: where an .idx would have to be looked into, sequences are taken to be of one size. */
+/* Estimates places: instead of reading an .idx, it assumes that all sequences have the same size.
+ */
 static void places(void *source, const int64_t *ordinals, int64_t n, pfd_place *out)
 {
     const windows *self = source;
@@ -194,7 +195,7 @@ static pfd_status fail_too_short(const windows *self, pfd_error *err)
                             self->files.num_tokens, self->seq_length + 1);
 }
 
-/* Megatron's order is one of documents, which a flat file has not. */
+/* Megatron's order is an order of documents, which a flat file does not have. */
 static pfd_status open_order(windows *self, const pfd_megatron_request *request,
                              const pfd_scratch *bounds, pfd_error *err)
 {

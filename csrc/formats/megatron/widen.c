@@ -1,4 +1,4 @@
-/* Widening integers: plain loops, compiled once for each level. */
+/* Widens integers: plain loops, compiled once for each SIMD level. */
 #include "formats/megatron/widen.h"
 
 #include "core/dtype.h"
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3") /* these loops are there to be vectorised */
+#pragma GCC optimize("O3") /* so that the compiler vectorises these loops */
 #endif
 
 #define COPY(bytes)                                                                                \

@@ -6,7 +6,8 @@
 
 enum { length_bytes = 8, most_header_bytes = 1 << 27 };
 
-/* The length of a JSON text, and that text with what every header has. */
+/* A file begins with the length of a JSON text and that text, which has the members of every
+ * header. */
 static int32_t probe(const pfd_probe_args *args)
 {
     static const char first[] = "{\"header_size\"", inside[] = "\"shard_addresses\"";

@@ -6,7 +6,7 @@
 
 enum { MOST_FIELDS = 4096, MOST_PAGES = 1 << 24 };
 
-/* Where the parts are, in which order they may ever come. */
+/* Cursors at the parts of the header, which may come in any order. */
 typedef struct parts {
     pfd_json pages, schema, version;
 } parts;
@@ -62,7 +62,7 @@ static int32_t parse_field(pfd_json *json, pfd_mindrecord_field *field)
     return !json->problem;
 }
 
-/* Values of an array or object, and the bytes of their names. */
+/* Counts the values of an array or object, and the bytes of their names. */
 static int64_t count(pfd_json json, char bracket, int64_t *text_bytes)
 {
     pfd_json_text text = {.size = 0};
@@ -115,7 +115,7 @@ static int32_t parse_fields(pfd_json *json, pfd_mindrecord_header *out)
     return !json->problem;
 }
 
-/* [{"blob_fields": [...], "desc": ..., "schema": {...}}] */
+/* Parses [{"blob_fields": [...], "desc": ..., "schema": {...}}]. */
 static pfd_status parse_schema(const pfd_host *host, pfd_json *json, pfd_mindrecord_header *out,
                                pfd_error *err)
 {
@@ -231,7 +231,7 @@ static int by_type_and_number(const void *a, const void *b)
     return (x->type_number > y->type_number) - (x->type_number < y->type_number);
 }
 
-/* Slots, numbers and rows follow each other without gaps, and fit into their slots. */
+/* Checks that slots, numbers and rows follow each other without gaps, and fit into their slots. */
 static const char *check_pages(pfd_mindrecord_header *out, uint8_t *seen)
 {
     int64_t row = 0, number = 0;
@@ -307,7 +307,8 @@ static int32_t check_sizes(pfd_json *json, pfd_mindrecord_header *out, int64_t s
     if (addresses.problem) *json = addresses;
     else if (out->header_size < size + 8 ||
              out->header_size > PFD_MINDRECORD_MOST_HEADER_BYTES)
-        pfd_json_refuse(json, "expected a header_size that holds the header, up to 128 MiB");
+        pfd_json_refuse(json, "expected a header_size of at most 128 MiB, not below the header's "
+                              "size");
     else if (out->page_size < 1 || out->page_size > 1ll << 30)
         pfd_json_refuse(json, "expected a page_size up to 1 GiB");
     else if (out->shard < 0 || out->shard >= out->num_shards)
@@ -321,7 +322,7 @@ static pfd_status parse_version(pfd_json *json, pfd_mindrecord_header *out)
     if (!pfd_json_string(json, &version)) return PFD_CORRUPT_DATA;
     out->packs_integers = pfd_json_equals(&version, "3.0");
     if (out->packs_integers || pfd_json_equals(&version, "2.0")) return PFD_OK;
-    pfd_json_refuse(json, "versions 2.0 and 3.0 are known, and this is another");
+    pfd_json_refuse(json, "expected version 2.0 or 3.0");
     return PFD_UNSUPPORTED;
 }
 

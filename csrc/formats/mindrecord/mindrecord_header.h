@@ -1,8 +1,8 @@
 /* formats/mindrecord/mindrecord_header.h -- the header of a MindRecord shard, which is JSON.
  *
  * It has the fields of the rows, the pages of the file with the rows in each, and the names of all
- * shards of the set.  What it says of pages is compared with itself here, and with the file by
- * formats/mindrecord/mindrecord_pages.h.
+ * shards of the set.  This module checks that the pages agree with each other;
+ * formats/mindrecord/mindrecord_pages.h compares them with the file.
  */
 #ifndef PFD_FORMATS_MINDRECORD_MINDRECORD_HEADER_H
 #define PFD_FORMATS_MINDRECORD_MINDRECORD_HEADER_H
@@ -50,11 +50,11 @@ typedef struct pfd_mindrecord_header {
     pfd_mindrecord_group *groups;
     int64_t num_groups;
     char *text;         /* names of fields */
-    pfd_json addresses; /* before the array of names of all shards; in the JSON */
+    pfd_json addresses; /* a cursor before the array with the names of all shards */
 } pfd_mindrecord_header;
 
-/* PFD_CORRUPT_DATA, PFD_UNSUPPORTED: err->byte is an offset in the JSON.  *out is freed by the
- * caller in any case. */
+/* Parses a header.  PFD_CORRUPT_DATA, PFD_UNSUPPORTED: err->byte is an offset in the JSON.  The
+ * caller frees *out in any case. */
 pfd_status pfd_mindrecord_header_parse(const pfd_host *host, const uint8_t *text, int64_t size,
                                        pfd_mindrecord_header *out, pfd_error *err);
 void pfd_mindrecord_header_free(pfd_mindrecord_header *header);

@@ -12,7 +12,7 @@
 enum {
     LENGTH = 8,
     WINDOW = 16384,     /* bytes read at once of a file that is not mapped */
-    ROWS_PER_LOOK = 4096 /* between two looks at whether the loader is closing */
+    ROWS_PER_LOOK = 4096 /* after so many rows, check whether the loader is closing */
 };
 
 /* The rows of a page, one after the other. */
@@ -37,7 +37,7 @@ static pfd_status move_window(walk *w, int64_t offset, int64_t page_end, pfd_err
     return PFD_OK;
 }
 
-/* Where n rows begin, from `begin` on; they must end at `end`. */
+/* Finds where n rows begin; the first begins at `begin`, and the last must end at `end`. */
 static pfd_status walk_rows(walk *w, int64_t begin, int64_t end, int64_t n, uint32_t *places,
                             const char *what, pfd_error *err)
 {
@@ -49,25 +49,24 @@ static pfd_status walk_rows(walk *w, int64_t begin, int64_t end, int64_t n, uint
         if (end - at < LENGTH)
             return w->host->fail_file(
                 err, w->file, at, PFD_CORRUPT_DATA,
-                "the page ends here, and %s %" PRId64 " of %" PRId64
+                "the page ends here, but %s %" PRId64 " of %" PRId64
                 " is expected; its header and its rows do not belong together",
                 what, i, n);
         if (at < w->begin || at + LENGTH > w->end) PFD_TRY(move_window(w, at, end, err));
         uint64_t length = pfd_load_le64(w->window + (at - w->begin));
         if (length > (uint64_t)(end - at - LENGTH))
             return w->host->fail_file(err, w->file, at, PFD_CORRUPT_DATA,
-                                      "the length of %s %" PRId64 " is %" PRIu64 ", and %" PRId64
-                                      " bytes are left of its page",
+                                      "the length of %s %" PRId64 " is %" PRIu64 ", but its page "
+                                      "has only %" PRId64 " more bytes",
                                       what, i, length, end - at - LENGTH);
         places[i] = (uint32_t)(at - begin);
         at += LENGTH + (int64_t)length;
     }
     if (at == end) return PFD_OK;
     return w->host->fail_file(err, w->file, at, PFD_CORRUPT_DATA,
-                              "after the last %s %" PRId64
-                              " bytes are left in its page; its header and "
-                              "its rows do not belong together",
-                              what, end - at);
+                              "%" PRId64 " bytes follow the last %s in its page; the header and "
+                              "the rows of the page do not belong together",
+                              end - at, what);
 }
 
 /* ---- Pages ----------------------------------------------------------------------------------- */
@@ -79,19 +78,19 @@ static pfd_status check_file(const pfd_host *host, const pfd_file *file,
         int64_t begin = header->header_size + page->number * header->page_size;
         if (begin + page->used > file->size)
             return host->fail_file(err, file, file->size, PFD_CORRUPT_DATA,
-                                   "the file ends here, and page %" PRId64
-                                   " lies from byte %" PRId64 " to %" PRId64 "; was it cut short?",
+                                   "the file ends here, but page %" PRId64
+                                   " is from byte %" PRId64 " to %" PRId64 "; is it truncated?",
                                    page->number, begin, begin + page->used);
     }
     int64_t most = header->header_size + header->num_pages * header->page_size;
     if (file->size <= most) return PFD_OK;
     return host->fail_file(err, file, most, PFD_CORRUPT_DATA,
-                           "the last page ends here, and %" PRId64 " bytes follow; does the header "
+                           "the last page ends here, but %" PRId64 " bytes follow; does the header "
                            "belong to this file?",
                            file->size - most);
 }
 
-/* The raw rows of each blob page. */
+/* Finds the raw rows of each blob page. */
 static pfd_status find_groups(const pfd_host *host, const pfd_file *file,
                               const pfd_mindrecord_header *header, pfd_mindrecord_rows *out,
                               pfd_error *err)
@@ -104,9 +103,9 @@ static pfd_status find_groups(const pfd_host *host, const pfd_file *file,
             const pfd_mindrecord_group *group = &header->groups[page->first_group + k];
             int64_t end = k + 1 < page->num_groups ? group[1].offset : page->used;
             if (group->blob_page >= header->num_blob_pages)
-                problem = "a row group names a blob page that is not there";
+                problem = "a row group refers to a blob page that does not exist";
             else if (out->spans[group->blob_page].raw_begin)
-                problem = "two row groups name the same blob page";
+                problem = "two row groups refer to the same blob page";
             else if (group->offset > end || end > page->used)
                 problem = "the row groups of a page are not in order, or lie outside of it";
             if (problem) break;
@@ -116,7 +115,7 @@ static pfd_status find_groups(const pfd_host *host, const pfd_file *file,
     }
     for (int64_t i = 0; i < header->num_blob_pages && !problem; i++)
         if (!out->spans[i].raw_begin && header->pages[i].end_row > header->pages[i].first_row)
-            problem = "no row group has the raw rows of a blob page";
+            problem = "a blob page has no row group with its raw rows";
     return problem ? host->fail_file(err, file, 0, PFD_CORRUPT_DATA, "the header: %s", problem)
                    : PFD_OK;
 }
@@ -145,7 +144,7 @@ static pfd_status check_rows(const pfd_host *host, const pfd_file *file,
 {
     if (header->num_rows <= file->size / (2 * LENGTH)) return PFD_OK;
     return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
-                           "the header names %" PRId64 " rows, more than fit into %" PRId64
+                           "the header counts %" PRId64 " rows, more than fit into %" PRId64
                            " bytes",
                            header->num_rows, file->size);
 }

@@ -1,7 +1,7 @@
 /* MindRecordReader: rows of MindRecord shards, MindSpore's own format, versions 2.0 and 3.0.
  *
  * A shard is a JSON header, raw pages (the scalar fields of the rows) and blob pages (all other
- * fields).  It is read by itself: the .db file beside it, an SQLite index, is not needed. */
+ * fields).  Its .db file, an SQLite index, is not needed. */
 #include "core/bytes.h"
 #include "core/error.h"
 #include "files/file_start.h"
@@ -9,7 +9,7 @@
 #include "formats/mindrecord/mindrecord_pages.h"
 #include "index/shard_table.h"
 #include "sources/field_record.h"
-#include "sources/found_fields.h"
+#include "sources/inferred_fields.h"
 #include "formats/mindrecord/mindrecord_row.h"
 #include "pyflowdata/op.h"
 #include "files/file_hint.h"
@@ -69,7 +69,7 @@ static int64_t num_records(void *source)
     return pfd_shard_table_records(&self->table);
 }
 
-/* The shard of a record, and which row of it the record is. */
+/* Finds the shard of a record, and the row of the shard. */
 static const shard *find_row(const mindrecord *self, int64_t ordinal, int64_t *row)
 {
     int64_t number = pfd_shard_of(&self->table, ordinal);
@@ -77,7 +77,7 @@ static const shard *find_row(const mindrecord *self, int64_t ordinal, int64_t *r
     return &self->shards[number];
 }
 
-/* Reads one of the two parts of a row; out->offset is where it lies, as its errors count from. */
+/* Reads one of the two parts of a row.  Errors about the part count bytes from out->offset. */
 static pfd_status read_part(const shard *from, const pfd_mindrecord_part *part, int32_t is_raw,
                             pfd_mindrecord_bytes *bytes, int64_t num_outputs, pfd_record *out,
                             pfd_error *err)
@@ -112,13 +112,13 @@ static pfd_status make_record(const mindrecord *self, int64_t ordinal, pfd_field
         return pfd_field_record_compose(self->host, self->types, parts, self->num_outputs, scratch,
                                         out, err);
     if (status != PFD_CORRUPT_DATA || err->row < 0) return status;
-    pfd_error damage = *err; /* the host's own: whole */
+    pfd_error damage = *err; /* has the host's full struct size */
     pfd_error_clear(err);
     return pfd_field_record_damaged(self->host, &damage, scratch, out, err);
 }
 
-/* In shuffled order the place of a row and both of its parts are far away: they are asked for some
- * rows ahead. */
+/* In shuffled order the place of a row and both of its parts are not in the cache: they are
+ * prefetched some rows ahead. */
 static void prefetch(const mindrecord *self, const int64_t *ordinals, int64_t i, int64_t n)
 {
     enum { PLACES_AHEAD = 16, ROWS_AHEAD = 8 };
@@ -193,7 +193,7 @@ static pfd_status fail_length(const pfd_host *host, const pfd_file *file, uint64
     char seems[100];
     return host->fail_file(
         err, file, 0, PFD_CORRUPT_DATA,
-        "the length of the header is said to be %" PRIu64 ", of a file of %" PRId64 " bytes%s",
+        "the length of the header is %" PRIu64 ", but the file has %" PRId64 " bytes%s",
         length, file->size,
         pfd_looks_like_hint(pfd_file_looks_like(host, file, scratch, "mindrecord"),
                             "; is this a MindRecord file?", seems, sizeof seems));
@@ -237,7 +237,7 @@ static int by_number(const void *a, const void *b)
     return (x->header.shard > y->header.shard) - (x->header.shard < y->header.shard);
 }
 
-/* The sidecar files of a shard follow it in the list: brings them into the order of the set. */
+/* Sorts the shards into the order of their set: companions() added the others after the first. */
 static void sort_set(mindrecord *self)
 {
     int64_t first = self->shards[0].header.shard, expected = 0;
@@ -255,7 +255,7 @@ static pfd_status open_all(mindrecord *self, const pfd_open_args *args, pfd_erro
     PFD_TRY(pfd_field_record_types(args->host, "columns", &attrs->columns, self->specs,
                                    self->types, err));
     for (int64_t i = 0; i < args->num_files; i++) {
-        self->num_shards = i + 1; /* to be freed, also when half open */
+        self->num_shards = i + 1; /* counted first: it is freed even if open_shard() fails */
         PFD_TRY(open_shard(self, args, args->files[i], &self->shards[i], err));
     }
     if (attrs->whole_set && self->num_shards > 1) sort_set(self);
@@ -266,7 +266,7 @@ static pfd_status open_all(mindrecord *self, const pfd_open_args *args, pfd_erro
 
 /* ---- The op ---------------------------------------------------------------------------------- */
 
-/* The other shards of a set, of which the user has named one. */
+/* Adds the other shards of a set, if the user gave one of them. */
 static pfd_status add_set(const pfd_companion_args *args, const pfd_mindrecord_header *header,
                           pfd_error *err)
 {
@@ -283,15 +283,15 @@ static pfd_status add_set(const pfd_companion_args *args, const pfd_mindrecord_h
         pfd_status status;
         if (text && !is_below)
             status = args->host->fail(err, PFD_CORRUPT_DATA,
-                                      "%s names a shard of its set that is not in its folder",
+                                      "%s lists a shard of its set that is not in its folder",
                                       args->paths[0]);
         else if (!path)
             status = fail_memory(args->host, err);
         else if (!pfd_file_is_there(path))
             status = args->host->fail(err, PFD_IO,
-                                      "%s is one of %" PRId64 " shards, and %s is not there; name "
-                                      "the shards to be read, or set whole_set=False to read this "
-                                      "one alone",
+                                      "%s is one of %" PRId64 " shards, but %s does not exist; "
+                                      "give the shards to be read, or set whole_set=False to read "
+                                      "only this one",
                                       args->paths[0], header->num_shards, path);
         else
             status = args->add(args->list, path, err);
@@ -335,8 +335,8 @@ static pfd_status companions(const pfd_companion_args *args, pfd_error *err)
 static pfd_status propose_fields(const pfd_propose_args *args, const pfd_file *file,
                                  const pfd_mindrecord_header *header, pfd_error *err)
 {
-    int64_t n = header->num_fields, bytes = n * (int64_t)sizeof(pfd_found_field);
-    pfd_found_field *found = args->host->alloc(args->scratch, bytes);
+    int64_t n = header->num_fields, bytes = n * (int64_t)sizeof(pfd_inferred_field);
+    pfd_inferred_field *found = args->host->alloc(args->scratch, bytes);
     if (!found) return fail_memory(args->host, err);
     for (int64_t i = 0; i < n; i++) {
         const pfd_mindrecord_field *field = &header->fields[i];
@@ -344,18 +344,17 @@ static pfd_status propose_fields(const pfd_propose_args *args, const pfd_file *f
         found[i].key_size = field->name_size;
         (void)pfd_mindrecord_field_type(field, found[i].type, sizeof found[i].type);
     }
-    return pfd_found_fields_set(args, "columns", file, found, n, err);
+    return pfd_inferred_fields_set(args, "columns", file, found, n, err);
 }
 
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const pfd_file *file;
-    pfd_mindrecord_header header = {0}; /* freed also where it is not read */
+    pfd_mindrecord_header header = {0}; /* freed even if it is not read */
     PFD_TRY(args->open(args->found, 0, &file, err));
     if (file->size == INT64_MAX)
         return args->host->fail_file(err, file, 0, PFD_UNSUPPORTED,
-                                     "a MindRecord file that is compressed is not read: decompress "
-                                     "it");
+                                     "compressed MindRecord files cannot be read: decompress it");
     pfd_status status = read_header(args->host, file, args->scratch, &header, err);
     if (status == PFD_OK) status = propose_fields(args, file, &header, err);
     pfd_mindrecord_header_free(&header);
@@ -397,15 +396,15 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(mindrecord_attrs, columns, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
                        "Fields to read, each [NAME=]FIELD[:TYPE]: 'label:int32', 'image' "
-                       "(bytes), 'x:float32[?,3]'; left out, all fields of the header."),
+                       "(bytes), 'x:float32[?,3]'; if left out, all fields of the header."),
     PFD_BOOL_ATTR(mindrecord_attrs, whole_set, "true",
-                  "Whether a shard that is named alone stands for all shards of its set, in the "
-                  "order of the set."),
+                  "Whether to read all shards of its set, in the order of the set, if only one "
+                  "shard is given."),
 };
 
 static const pfd_port outputs[] = {
-    {"out", "A field: numbers and arrays of the type that the shards have and the field says, "
-            "strings and bytes as ragged uint8."},
+    {"out", "A field: numbers and arrays with the type of the field, strings and bytes as "
+            "ragged uint8."},
 };
 
 const pfd_op pfd_op_mindrecord_reader = {
@@ -414,10 +413,9 @@ const pfd_op pfd_op_mindrecord_reader = {
     .name = "MindRecordReader",
     .aliases = "MindDataset",
     .doc = "Reads MindRecord files, MindSpore's format, of version 2.0 and 3.0. Name one shard of "
-           "a set, or those to be read; the .db files beside them are not needed. Scalars are "
-           "exact, whatever was indexed; bytes come whole. Numbers and arrays need their type in "
-           "the field ('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are "
-           "refused.",
+           "a set, or those to be read; their .db files are not needed. Scalars are exact, even if "
+           "the field is indexed. Numbers and arrays need their type in the field "
+           "('ids:int64[?]'); string and bytes are ragged uint8. Encrypted files are refused.",
     PFD_OP_ATTRS(mindrecord_attrs, attrs),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

@@ -1,4 +1,4 @@
-/* Rows of MindRecord shards: fields compared with what a user wants, and read from the bytes. */
+/* Chooses the fields that the user wants, and reads them from the bytes of a row. */
 #include "formats/mindrecord/mindrecord_row.h"
 
 #include "core/bytes.h"
@@ -66,7 +66,8 @@ static pfd_status choose_one(const pfd_host *host, const char *attr, const pfd_f
                                list_fields(header, names, sizeof names));
     if (fits(spec, type, *out)) return PFD_OK;
     return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
-        ": the field '%.100s' is %s in the shards, and cannot be %s; write '%.*s:%s'", (*out)->name,
+        ": the field '%.100s' is %s in the shards and cannot be read as %s; write '%.*s:%s'",
+        (*out)->name,
         pfd_mindrecord_field_type(*out, right, sizeof right),
         spec->has_type ? pfd_format_row_type(type, shown, sizeof shown) : "without a type",
         (int)spec->key_size, spec->key, right);
@@ -108,7 +109,7 @@ fail_field(const pfd_mindrecord_bytes *from, int64_t at, const pfd_mindrecord_fi
                                 found);
 }
 
-/* Bytes of a string or of bytes, as many as the output has. */
+/* Sets the bytes of a string or of bytes, as many as the output has. */
 static pfd_status set_bytes(const pfd_mindrecord_bytes *from, int64_t at,
                             const pfd_mindrecord_choice *choice, const uint8_t *data, int64_t size,
                             pfd_error *err)
@@ -121,7 +122,7 @@ static pfd_status set_bytes(const pfd_mindrecord_bytes *from, int64_t at,
     }
     if (expected != size)
         return fail_field(from, at, choice->field, err,
-                          "has %" PRId64 " bytes here, the output %" PRId64, size, expected);
+                          "has %" PRId64 " bytes here, but the output %" PRId64, size, expected);
     from->parts[choice->output].data = data;
     from->parts[choice->output].size = size;
     return PFD_OK;
@@ -150,7 +151,7 @@ static pfd_status set_integer(const pfd_mindrecord_bytes *from, int64_t at,
     return PFD_OK;
 }
 
-/* Integers are what some writers make of 3.0. */
+/* Accepts integers too: some writers store 3.0 as one. */
 static pfd_status set_float(const pfd_mindrecord_bytes *from, int64_t at,
                             const pfd_mindrecord_choice *choice, const pfd_msgpack_value *value,
                             pfd_error *err)
@@ -159,7 +160,7 @@ static pfd_status set_float(const pfd_mindrecord_bytes *from, int64_t at,
     if (value->kind == PFD_MSGPACK_INT) number = (double)value->integer;
     else if (value->kind == PFD_MSGPACK_UINT64) number = (double)(uint64_t)value->integer;
     else if (value->kind != PFD_MSGPACK_FLOAT)
-        return fail_field(from, at, choice->field, err, "is %s, and a number was expected",
+        return fail_field(from, at, choice->field, err, "is %s; a number was expected",
                           pfd_msgpack_kind_name(value->kind));
     float narrow = (float)number;
     pfd_field_part *part = &from->parts[choice->output];
@@ -176,7 +177,7 @@ static pfd_status set_value(const pfd_mindrecord_bytes *from, int64_t at,
     if (type == PFD_INT32 || type == PFD_INT64) return set_integer(from, at, choice, value, err);
     if (type == PFD_FLOAT32 || type == PFD_FLOAT64) return set_float(from, at, choice, value, err);
     if (value->kind != PFD_MSGPACK_STRING && value->kind != PFD_MSGPACK_BINARY)
-        return fail_field(from, at, choice->field, err, "is %s, and a string was expected",
+        return fail_field(from, at, choice->field, err, "is %s; a string was expected",
                           pfd_msgpack_kind_name(value->kind));
     return set_bytes(from, at, choice, value->data, value->size, err);
 }
@@ -189,7 +190,7 @@ static pfd_status fail_msgpack(const pfd_mindrecord_bytes *from, const pfd_msgpa
                                 cursor->problem ? cursor->problem : "expected a map of its fields");
 }
 
-/* One field of the map, for all outputs that want it. */
+/* Reads one field of the map for all outputs that want it. */
 static pfd_status read_pair(const pfd_mindrecord_bytes *from, pfd_msgpack *cursor,
                             const pfd_mindrecord_choice *choices, int64_t n, pfd_error *err)
 {
@@ -223,7 +224,7 @@ pfd_status pfd_mindrecord_read_raw(const pfd_mindrecord_bytes *from,
     for (int64_t i = 0; i < map.size; i++) PFD_TRY(read_pair(from, &cursor, choices, n, err));
     if (cursor.at != from->size)
         return from->host->fail_row(err, 0, cursor.at, PFD_CORRUPT_DATA,
-                                    "after the fields of the raw row %" PRId64 " bytes are left",
+                                    "%" PRId64 " bytes follow the fields of the raw row",
                                     from->size - cursor.at);
     for (int64_t i = 0; i < n; i++)
         if (!from->parts[choices[i].output].data)
@@ -233,7 +234,7 @@ pfd_status pfd_mindrecord_read_raw(const pfd_mindrecord_bytes *from,
 
 /* ---- The blob -------------------------------------------------------------------------------- */
 
-/* The shape of an array with so many elements. */
+/* Computes the shape of an array from its number of elements. */
 static pfd_status set_shape(const pfd_mindrecord_bytes *from, int64_t at,
                             const pfd_mindrecord_choice *choice, int64_t elements, pfd_error *err)
 {
@@ -253,7 +254,7 @@ static pfd_status set_shape(const pfd_mindrecord_bytes *from, int64_t at,
     for (int32_t i = 0; i < type->ndim; i++)
         if (type->shape[i] >= 0 && type->shape[i] != part->shape[i])
             return fail_field(from, at, field, err,
-                              "has %" PRId64 " along dimension %d, the output %" PRId64,
+                              "has %" PRId64 " along dimension %d, but the output %" PRId64,
                               part->shape[i], i, type->shape[i]);
     return PFD_OK;
 }
@@ -273,7 +274,8 @@ static int64_t load_signed(const uint8_t *at, int32_t bytes)
     return (int64_t)(value << unused) >> unused;
 }
 
-/* Integers of 1, 2, 4 or 8 bytes each, to those of the field; 0: they do not end with the bytes. */
+/* Unpacks integers of 1, 2, 4 or 8 bytes each into those of the field.  Returns 0 if they do not
+ * end where the bytes end. */
 static int32_t unpack(const uint8_t *codes, const uint8_t *at, const uint8_t *end, int64_t n,
                       int32_t is_wide, void *out)
 {
@@ -291,7 +293,8 @@ static int32_t unpack(const uint8_t *codes, const uint8_t *at, const uint8_t *en
     return at == end;
 }
 
-/* uint32 big-endian n, n codes of 2 bits from the highest on, n values. */
+/* Reads a number n (uint32, big-endian), n codes of 2 bits each from the highest bits on, and n
+ * values. */
 static pfd_status read_packed(const pfd_mindrecord_bytes *from, const pfd_mindrecord_choice *choice,
                               int64_t at, int64_t size, pfd_error *err)
 {
@@ -301,7 +304,7 @@ static pfd_status read_packed(const pfd_mindrecord_bytes *from, const pfd_mindre
     int64_t codes = (n + 3) / 4;
     if (size < 4 + codes + n)
         return fail_field(from, at, choice->field, err,
-                          "is said to hold %" PRId64 " integers, in %" PRId64 " bytes", n, size);
+                          "counts %" PRId64 " integers, but has %" PRId64 " bytes", n, size);
     PFD_TRY(set_shape(from, at, choice, n, err));
     void *values = from->host->alloc(from->scratch, n * item);
     if (!values) return from->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for an array");
@@ -346,8 +349,8 @@ pfd_status pfd_mindrecord_read_blob(const pfd_mindrecord_bytes *from,
         }
         if (size > from->size - at)
             return from->host->fail_row(err, 0, at < from->size ? at : from->size, PFD_CORRUPT_DATA,
-                                        "part %" PRId64 " of the blob ends after the blob, which "
-                                        "has %" PRId64 " bytes",
+                                        "part %" PRId64 " goes past the end of the blob, which has "
+                                        "%" PRId64 " bytes",
                                         i, from->size);
         for (; k < n && choices[k].field->blob == i; k++)
             PFD_TRY(read_blob_field(from, &choices[k], at, size, err));
@@ -355,6 +358,6 @@ pfd_status pfd_mindrecord_read_blob(const pfd_mindrecord_bytes *from,
     }
     if (at == from->size) return PFD_OK;
     return from->host->fail_row(err, 0, at, PFD_CORRUPT_DATA,
-                                "after the fields of the blob %" PRId64 " bytes are left",
+                                "%" PRId64 " bytes follow the fields of the blob",
                                 from->size - at);
 }

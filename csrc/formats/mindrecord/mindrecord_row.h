@@ -1,35 +1,36 @@
-/* formats/mindrecord/mindrecord_row.h -- the fields that are wanted of the rows of MindRecord
- * shards.
+/* formats/mindrecord/mindrecord_row.h -- chooses fields of MindRecord shards, and reads them from
+ * rows.
  *
- * The raw row is a MessagePack map of the scalar fields.  The blob is the one blob field, or for
- * each a length (uint64, big-endian) and its bytes.  Arrays are elements in a row; those of
- * integers are packed from version 3.0 on.
+ * The raw row is a MessagePack map of the scalar fields.  The blob is the bytes of its field if
+ * there is one, or a length (uint64, big-endian) and the bytes of each of several.  An array is
+ * its elements; integers are packed since version 3.0.
  */
 #ifndef PFD_FORMATS_MINDRECORD_MINDRECORD_ROW_H
 #define PFD_FORMATS_MINDRECORD_MINDRECORD_ROW_H
 #include "sources/field_record.h"
 #include "formats/mindrecord/mindrecord_header.h"
 
-/* A wanted field, and the output that it goes to. */
+/* A chosen field, and the output that it goes to. */
 typedef struct pfd_mindrecord_choice {
     const pfd_mindrecord_field *field;
     int64_t output;
 } pfd_mindrecord_choice;
 
-/* The type of a field as it is written in a list of fields, "int64[?]" or "bytes"; returns out, of
- * at least 120 bytes. */
+/* Writes the type of a field as in a list of fields, "int64[?]" or "bytes".  Returns `out`,
+ * which has at least 120 bytes. */
 const char *pfd_mindrecord_field_type(const pfd_mindrecord_field *field, char *out,
                                       size_t capacity);
 
-/* Finds the n wanted fields, and compares the types of the outputs with theirs.  `out` has room for
- * n; those of the raw row come first (*num_raw), the others are in the order of the blob. */
+/* Finds the n fields, and compares their types with those of the outputs.  `out` has room for n
+ * choices; the *num_raw fields of the raw row come first, the others are in the order of the
+ * blob. */
 pfd_status pfd_mindrecord_choose(const pfd_host *host, const char *attr,
                                  const pfd_field_spec *specs, const pfd_row_type *types, int64_t n,
                                  const pfd_mindrecord_header *header, pfd_mindrecord_choice *out,
                                  int64_t *num_raw, pfd_error *err);
 
-/* The bytes of a part of a row, and where what is wanted of it goes: parts[i] is for output i, and
- * points into the bytes, the scratch, or itself. */
+/* The bytes of a part of a row, and where its values go: parts[i] is for output i, and points into
+ * the bytes, the scratch, or itself. */
 typedef struct pfd_mindrecord_bytes {
     const pfd_host *host;
     const pfd_mindrecord_header *header;

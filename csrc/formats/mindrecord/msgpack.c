@@ -1,4 +1,4 @@
-/* MessagePack: a byte that tells the type, then a length or a value, big-endian. */
+/* Reads MessagePack: a byte with the type, then a length or a value, big-endian. */
 #include "formats/mindrecord/msgpack.h"
 
 #include "core/bytes.h"
@@ -12,7 +12,7 @@ static int32_t refuse(pfd_msgpack *cursor, int64_t begin, const char *problem)
     return 0;
 }
 
-/* A big-endian number of 1, 2, 4 or 8 bytes; 0 at the end of the bytes. */
+/* Takes a big-endian number of 1, 2, 4 or 8 bytes.  Returns 0 if the bytes end before. */
 static int32_t take_number(pfd_msgpack *cursor, int32_t bytes, uint64_t *value)
 {
     if (cursor->size - cursor->at < bytes) return 0;
@@ -27,7 +27,7 @@ static void set_integer(pfd_msgpack_value *value, int64_t integer)
     value->integer = integer;
 }
 
-/* A string, bytes or extension of `size` bytes. */
+/* Takes a string, bytes or extension of `size` bytes. */
 static int32_t take_bytes(pfd_msgpack *cursor, int32_t kind, uint64_t size,
                           pfd_msgpack_value *value)
 {
@@ -44,7 +44,7 @@ static int32_t take_bytes(pfd_msgpack *cursor, int32_t kind, uint64_t size,
     return 1;
 }
 
-/* An array or map of `count` elements or pairs: so many bytes must be left at the least. */
+/* Takes the head of an array or map of `count` elements or pairs, each of at least one byte. */
 static int32_t take_head(const pfd_msgpack *cursor, int32_t kind, uint64_t count,
                          pfd_msgpack_value *value)
 {
@@ -55,7 +55,8 @@ static int32_t take_head(const pfd_msgpack *cursor, int32_t kind, uint64_t count
     return 1;
 }
 
-/* 0xc4 to 0xc9 and 0xd9 to 0xdf: a length of 1, 2 or 4 bytes, then what it tells the length of. */
+/* Takes a value of type 0xc4 to 0xc9 or 0xd9 to 0xdf: a length of 1, 2 or 4 bytes, then that many
+ * bytes or values. */
 static int32_t take_sized(pfd_msgpack *cursor, uint8_t type, pfd_msgpack_value *value)
 {
     uint64_t size;
@@ -130,14 +131,14 @@ int32_t pfd_msgpack_next(pfd_msgpack *cursor, pfd_msgpack_value *value)
     uint8_t type = cursor->data[cursor->at++];
     if (type == 0xc1) return refuse(cursor, begin, "expected a type, found the unused byte 0xc1");
     if (!take_value(cursor, type, value))
-        return refuse(cursor, begin, "expected more bytes for this value than there are");
+        return refuse(cursor, begin, "the bytes end inside this value");
     return 1;
 }
 
 int32_t pfd_msgpack_skip(pfd_msgpack *cursor)
 {
-    /* A head promises no more values than bytes that are left, so the sum cannot overflow before
-     * the bytes end. */
+    /* take_head() accepts at most as many values as bytes are left, so the sum cannot overflow
+     * before the bytes end. */
     uint64_t left = 1;
     while (left > 0) {
         pfd_msgpack_value value;

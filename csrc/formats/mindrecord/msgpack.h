@@ -1,11 +1,12 @@
-/* formats/mindrecord/msgpack.h -- MessagePack, read in place by a cursor.
+/* formats/mindrecord/msgpack.h -- a cursor that reads MessagePack in place.
  *
- * A value is a scalar, a run of bytes, or the head of an array or map, whose 1 or 2 * count values
- * follow.  Nothing is allocated, and nothing nests in the cursor: skip() counts what is left.
+ * A value is a scalar, a run of bytes, or the head of an array or map; `count` elements or pairs
+ * follow a head.  Nothing is allocated, and the cursor does not track nesting: skip() counts the
+ * values that remain.
  *
  * OWNERSHIP  The cursor borrows the bytes; a value's `data` points into them.
- * ERRORS     A function returns 0 where the bytes end too early, or are none of the format; the
- *            cursor then stands at the value in question, and `problem` says what was expected.
+ * ERRORS     A function returns 0 if the bytes end too early or are not MessagePack; the cursor is
+ *            then at the value that failed, and `problem` says what was expected.
  */
 #ifndef PFD_FORMATS_MINDRECORD_MSGPACK_H
 #define PFD_FORMATS_MINDRECORD_MSGPACK_H
@@ -14,8 +15,8 @@
 #define PFD_MSGPACK_NIL 0
 #define PFD_MSGPACK_BOOL 1   /* integer: 0 or 1 */
 #define PFD_MSGPACK_INT 2    /* integer: any that fits into int64 */
-#define PFD_MSGPACK_UINT64 3 /* integer holds the bits of one above INT64_MAX */
-#define PFD_MSGPACK_FLOAT 4  /* number: also of a float32 */
+#define PFD_MSGPACK_UINT64 3 /* integer: the bits of a number above INT64_MAX */
+#define PFD_MSGPACK_FLOAT 4  /* number: a float32 too */
 #define PFD_MSGPACK_STRING 5 /* data, size */
 #define PFD_MSGPACK_BINARY 6 /* data, size */
 #define PFD_MSGPACK_EXTENSION 7 /* data, size; integer: its type */
@@ -25,7 +26,7 @@
 typedef struct pfd_msgpack {
     const uint8_t *data;
     int64_t size, at;
-    const char *problem; /* static; NULL: none so far */
+    const char *problem; /* static; NULL: no problem */
 } pfd_msgpack;
 
 typedef struct pfd_msgpack_value {
@@ -37,10 +38,10 @@ typedef struct pfd_msgpack_value {
     int64_t size;
 } pfd_msgpack_value;
 
-/* The next value, or the head of one. */
+/* Reads the next value, or its head. */
 int32_t pfd_msgpack_next(pfd_msgpack *cursor, pfd_msgpack_value *value);
 
-/* The next value with all that is in it. */
+/* Skips the next value with everything in it. */
 int32_t pfd_msgpack_skip(pfd_msgpack *cursor);
 
 /* The name of a kind, "a map". */

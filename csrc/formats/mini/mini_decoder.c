@@ -1,13 +1,13 @@
-/* MiniDecoder: rows of two numbers to a column x and a column y.
+/* MiniDecoder: splits rows of two numbers into a column x and a column y.
  *
- * An op without open() is a decoder: infer() says what becomes of the inputs' types, and compute()
- * makes rows of rows. */
+ * An op without open() is a decoder: infer() makes the types of the outputs from those of the
+ * inputs, and compute() makes rows from rows. */
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
 
 #include <string.h>
 
-/* Refuses what it cannot take; for the rest, one row of each output. */
+/* Refuses inputs of other types; for the rest, states the type of a row of each output. */
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const pfd_row_type *in = &args->inputs[0];
@@ -16,7 +16,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
         char found[256];
         return args->host->fail(err, PFD_INVALID_ARGUMENT,
                                 "the rows of input 'in' are %s; they must be float32 (2,) or "
-                                "float64 (2,), such as MiniReader gives",
+                                "float64 (2,), like those of MiniReader",
                                 pfd_format_row_type(in, found, sizeof found));
     }
     pfd_row_type column = {.dtype = in->dtype, .ndim = 1, .shape = {1}};
@@ -24,7 +24,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* Called with a number that is known here, which makes of each memcpy() one instruction. */
+/* Called with a constant `bytes`, so that the compiler makes one instruction of each memcpy(). */
 static inline void split(const uint8_t *rows, int64_t n, size_t bytes, uint8_t *x, uint8_t *y)
 {
     for (size_t i = 0; i < (size_t)n; i++) {

@@ -1,10 +1,10 @@
-/* How a file of the format is recognised, and which ops are for it. */
+/* The probe that recognises a file of the format, and the ops that read it. */
 #include "formats/mini/mini_parser.h"
 #include "parse/text_probe.h"
 
 enum { most_lines = 20 };
 
-/* Such lines are columns of a CSV as well, which is then the better guess: the suffix decides. */
+/* Such lines are also a CSV file, which is the better guess; so the suffix has to decide. */
 static int32_t probe(const pfd_probe_args *args)
 {
     if (!pfd_is_text(args->data, args->size)) return PFD_PROBE_NO;
@@ -25,7 +25,7 @@ const pfd_format pfd_format_mini = {
     .flags = PFD_FORMAT_TEXT,
     .name = "mini",
     .title = "lines of two numbers",
-    .doc = "The format of the example: text lines of two numbers with a comma between them.",
+    .doc = "The format of the example: text lines of two numbers separated by a comma.",
     .suffixes = ".mini",
     .reader = "MiniReader",
     .decoders = "MiniDecoder",

@@ -1,4 +1,4 @@
-/* What the bytes of a record mean, and the message where they mean nothing. */
+/* Parses the bytes of a record, and makes the message about a malformed one. */
 #include "formats/mini/mini_parser.h"
 
 #include "parse/parse_double.h"
@@ -26,7 +26,7 @@ static int32_t refuse(pfd_mini_fault *fault, int64_t at, const char *expected)
     return 0;
 }
 
-/* Goes on to what follows the number and its blanks. */
+/* Parses a number, and moves *at to the first byte after it and its blanks. */
 static int32_t parse_number(const uint8_t *line, int64_t size, int64_t *at, double *number,
                             pfd_mini_fault *fault)
 {
@@ -46,7 +46,7 @@ int32_t pfd_mini_parse(const uint8_t *line, int64_t size, double *numbers, pfd_m
     return at == size || refuse(fault, at, "the end of the line");
 }
 
-/* The field that begins at `begin`, in quotes, without the blanks at its end. */
+/* Quotes the field that begins at `begin`, without the blanks at its end. */
 static const char *quote_field(const pfd_record *line, int64_t begin, char *out, size_t capacity)
 {
     const uint8_t *comma = memchr(line->data + begin, ',', (size_t)(line->size - begin));
@@ -69,7 +69,7 @@ static const char *describe(const pfd_record *line, const pfd_mini_fault *fault,
     return out;
 }
 
-/* With row and byte the host names file, line and place, and on_error can leave the row out. */
+/* The host adds file, line and byte to the message, and on_error can skip the row. */
 pfd_status pfd_mini_fail(const pfd_compute_args *args, int64_t row, const pfd_mini_fault *fault,
                          pfd_error *err)
 {

@@ -1,19 +1,19 @@
 /* MiniReader: text files of lines with two numbers.
  *
- * The format to copy for one of your own.  A reader answers three questions, and the host does the
+ * Copy this format to write a new one.  A reader answers three questions, and the host does the
  * rest: files, index, threads, shuffling, batches, ranks, resuming, errors with their place.
  *
- *     infer()    what is a row?            its dtype and shape
- *     open()     where are the records?    here the host finds them, a line each
- *     compute()  what do its bytes mean?   see mini_parser.c
+ *     infer()    what is a row?             its dtype and shape
+ *     open()     where are the records?     here the host finds them: each line is one
+ *     compute()  what do the bytes mean?    see mini_parser.c
  *
- * mini_format.c says how a file of the format is recognised.  mini_decoder.c is the other kind of
- * op, from rows to rows.  For attrs, and for records of one size, see raw/raw_reader.c; for binary
- * records that each say their size, tfrecord/tfrecord_reader.c. */
+ * mini_format.c recognises files of the format.  mini_decoder.c is the other kind of op: it makes
+ * rows from rows.  For attrs, and for records of one size, see raw/raw_reader.c; for binary records
+ * that begin with their size, tfrecord/tfrecord_reader.c. */
 #include "formats/mini/mini_parser.h"
 #include "parse/number_pairs.h"
 
-/* Before any file is opened. */
+/* Called before any file is opened. */
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     (void)err;
@@ -35,8 +35,8 @@ static pfd_status parse_row(const void *ctx, int64_t row, double *numbers, pfd_e
     return pfd_mini_fail(args, row, &fault, err);
 }
 
-/* Writes the rows of a range of records.  Many threads do so at once, each in a range of its own:
- * nothing is kept between calls.
+/* Writes the rows of a range of records.  Many threads call it at once, each for another range, so
+ * it keeps nothing between calls.
  *
  * Without the vector code that pfd_parse_pairs() tries first, this would be
  *
@@ -54,16 +54,17 @@ static const pfd_port outputs[] = {
     {"out", "The two numbers of each line, float64 of shape (batch, 2)."},
 };
 
-/* All that the host knows of the op: signature, help and stubs in Python come from here. */
+/* The descriptor tells the host everything about the op. The Python function, its help and its stub
+ * are made from it. */
 const pfd_op pfd_op_mini_reader = {
     PFD_OP_SIZES,
     .flags = PFD_READS_FILES,
     .name = "MiniReader",
     .doc = "Reads text files in which each line holds two comma-separated numbers. "
-           "Lines end with LF or CRLF, the last line of a file may go without; blank lines and "
-           "empty files are passed over, and files are never glued together. Spaces and tabs "
-           "around a number are allowed. Numbers are decimal literals as Python's float() takes "
-           "them, inf and nan included, rounded to the nearest float64 whatever the locale.",
+           "Lines end with LF or CRLF; the last line of a file may have no line end. Blank lines "
+           "and empty files are skipped. A line never continues in the next file. Spaces and tabs "
+           "around a number are allowed. Numbers are decimal literals as Python's float() accepts "
+           "them, including inf and nan, rounded to the nearest float64 in every locale.",
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,

@@ -1,4 +1,4 @@
-/* DecodeNpy: the bytes of a .npy file as an array. */
+/* DecodeNpy: decodes the bytes of a .npy file into an array. */
 #include "core/array_copy.h"
 #include "core/rows.h"
 #include "core/stored_rows.h"
@@ -38,7 +38,7 @@ static pfd_status check_header(const pfd_compute_args *args, int64_t i, pfd_byte
     if (!fits)
         return args->host->fail_row(err, i, pfd_place_in_record(args, i, row.data),
                                     PFD_CORRUPT_DATA,
-                                    "the array is %s; dtype and shape say %s",
+                                    "the array is %s; by the attrs dtype and shape it is %s",
                                     pfd_format_row_type(&own, found, sizeof found),
                                     pfd_format_row_type(type, expected, sizeof expected));
     int64_t follow = row.size - header->header_bytes;
@@ -46,13 +46,12 @@ static pfd_status check_header(const pfd_compute_args *args, int64_t i, pfd_byte
     return args->host->fail_row(err, i,
                                 pfd_place_in_record(args, i, row.data + header->header_bytes),
                                 PFD_CORRUPT_DATA,
-                                "after the header are %" PRId64 " bytes; an array of %s has "
-                                "%" PRId64,
+                                "%" PRId64 " bytes follow the header; an array of %s has %" PRId64,
                                 follow,
                                 pfd_format_row_type(&own, found, sizeof found), header->num_bytes);
 }
 
-/* From an array in which the first dimension goes fastest. */
+/* Copies an array in Fortran order, in which the first index changes fastest. */
 static void copy_transposed(const uint8_t *from, uint8_t *to, const int64_t *shape, int32_t ndim,
                             int64_t element_bytes)
 {
@@ -108,10 +107,10 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_DTYPE_ATTR(decode_npy_attrs, dtype, NULL, NULL, "The dtype that every array has."),
+    PFD_DTYPE_ATTR(decode_npy_attrs, dtype, NULL, NULL, "The dtype of every array."),
     PFD_RAGGED_SHAPE_ATTR(decode_npy_attrs, shape, NULL,
-                          "The shape of every array, empty for a number; -1 for a dimension that "
-                          "varies, in Python also None."),
+                          "The shape of every array, empty for a number; -1, or None in Python, "
+                          "for a dimension that varies."),
 };
 
 static const pfd_port inputs[] = {
@@ -123,9 +122,9 @@ const pfd_op pfd_op_decode_npy = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "DecodeNpy",
-    .doc = "Takes the bytes of each row as a .npy file, as numpy.save writes it. "
-           "An array of another dtype or shape is damaged, and so is one that ends too early or "
-           "too late. Either order of bytes and of dimensions is taken.",
+    .doc = "Decodes each row as the bytes of a .npy file, as numpy.save writes it. "
+           "An array with another dtype or shape counts as damaged; so does one with too few or "
+           "too many bytes. Both byte orders, and C and Fortran order, are accepted.",
     PFD_OP_ATTRS(decode_npy_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

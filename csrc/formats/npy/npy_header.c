@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A place in the header, whose text ends at `size`. */
+/* A place in the text of the header, which ends at `size`. */
 typedef struct cursor {
     const pfd_host *host;
     const uint8_t *data;
@@ -36,7 +36,7 @@ static pfd_status fail_short(const pfd_host *host, int64_t size, int64_t expecte
 {
     return host->fail_row(err, -1, size, PFD_CORRUPT_DATA,
                           "the .npy header ends after %" PRId64 " bytes of %" PRId64
-                          "; was it cut short?",
+                          "; is it truncated?",
                           size, expected);
 }
 
@@ -67,14 +67,14 @@ pfd_status pfd_npy_header_size(const pfd_host *host, const uint8_t *data, int64_
     PFD_TRY(check_magic(host, data, size, err));
     if (data[6] < 1 || data[6] > 3 || data[7] != 0)
         return host->fail_row(err, -1, 6, PFD_CORRUPT_DATA,
-                              "the .npy format is of version %d.%d; 1.0, 2.0 and 3.0 are known",
+                              "the .npy format has version %d.%d; 1.0, 2.0 and 3.0 are supported",
                               data[6], data[7]);
     int64_t prefix = data[6] == 1 ? 10 : 12;
     if (size < prefix) return fail_short(host, size, prefix, err);
     int64_t length = data[6] == 1 ? pfd_load_le16(data + 8) : pfd_load_le32(data + 8);
     if (length > most_header_bytes)
         return host->fail_row(err, -1, 8, PFD_CORRUPT_DATA,
-                              "the header is said to have %" PRId64 " bytes; expected at most %d",
+                              "the size of the header is %" PRId64 " bytes; expected at most %d",
                               length, most_header_bytes);
     *bytes = prefix + length;
     return PFD_OK;
@@ -103,7 +103,7 @@ static int32_t take_word(cursor *c, const char *word)
     return 1;
 }
 
-/* The text between two quotes; in none of NumPy's is there an escape. */
+/* Reads a text between two quotes. NumPy writes no escapes in these. */
 static pfd_status read_string(cursor *c, const uint8_t **text, int64_t *size)
 {
     skip_blanks(c);
@@ -111,7 +111,7 @@ static pfd_status read_string(cursor *c, const uint8_t **text, int64_t *size)
         return fail_expected(c, "a quoted text");
     const uint8_t *begin = c->data + c->at + 1;
     const uint8_t *end = memchr(begin, c->data[c->at], (size_t)(c->size - c->at - 1));
-    if (!end) return fail_expected(c, "a quoted text that ends");
+    if (!end) return fail_expected(c, "a quoted text with a closing quote");
     *text = begin;
     *size = end - begin;
     c->at = end + 1 - c->data;
@@ -137,8 +137,8 @@ static pfd_status fail_descr(cursor *c, const uint8_t *text, int64_t size)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].kind == kind) what = kinds[i].what;
     return c->host->fail_row(c->err, -1, text - c->data, PFD_CORRUPT_DATA,
-                             "the numbers are of dtype %s, %s; bool, integers of 1 to 8 bytes and "
-                             "floats of 2, 4 and 8 can be read",
+                             "the dtype of the array is %s, %s; bool, integers of 1 to 8 bytes and "
+                             "floats of 2, 4 and 8 bytes can be read",
                              pfd_quote_bytes(text, size, found, sizeof found), what);
 }
 
@@ -157,8 +157,8 @@ static pfd_status read_descr(cursor *c, pfd_npy_header *out)
     if (c->at < c->size && c->data[c->at] == '[')
         return c->host->fail_row(
             c->err, -1, c->at, PFD_CORRUPT_DATA,
-            "the array is structured, its elements have fields; save each field "
-            "as an array of its own");
+            "the array is structured: its elements have fields; save each field as "
+            "a separate array");
     PFD_TRY(read_string(c, &text, &size));
     int64_t sign = size > 0 && strchr("<>|=", text[0]) ? 1 : 0;
     out->dtype = 0;
@@ -190,7 +190,7 @@ static pfd_status read_dimension(cursor *c, int64_t *out)
         *out = *out * 10 + (c->data[c->at] - '0');
     }
     if (c->at == begin) return fail_expected(c, "a dimension");
-    (void)take(c, 'L'); /* Python 2 wrote long integers so */
+    (void)take(c, 'L'); /* the suffix of long integers in Python 2 */
     return PFD_OK;
 }
 
@@ -238,7 +238,7 @@ static pfd_status count_bytes(cursor *c, pfd_npy_header *out)
     int64_t bytes = pfd_dtype_size(out->dtype);
     for (int32_t i = 0; i < out->ndim; i++) {
         if (out->shape[i] > 0 && bytes > INT64_MAX / out->shape[i])
-            return fail_expected(c, "a shape whose numbers have less than 2^63 bytes");
+            return fail_expected(c, "a shape of less than 2^63 bytes");
         bytes *= out->shape[i];
     }
     out->num_bytes = bytes;

@@ -1,7 +1,7 @@
 /* formats/npy/npy_header.h -- the header of NumPy's .npy format, versions 1 to 3.
  *
- * ERRORS   err->byte is the offset in `data`.  PFD_CORRUPT_DATA: it is not such a header, or one of
- *          an array that cannot be rows of numbers, which damage can cause.
+ * ERRORS   err->byte is the offset in `data`.  PFD_CORRUPT_DATA: it is not a header, or the array
+ *          cannot be rows of numbers, which damage can cause.
  * THREADS  Pure functions.
  */
 #ifndef PFD_FORMATS_NPY_NPY_HEADER_H
@@ -17,14 +17,14 @@ typedef struct pfd_npy_header {
     int64_t header_bytes; /* the array's numbers begin here */
     int32_t dtype;        /* PFD_BOOL ... */
     int32_t byte_order;   /* PFD_ORDER_* of core/stored_rows.h; little where it has no meaning */
-    int32_t is_fortran;   /* the first axis varies fastest; 0 where both orders are the same */
+    int32_t is_fortran;   /* the first index changes fastest; 0 if both orders are the same */
     int32_t ndim;
     int64_t shape[PFD_NPY_MAX_DIMS];
     int64_t num_bytes; /* of the numbers */
 } pfd_npy_header;
 
-/* How many bytes the header has, from the file's first PFD_NPY_PREFIX_BYTES or more, or all of a
- * shorter file. */
+/* Finds the size of the header.  `data` is the first PFD_NPY_PREFIX_BYTES or more of the file,
+ * or all of a shorter file. */
 pfd_status pfd_npy_header_size(const pfd_host *host, const uint8_t *data, int64_t size,
                                int64_t *bytes, pfd_error *err);
 

@@ -1,4 +1,4 @@
-/* NpyReader: .npy files, a row of the array a record. */
+/* NpyReader: reads .npy files; each row of the array is a record. */
 #include "core/error.h"
 #include "core/stored_rows.h"
 #include "files/file_hint.h"
@@ -45,8 +45,8 @@ static pfd_status read_header(const pfd_host *host, const pfd_file *file, pfd_sc
                                "the array has no axis: it is a single number, not rows");
     if (header->is_fortran)
         return host->fail_file(err, file, 0, PFD_CORRUPT_DATA,
-                               "the array is stored in Fortran order, its rows are strewn over the "
-                               "file; save numpy.ascontiguousarray(a)");
+                               "the array is stored in Fortran order, in which rows are not "
+                               "contiguous; save numpy.ascontiguousarray(a)");
     return PFD_OK;
 }
 
@@ -96,8 +96,8 @@ static pfd_status check_size(const pfd_host *host, const pfd_file *file,
     if (there == header->num_bytes) return PFD_OK;
     if (there < header->num_bytes)
         return host->fail_file(err, file, file->size, PFD_CORRUPT_DATA,
-                               "the file ends here: of the array's %" PRId64
-                               " bytes there are %" PRId64 "; was it cut short?",
+                               "the file ends here: the array has %" PRId64
+                               " bytes, and the file %" PRId64 " of them; is it truncated?",
                                header->num_bytes, there);
     return host->fail_file(err, file, header->header_bytes + header->num_bytes, PFD_CORRUPT_DATA,
                            "the array ends here, and %" PRId64
@@ -145,17 +145,17 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FOUND_ATTR_ROW(npy_reader_attrs, dtype, PFD_ATTR_DTYPE, NULL, 0, 0, NULL,
-                       "The dtype of the arrays; every file must have it. Of bools, every byte "
-                       "other than 0 is true."),
+                       "The dtype of the arrays, the same in every file. In an array of bools, "
+                       "every byte other than 0 is true."),
     PFD_FOUND_ATTR_ROW(npy_reader_attrs, shape, PFD_ATTR_SHAPE, NULL, 0, 0, NULL,
-                       "Shape of one row, which is that of the arrays without their first axis; "
-                       "every file must have it."),
+                       "Shape of one row: the shape of the array without its first axis, the same "
+                       "in every file."),
     PFD_FOUND_ATTR_ROW(npy_reader_attrs, byte_order, PFD_ATTR_CHOICE, NULL, 0, 0, "little|big",
-                       "Which byte of a number is stored first; every file must have it so."),
+                       "Which byte of a number is stored first, the same in every file."),
 };
 
 static const pfd_port outputs[] = {
-    {"out", "The rows of the arrays, of the dtype and shape that the attrs say."},
+    {"out", "The rows of the arrays, with the dtype and shape of the attrs."},
 };
 
 const pfd_op pfd_op_npy_reader = {
@@ -163,11 +163,11 @@ const pfd_op pfd_op_npy_reader = {
     .flags = PFD_READS_FILES,
     .name = "NpyReader",
     .doc = "Reads .npy files of NumPy along their first axis: a record is array[i]. "
-           "The arrays are of numbers or bools, in C order, of one dtype and row shape, and may "
-           "have different lengths. Attrs left out are taken from the header of the first "
-           "file; each header is checked against them when the loader opens. Access is by "
-           "arithmetic, without an index. Compressed files are decompressed into memory as a "
-           "whole.",
+           "The arrays have numbers or bools, are in C order, and have one dtype and row shape; "
+           "their lengths may differ. Attrs that are left out are inferred from the header of the "
+           "first file; each header is checked against the attrs when the loader opens. The place "
+           "of a record is computed, so no index is needed. Compressed files are decompressed into "
+           "memory as a whole.",
     PFD_OP_ATTRS(npy_reader_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

@@ -1,4 +1,4 @@
-/* GeneratorReader: samples that an object of the program yields. */
+/* GeneratorReader: reads samples from a Python object. */
 #include "formats/objects/object_source.h"
 #include "pyflowdata/op.h"
 #include "parse/field_spec.h"
@@ -39,7 +39,7 @@ static pfd_status find_objects(const pfd_host *host, const pfd_object_source **o
     *out = pfd_object_source_get();
     if (*out) return PFD_OK;
     return host->fail(err, PFD_UNSUPPORTED,
-                      "there is nothing here that reads objects; GeneratorReader is for Python");
+                      "GeneratorReader reads Python objects, and this program has no Python");
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -95,7 +95,7 @@ static const pfd_source_methods indexed = {
 static const pfd_source_methods stream = {
     PFD_SIZE(pfd_source_methods), .close = close_reader, .next = next, .seek = seek};
 
-/* The keys as texts of their own, and the types, in the scratch. */
+/* Makes copies of the keys that end with a 0, and a list of the types, in the scratch. */
 static pfd_status make_fields(const pfd_open_args *args, pfd_object_fields *out, pfd_error *err)
 {
     const generator_reader_attrs *attrs = args->attrs;
@@ -140,9 +140,9 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 
 /* ---- Records --------------------------------------------------------------------------------- */
 
-static const char BROKEN[] = "the record of a sample is not as long as its fields";
+static const char BROKEN[] = "the record of a sample has another size than its fields";
 
-/* Takes n bytes, and those up to a multiple of 8. */
+/* Takes n bytes, and skips those up to the next multiple of 8. */
 static int32_t take(const uint8_t **data, int64_t *left, int64_t n, const uint8_t **out)
 {
     if (n < 0 || n > *left || *left % 8) return 0;
@@ -153,7 +153,7 @@ static int32_t take(const uint8_t **data, int64_t *left, int64_t n, const uint8_
     return 1;
 }
 
-/* Row i of an output, from the bytes that are left of its record. */
+/* Sets row i of an output from the remaining bytes of its record. */
 static int32_t read_field(const pfd_compute_args *args, int64_t output, int64_t i,
                           const uint8_t **data, int64_t *left)
 {
@@ -176,7 +176,7 @@ static int32_t read_field(const pfd_compute_args *args, int64_t output, int64_t 
     return 1;
 }
 
-/* What stands in the record in place of a sample: the cause, and the text. */
+/* The record of a damaged sample has the cause and the message instead of values. */
 static pfd_status fail_damaged(const pfd_compute_args *args, int64_t row, const uint8_t *data,
                                int64_t left, pfd_error *err)
 {
@@ -215,13 +215,12 @@ static const pfd_attr attr_table[] = {
                  "for each epoch, without arguments, and returns an iterable, or an iterable "
                  "that starts again each time."),
     PFD_STRINGS_ATTR(generator_reader_attrs, fields, NULL,
-                     "What is taken of a sample, [NAME=]KEY:TYPE each, such as x:float32[3], "
-                     "y:int64, tokens:int32[?] or name:bytes; a dict is asked for the keys, a "
-                     "tuple has the fields in this order, and a single field may be the sample "
-                     "itself."),
+                     "The fields of a sample, each [NAME=]KEY:TYPE, such as x:float32[3], y:int64, "
+                     "tokens:int32[?] or name:bytes. A dict has the fields by their keys, a tuple "
+                     "in this order; if there is one field, it may be the sample itself."),
     PFD_BOOL_ATTR(generator_reader_attrs, thread_safe, "false",
-                  "Whether __getitem__ may be called by several threads at once; else by one at "
-                  "a time."),
+                  "Whether several threads may call __getitem__ at once; otherwise one thread at a "
+                  "time calls it."),
 };
 
 static const pfd_port outputs[] = {
@@ -232,9 +231,9 @@ const pfd_op pfd_op_generator_reader = {
     PFD_OP_SIZES,
     .name = "GeneratorReader",
     .doc = "Reads the samples of a Python object: arrays, numbers, bytes and texts. "
-           "An object with __len__ and __getitem__ is read in any order, as files with an index "
-           "are; iterables are streams. A sample whose values do not fit the types is damaged; "
-           "what the object raises is raised by the loader, with its traceback.",
+           "An object with __len__ and __getitem__ is read in any order, like files with an index; "
+           "iterables are streams. A sample whose values do not fit the types is damaged. The "
+           "loader raises the exceptions of the object, with their tracebacks.",
     PFD_OP_ATTRS(generator_reader_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

@@ -1,4 +1,4 @@
-/* Set once, read by readers when they are made. */
+/* Keeps what Python set once; readers of objects get it when they are opened. */
 #include "formats/objects/object_source.h"
 
 #include <stdatomic.h>

@@ -1,8 +1,7 @@
-/* OFRecordBytesDecoder: one feature of bytes, as it is. */
+/* OFRecordBytesDecoder: takes one feature of bytes out of each record. */
 #include "formats/ofrecord/ofrecord_row.h"
 #include "pyflowdata/op.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 typedef struct ofrecord_bytes_decoder_attrs {
@@ -16,28 +15,16 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return pfd_of_check_input(args, attrs->blob_name, err);
 }
 
-static pfd_status decode_row(const pfd_of_row *row, pfd_ragged_row *out, pfd_error *err)
-{
-    pfd_of_feature feature;
-    pfd_wire_cursor value;
-    PFD_TRY(pfd_of_row_find(row, &feature, err));
-    if (feature.kind != PFD_OF_BYTES)
-        return pfd_of_row_fail(row, NULL, err,
-                               "it is %s; this decoder takes bytes_list, OFRecordRawDecoder takes "
-                               "the others",
-                               pfd_of_kind_name(feature.kind));
-    PFD_TRY(pfd_of_row_bytes(row, &feature, &value, err));
-    *out = (pfd_ragged_row){.data = value.at, .num_elements = value.end - value.at};
-    return PFD_OK;
-}
-
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const ofrecord_bytes_decoder_attrs *attrs = args->attrs;
     int64_t name_size = (int64_t)strlen(attrs->blob_name);
     for (int64_t i = 0; i < args->num_rows; i++) {
         pfd_of_row row = {args, i, attrs->blob_name, name_size};
-        PFD_TRY(decode_row(&row, &args->outputs[0]->rows[i], err));
+        pfd_wire_cursor value;
+        PFD_TRY(pfd_of_row_find_bytes(&row, &value, err));
+        args->outputs[0]->rows[i] =
+            (pfd_ragged_row){.data = value.at, .num_elements = value.end - value.at};
     }
     return PFD_OK;
 }
@@ -59,7 +46,7 @@ const pfd_op pfd_op_ofrecord_bytes_decoder = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "OFRecordBytesDecoder",
-    .doc = "Takes a feature of bytes out of each OFRecord, an encoded image for example. "
+    .doc = "Takes a feature of bytes out of each OFRecord, for example an encoded image. "
            "The feature must be a bytes_list of one value. The bytes are not copied until a batch "
            "is delivered.",
     PFD_OP_ATTRS(ofrecord_bytes_decoder_attrs, attr_table),

@@ -1,4 +1,4 @@
-/* One feature of an OFRecord: found by its name, its list read. */
+/* Finds one feature of an OFRecord by its name, and reads its list. */
 #include "formats/ofrecord/ofrecord_feature.h"
 
 #include "parse/quote.h"
@@ -20,7 +20,7 @@ const char *pfd_of_kind_name(int32_t kind)
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
-/* The last key of an entry, empty if there is none; 0: damaged at c->at. */
+/* Reads the last key of an entry, empty if it has none.  Returns 0 if it is damaged at c->at. */
 static int32_t read_key(pfd_wire_cursor *c, pfd_wire_cursor *key)
 {
     *key = (pfd_wire_cursor){c->at, c->at};
@@ -40,7 +40,7 @@ static int32_t add_piece(pfd_of_feature *out, int32_t kind, pfd_wire_cursor piec
     return 1;
 }
 
-/* A message Feature; of its lists the last kind counts. */
+/* Reads a message Feature.  If it has several lists, the kind of the last one counts. */
 static int32_t read_feature(pfd_wire_cursor *c, pfd_of_feature *out)
 {
     while (c->at < c->end) {
@@ -61,7 +61,7 @@ static int32_t read_feature(pfd_wire_cursor *c, pfd_of_feature *out)
     return 1;
 }
 
-/* The entry with the wanted key, whose bytes are known to be sound. */
+/* Reads the entry with the wanted key. Its bytes were checked before. */
 static int32_t read_entry(pfd_wire_cursor c, pfd_of_feature *out, const uint8_t **place)
 {
     *out = (pfd_of_feature){0};
@@ -139,7 +139,7 @@ static void add_number(number_sink *sink, const void *number, size_t size)
     sink->count++;
 }
 
-/* Little-endian on every machine that this is built for but s390x and its like. */
+/* Adds numbers of fixed size; only big-endian machines such as s390x swap their bytes. */
 static void add_fixed(number_sink *sink, const uint8_t *from, int64_t n, int64_t size)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -164,7 +164,7 @@ static int32_t add_varint(number_sink *sink, pfd_wire_cursor *c, int32_t kind)
     return 1;
 }
 
-/* Bytes of a number of fixed size; 0: varints. */
+/* The bytes of a number; 0: the numbers are varints. */
 static int64_t fixed_size(int32_t kind)
 {
     return kind == PFD_OF_FLOAT ? 4 : kind == PFD_OF_DOUBLE ? 8 : 0;
@@ -193,7 +193,8 @@ static int32_t add_single(number_sink *sink, pfd_wire_cursor *c, int32_t kind)
     return 1;
 }
 
-/* A message FloatList, DoubleList, Int32List or Int64List; 0: damaged at c->at. */
+/* Reads a message FloatList, DoubleList, Int32List or Int64List.  Returns 0 if it is damaged at
+ * c->at. */
 static int32_t read_numbers(number_sink *sink, pfd_wire_cursor *c, int32_t kind)
 {
     static const uint32_t single_types[] = {0, 0, PFD_WIRE_FIXED32, PFD_WIRE_FIXED64,

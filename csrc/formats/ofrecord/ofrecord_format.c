@@ -1,4 +1,4 @@
-/* The format of OneFlow's OFRecord files: no magic, a length and a message. */
+/* The format of OneFlow's OFRecord files: a length and a message for each record, and no magic. */
 #include "core/bytes.h"
 #include "formats/ofrecord/ofrecord_feature.h"
 #include "pyflowdata/op.h"
@@ -7,7 +7,8 @@ enum { length_bytes = 8 };
 
 static const int64_t most_record_bytes = INT64_C(1) << 40;
 
-/* The next field of a message: its tag, and the content where that is bytes.  0: damaged. */
+/* Reads the next field of a message.  Returns its tag, or 0 if it is damaged; *content is set for
+ * bytes. */
 static uint32_t next_field(pfd_wire_cursor *c, pfd_wire_cursor *content)
 {
     uint32_t tag = pfd_wire_tag(c);
@@ -38,7 +39,7 @@ static int32_t is_feature(pfd_wire_cursor c)
     return 1;
 }
 
-/* A name and a feature. */
+/* Whether it is an entry of the map: a name and a feature. */
 static int32_t is_entry(pfd_wire_cursor c)
 {
     pfd_wire_cursor content;
@@ -50,7 +51,7 @@ static int32_t is_entry(pfd_wire_cursor c)
     return 1;
 }
 
-/* One entry at least, and no other field. */
+/* Whether it is a record: at least one entry, and no other field. */
 static int32_t is_record(pfd_wire_cursor c)
 {
     pfd_wire_cursor entry;
@@ -65,7 +66,8 @@ static int32_t is_record(pfd_wire_cursor c)
     return entries > 0;
 }
 
-/* Of a record that is longer than the data: the tag of an entry, and soon that of its feature. */
+/* Whether a record that is longer than the probed bytes begins: the tag of an entry, and shortly
+ * after it the tag of the entry's feature. */
 static int32_t begins_record(const uint8_t *data, int64_t size, int64_t length)
 {
     int64_t most = size < 200 - length_bytes ? size : 200 - length_bytes;
@@ -90,7 +92,7 @@ const pfd_format pfd_format_ofrecord = {
     .struct_size = sizeof(pfd_format),
     .name = "ofrecord",
     .title = "OFRecord",
-    .doc = "OneFlow's messages of named lists, each with its length.",
+    .doc = "OneFlow's messages of named lists, each after its length.",
     .suffixes = ".ofrecord",
     .reader = "OFRecordReader",
     .decoders = "OFRecordRawDecoder|OFRecordBytesDecoder",

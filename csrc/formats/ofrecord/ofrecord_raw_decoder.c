@@ -1,4 +1,4 @@
-/* OFRecordRawDecoder: one feature's list as rows of numbers. */
+/* OFRecordRawDecoder: reads the list of one feature as rows of numbers. */
 #include "core/convert.h"
 #include "core/stored_rows.h"
 #include "formats/ofrecord/ofrecord_row.h"
@@ -18,12 +18,13 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const ofrecord_raw_decoder_attrs *attrs = args->attrs;
     if (attrs->dim1_varying_length && attrs->shape.size == 0)
         return args->host->fail_attr(err, "dim1_varying_length", NULL, PFD_INVALID_ARGUMENT,
-                                     " = true, and attr 'shape' has no dimension that could vary");
+                                     " = true, but the attr 'shape' has no dimension that could "
+                                     "vary");
     PFD_TRY(pfd_of_check_input(args, attrs->blob_name, err));
     return pfd_stored_row_type(attrs->dtype, attrs->shape, &args->outputs[0], err);
 }
 
-/* What all rows of a call have in common. */
+/* The state that all rows of a call share. */
 typedef struct decoder {
     const ofrecord_raw_decoder_attrs *attrs;
     int64_t most;       /* numbers in a row of the output */
@@ -38,13 +39,13 @@ static pfd_status fail_count(const decoder *self, const pfd_of_row *row, int64_t
     int64_t per_row = attrs->shape.size > 0 ? self->most / attrs->shape.data[0] : 1;
     if (!attrs->dim1_varying_length)
         return pfd_of_row_fail(row, NULL, err,
-                               "it has %" PRId64 " values, and shape takes %" PRId64
-                               "; truncate=True cuts off what is too much and fills up with zeros, "
-                               "dim1_varying_length=True takes fewer rows",
+                               "it has %" PRId64 " values, but by shape it must have %" PRId64
+                               "; truncate=True cuts off surplus values and pads with zeros, "
+                               "dim1_varying_length=True accepts fewer rows",
                                count, self->most);
     return pfd_of_row_fail(row, NULL, err,
-                           "it has %" PRId64 " values, and by shape it has up to %" PRId64
-                           " in rows of %" PRId64 "; truncate=True cuts off what is too much",
+                           "it has %" PRId64 " values, but by shape it must have up to %" PRId64
+                           ", in rows of %" PRId64 "; truncate=True cuts off surplus values",
                            count, self->most, per_row);
 }
 
@@ -57,7 +58,7 @@ static int32_t is_right_count(const decoder *self, int64_t count)
            count % (self->most / attrs->shape.data[0]) == 0;
 }
 
-/* Which dtype the numbers of a list are read as. */
+/* The dtype that the numbers of a list are read as. */
 static int32_t dtype_of(int32_t kind)
 {
     return kind == PFD_OF_FLOAT    ? PFD_FLOAT32
@@ -73,12 +74,13 @@ static pfd_status cast(const decoder *self, const pfd_of_row *row, const void *f
     int64_t done = pfd_convert_stored(dtype, from, self->attrs->dtype, out, n);
     if (done == n) return PFD_OK;
     const uint8_t *at = (const uint8_t *)from + done * pfd_dtype_size(dtype);
-    return pfd_of_row_fail(row, NULL, err, "value %" PRId64 " is %s, which %s does not hold", done,
+    return pfd_of_row_fail(row, NULL, err, "value %" PRId64 " is %s, which %s cannot hold", done,
                            pfd_format_element(dtype, at, value, sizeof value),
                            pfd_dtype_name(self->attrs->dtype));
 }
 
-/* Values of a list of numbers, or the bytes of its only value; *count is how many there are. */
+/* Reads the values of a list of numbers, or the bytes of the only value of a bytes_list; *count is
+ * how many there are. */
 static pfd_status read_list(const decoder *self, const pfd_of_row *row,
                             const pfd_of_feature *feature, void *numbers, const void **from,
                             int64_t *count, pfd_error *err)
@@ -138,14 +140,14 @@ static const pfd_attr attr_table[] = {
     PFD_SHAPE_ATTR(ofrecord_raw_decoder_attrs, shape, NULL,
                    "Shape of a row of the output; empty for one number."),
     PFD_DTYPE_ATTR(ofrecord_raw_decoder_attrs, dtype, NULL, DTYPES,
-                   "The dtype of the output; a number that an integer dtype does not hold is "
-                   "damage, and so is an integer other than 0 and 1 for a bool."),
+                   "The dtype of the output. A number outside the range of an integer dtype counts "
+                   "as damage; so does an integer other than 0 and 1 for a bool."),
     PFD_BOOL_ATTR(ofrecord_raw_decoder_attrs, dim1_varying_length, "false",
-                  "Whether a record may have fewer rows along the shape's first dimension; zeros "
-                  "fill it up."),
+                  "Whether a record may have fewer rows along the first dimension of the shape; "
+                  "the missing rows are zero."),
     PFD_BOOL_ATTR(ofrecord_raw_decoder_attrs, truncate, "false",
-                  "Whether a record may have any number of values: what is too much is cut off, "
-                  "and zeros fill up what is missing."),
+                  "Whether a record may have any number of values: surplus values are cut off, and "
+                  "missing ones are zero."),
     PFD_BOOL_ATTR(ofrecord_raw_decoder_attrs, auto_zero_padding, "false",
                   "A former name of truncate."),
 };
@@ -155,7 +157,7 @@ static const pfd_port inputs[] = {
 };
 
 static const pfd_port outputs[] = {
-    {"out", "The numbers of each record's feature, of the dtype and shape that the attrs say."},
+    {"out", "The numbers of each record's feature, with the dtype and shape of the attrs."},
 };
 
 const pfd_op pfd_op_ofrecord_raw_decoder = {
@@ -164,9 +166,9 @@ const pfd_op pfd_op_ofrecord_raw_decoder = {
     .name = "OFRecordRawDecoder",
     .doc = "Takes a feature out of each OFRecord as numbers. "
            "The feature is a list of floats, doubles or integers, or a bytes_list of one value, "
-           "whose bytes are numbers from 0 to 255. Floats that become integers lose what is after "
-           "the point; doubles too large for float32 are infinite. Of a list each value is looked "
-           "at, also those that are cut off.",
+           "whose bytes are numbers from 0 to 255. Floats that become integers lose their "
+           "fraction; doubles too large for float32 become infinite. Values that are cut off are "
+           "checked too.",
     PFD_OP_ATTRS(ofrecord_raw_decoder_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

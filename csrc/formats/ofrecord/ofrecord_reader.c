@@ -20,12 +20,13 @@ static int64_t read_length(const uint8_t *data)
     return (int64_t)pfd_load_le64(data);
 }
 
-/* What a file is that holds no OFRecords, as its first bytes tell. */
+/* A hint for a file that does not begin with an OFRecord: the format that its first bytes
+ * suggest. */
 static const char *hint(const pfd_frame_args *args, char *out, size_t capacity)
 {
     const char *seems = pfd_file_looks_like(args->host, args->file, args->scratch, "ofrecord");
     return pfd_looks_like_hint(
-        seems, "; was the file cut short or overwritten, or is it not an OFRecord file?", out,
+        seems, "; is the file truncated or overwritten, or not an OFRecord file?", out,
         capacity);
 }
 
@@ -45,11 +46,11 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     if (length <= 0)
         return args->host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,
                                     "the length of a record is %" PRId64
-                                    ", and it must be above 0%s",
+                                    "; it must be above 0%s",
                                     length, hint(args, seems, sizeof seems));
     if (length > left)
         return args->host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,
-                                    "the length of a record is %" PRId64 ", and %" PRId64
+                                    "the length of a record is %" PRId64 ", but only %" PRId64
                                     " bytes follow%s",
                                     length, left, hint(args, seems, sizeof seems));
     out->is_record = 1;
@@ -84,9 +85,8 @@ const pfd_op pfd_op_ofrecord_reader = {
     .flags = PFD_READS_FILES,
     .name = "OFRecordReader",
     .doc = "Reads OneFlow's OFRecord files: messages of named lists, each after its length. "
-           "The format has no checksums: a wrong length is found when the file is indexed, a "
-           "damaged message when a decoder reads it, and other values where numbers stand are not "
-           "found at all.",
+           "The format has no checksums: a wrong length is detected when the file is indexed, a "
+           "damaged message when a decoder reads it, and changed numbers are not detected.",
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .open = open_source,

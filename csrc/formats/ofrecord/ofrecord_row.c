@@ -1,4 +1,4 @@
-/* A decoder's row of an OFRecord, and its failures. */
+/* One row of an OFRecord decoder, and the errors about it. */
 #include "formats/ofrecord/ofrecord_row.h"
 
 #include "core/rows.h"
@@ -65,4 +65,15 @@ pfd_status pfd_of_row_bytes(const pfd_of_row *self, const pfd_of_feature *featur
     if (count < 0) return pfd_of_row_fail_damaged(self, place, err);
     return pfd_of_row_fail(self, NULL, err,
                            "its bytes_list has %" PRId64 " values; it must have one", count);
+}
+
+pfd_status pfd_of_row_find_bytes(const pfd_of_row *self, pfd_wire_cursor *value, pfd_error *err)
+{
+    pfd_of_feature feature;
+    PFD_TRY(pfd_of_row_find(self, &feature, err));
+    if (feature.kind == PFD_OF_BYTES) return pfd_of_row_bytes(self, &feature, value, err);
+    return pfd_of_row_fail(self, NULL, err,
+                           "it is %s; this decoder takes bytes_list, OFRecordRawDecoder takes "
+                           "the others",
+                           pfd_of_kind_name(feature.kind));
 }

@@ -1,7 +1,7 @@
-/* formats/ofrecord/ofrecord_row.h -- a decoder's row: the record in its input, the feature that it
- * is after, and failures that name both.
+/* formats/ofrecord/ofrecord_row.h -- one row of an OFRecord decoder: the record in the input, the
+ * feature that the decoder wants, and errors about them.
  *
- * ERRORS  PFD_CORRUPT_DATA with the row and, where it is known, the byte of its record.
+ * ERRORS  PFD_CORRUPT_DATA with the row and, if it is known, the byte in the record.
  */
 #ifndef PFD_FORMATS_OFRECORD_OFRECORD_ROW_H
 #define PFD_FORMATS_OFRECORD_OFRECORD_ROW_H
@@ -15,20 +15,23 @@ typedef struct pfd_of_row {
     int64_t name_size;
 } pfd_of_row;
 
-/* PFD_INVALID_ARGUMENT where the input's rows are not bytes, or the name is empty. */
+/* PFD_INVALID_ARGUMENT: the rows of the input are not bytes, or the name is empty. */
 pfd_status pfd_of_check_input(const pfd_infer_args *args, const char *name, pfd_error *err);
 
-/* The feature; a failure where it is not there. */
+/* Finds the feature.  Fails if the record does not have it. */
 pfd_status pfd_of_row_find(const pfd_of_row *self, pfd_of_feature *out, pfd_error *err);
 
-/* The only value of a bytes_list; a failure where it has none or several. */
+/* Reads the only value of a bytes_list.  Fails if it has no values or several. */
 pfd_status pfd_of_row_bytes(const pfd_of_row *self, const pfd_of_feature *feature,
                             pfd_wire_cursor *value, pfd_error *err);
 
-/* "feature 'x': " and the text; `place` is in the record, or NULL. */
+/* Finds the feature and reads its only value.  Fails if it is not a bytes_list of one value. */
+pfd_status pfd_of_row_find_bytes(const pfd_of_row *self, pfd_wire_cursor *value, pfd_error *err);
+
+/* Fails with "feature 'x': " and the text; `place` is in the record, or NULL. */
 pfd_status pfd_of_row_fail(const pfd_of_row *self, const uint8_t *place, pfd_error *err,
                            const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The message is damaged at a place. */
+/* Fails because the message is damaged at a place. */
 pfd_status pfd_of_row_fail_damaged(const pfd_of_row *self, const uint8_t *place, pfd_error *err);
 #endif

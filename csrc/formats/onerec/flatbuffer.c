@@ -1,4 +1,4 @@
-/* Walking over a FlatBuffer. */
+/* Reads a FlatBuffer and checks each step. */
 #include "formats/onerec/flatbuffer.h"
 
 #include "core/bytes.h"
@@ -13,7 +13,7 @@ static int32_t fail(pfd_flatbuffer *buffer, int64_t place)
     return 0;
 }
 
-/* Whether `bytes` bytes are there from a place on. */
+/* Whether the buffer has `bytes` bytes from a place on. */
 static int32_t holds(const pfd_flatbuffer *buffer, int64_t place, int64_t bytes)
 {
     return place >= 0 && bytes >= 0 && bytes <= buffer->size && place <= buffer->size - bytes;
@@ -58,7 +58,7 @@ int32_t pfd_flat_field(pfd_flatbuffer *buffer, const pfd_flat_table *table, int3
 {
     int64_t entry = vtable_head_bytes + 2 * (int64_t)id;
     *place = 0;
-    if (entry >= table->vtable_bytes) return 1; /* the writer did not know of the field */
+    if (entry >= table->vtable_bytes) return 1; /* the writer did not know the field */
     int64_t offset = load16(buffer, table->vtable + entry);
     if (offset == 0) return 1;
     if (offset < offset_bytes || offset + bytes > table->bytes)

@@ -1,4 +1,4 @@
-/* OneRecDecoder: features of OneRec messages, an output for each. */
+/* OneRecDecoder: takes features out of OneRec messages, one output for each. */
 #include "core/convert.h"
 #include "core/rows.h"
 #include "core/stored_rows.h"
@@ -17,16 +17,16 @@ typedef struct onerec_decoder_attrs {
     pfd_list_string features;
 } onerec_decoder_attrs;
 
-/* A feature that is asked for. */
+/* A feature that the user wants. */
 typedef struct wanted {
     pfd_field_spec field;
     int64_t fixed;    /* product of the dimensions that do not vary */
     int32_t varying;  /* how many dimensions vary */
-    int32_t is_bytes; /* uint8[?]: the bytes of a string or binary are taken, too */
+    int32_t is_bytes; /* uint8[?]: the bytes of a string or binary are accepted too */
     double fill;      /* the default */
 } wanted;
 
-/* A message, and what is made of it. */
+/* A message, and the row that is made of it. */
 typedef struct message {
     const pfd_compute_args *args;
     int64_t row;
@@ -44,8 +44,8 @@ static pfd_status read_default(const pfd_host *host, const char *element, wanted
     if (out->varying > 0) {
         if (field->default_size == 0) return PFD_OK;
         return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT,
-                               ": '%.200s': a feature of varying size can only be empty by "
-                               "default: write nothing after the '='", element);
+                               ": '%.200s': the default of a feature of varying size must be "
+                               "empty: write nothing after the '='", element);
     }
     int64_t used = host->parse_double(field->default_text, field->default_size, &out->fill);
     if (used > 0 && used == field->default_size &&
@@ -64,8 +64,8 @@ static pfd_status read_wanted(const pfd_host *host, const char *element, wanted 
     PFD_TRY(pfd_field_spec_parse(host, "features", element, field, err));
     if (!field->has_type)
         return host->fail_attr(err, "features", NULL, PFD_INVALID_ARGUMENT,
-                               ": '%.200s' has no type; write it after a colon, '%.100s:int64' "
-                               "for example", element, element);
+                               ": '%.200s' has no type; write it after a colon, for example "
+                               "'%.100s:int64'", element, element);
     if (field->type.dtype == PFD_FLOAT16 || field->type.dtype == PFD_BOOL ||
         field->type.dtype == PFD_UINT16 || field->type.dtype == PFD_UINT32 ||
         field->type.dtype == PFD_UINT64)
@@ -146,8 +146,8 @@ static pfd_status fail_kind(const message *self, const wanted *want,
     char type[256];
     return fail_message(self, -1, err,
                         "feature '%.*s' is a list of %s, of %" PRId64
-                        " values; asked for is %s: OneRecDecoder does not cast, and takes as bytes "
-                        "(uint8) int8 or one string or binary",
+                        " values, but the field is %s: OneRecDecoder does not cast; it reads int8, "
+                        "or one string or binary, as bytes (uint8)",
                         (int)(want->field.key_size < 100 ? want->field.key_size : 100),
                         want->field.key, pfd_onerec_kind_name(feature->kind),
                         feature->values.count, pfd_format_row_type(&want->field.type, type,
@@ -158,7 +158,7 @@ static pfd_status fail_size(const message *self, const wanted *want, int64_t cou
 {
     char type[256];
     return fail_message(self, -1, err,
-                        "feature '%.*s' has %" PRId64 " values, which do not fill rows of %s",
+                        "feature '%.*s' has %" PRId64 " values, which do not fit a row of %s",
                         (int)(want->field.key_size < 100 ? want->field.key_size : 100),
                         want->field.key, count,
                         pfd_format_row_type(&want->field.type, type, sizeof type));
@@ -166,7 +166,7 @@ static pfd_status fail_size(const message *self, const wanted *want, int64_t cou
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* The numbers of a feature, or the bytes of its only string or binary. */
+/* Finds the numbers of a feature, or the bytes of its only string or binary. */
 static pfd_status find_values(message *self, const wanted *want, const pfd_onerec_feature *feature,
                               pfd_flat_vector *out, pfd_error *err)
 {
@@ -180,7 +180,7 @@ static pfd_status find_values(message *self, const wanted *want, const pfd_onere
     return pfd_onerec_bytes(&self->buffer, feature, 0, out) < 0 ? fail_damaged(self, err) : PFD_OK;
 }
 
-/* The dimensions of a row where several vary: those of the tensor, which must fit. */
+/* Sets the dimensions of a row in which several vary to those of the tensor, which must fit. */
 static pfd_status find_shape(message *self, const wanted *want, const pfd_onerec_feature *feature,
                              int64_t count, int64_t **out, pfd_error *err)
 {
@@ -200,7 +200,8 @@ static pfd_status find_shape(message *self, const wanted *want, const pfd_onerec
     return product == count ? PFD_OK : fail_size(self, want, count, err);
 }
 
-/* Points into the message, but where the numbers are not aligned or have another byte order. */
+/* Sets a ragged row. It points into the message, unless the numbers are not aligned or have another
+ * byte order: then they are copied. */
 static pfd_status write_ragged(message *self, const wanted *want, const pfd_onerec_feature *feature,
                                const pfd_flat_vector *values, pfd_ragged_row *out, pfd_error *err)
 {
@@ -296,11 +297,11 @@ const pfd_op pfd_op_onerec_decoder = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "OneRecDecoder",
-    .doc = "Takes features out of OneRec messages, an output for each. "
-           "Numbers have the dtype that they are stored with and are not cast; bytes are int8 "
-           "numbers, or one string or binary. A feature that a record does not have is damage, "
-           "unless it has a default: one number, which fills the row, or nothing for an empty row "
-           "of varying size.",
+    .doc = "Takes features out of OneRec messages, one output for each. "
+           "Numbers have the dtype with which they are stored and are not cast; bytes are int8 "
+           "numbers, or one string or binary. A feature that a record does not have counts as "
+           "damage, unless it has a default: one number, which fills the row, or nothing, for an "
+           "empty row of varying size.",
     PFD_OP_ATTRS(onerec_decoder_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

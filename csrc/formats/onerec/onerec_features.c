@@ -1,11 +1,11 @@
-/* The features of a OneRec message. */
+/* Finds the features of a OneRec message. */
 #include "formats/onerec/onerec_features.h"
 
 #include "core/bytes.h"
 
 #include <string.h>
 
-/* Fields by their numbers; a union has two, its type and its value. */
+/* Numbers of fields; a union has two, its type and its value. */
 enum { example_features = 0 };
 enum { feature_name = 0, feature_tensor = 1 };
 enum { tensor_shape = 0, tensor_data_type = 1, tensor_data = 2 };
@@ -77,7 +77,7 @@ static int32_t read_tensor(pfd_flatbuffer *buffer, const pfd_flat_table *feature
            read_list(buffer, &tensor, out);
 }
 
-/* Writers sort features by name, but what is found does not depend on it. */
+/* Searches linearly: writers sort features by name, but this does not depend on it. */
 int32_t pfd_onerec_find(pfd_flatbuffer *buffer, const pfd_flat_vector *features, const char *name,
                         int64_t name_size, pfd_onerec_feature *out)
 {

@@ -1,4 +1,4 @@
-/* formats/onerec/onerec_features.h -- the features of a OneRec message, a FlatBuffer:
+/* formats/onerec/onerec_features.h -- finds the features of a OneRec message, a FlatBuffer:
  *
  *     Example {features: [Feature]; ...}   Feature {name: string; tensor: Tensor}
  *     Tensor {shape: [int32]; data: union of lists}   each list {values: [...]}
@@ -30,10 +30,10 @@ typedef struct pfd_onerec_feature {
 /* "int64" and so on, for messages. */
 const char *pfd_onerec_kind_name(int32_t kind);
 
-/* The list of a message's features. */
+/* Finds the list of a message's features. */
 int32_t pfd_onerec_open(pfd_flatbuffer *buffer, pfd_flat_vector *features);
 
-/* The feature with a name: 1 found, 0 not there. */
+/* Finds the feature with a name.  Returns 1: found; 0: the message does not have it. */
 int32_t pfd_onerec_find(pfd_flatbuffer *buffer, const pfd_flat_vector *features, const char *name,
                         int64_t name_size, pfd_onerec_feature *out);
 

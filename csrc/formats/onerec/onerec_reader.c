@@ -1,4 +1,4 @@
-/* OneRecReader: frames with two digests, whose payload is a FlatBuffer. */
+/* OneRecReader: reads frames of a FlatBuffer and two digests. */
 #include "core/bytes.h"
 #include "core/xxh64.h"
 #include "pyflowdata/op.h"
@@ -6,7 +6,8 @@
 
 #include <inttypes.h>
 
-/* Of a frame: magic, reserved, payload's size, digest of these 16; payload; padding; its digest. */
+/* A frame is: magic, reserved number, size of the payload, digest of these 16 bytes; payload;
+ * padding; digest of the payload. */
 enum { hashed_bytes = 16, header_bytes = 24, digest_bytes = 8, alignment = 8 };
 static const char magic[] = "^ONEREC$";
 
@@ -39,7 +40,7 @@ static pfd_status fail_magic(const pfd_frame_args *args, pfd_error *err)
     if (args->offset == 0)
         other = pfd_file_looks_like(args->host, args->file, args->scratch, "onerec");
     return args->host->fail_row(
-        err, -1, 0, PFD_CORRUPT_DATA, "no frame begins here: the magic '%s' is not there%s", magic,
+        err, -1, 0, PFD_CORRUPT_DATA, "no frame begins here: the magic '%s' is missing%s", magic,
         pfd_looks_like_hint(other, "; is it a OneRec file, or was it overwritten?", seems,
                             sizeof seems));
 }
@@ -69,7 +70,7 @@ static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *e
     if (left < header_bytes)
         return args->host->fail_row(err, -1, 0, PFD_CORRUPT_DATA,
                                     "the file ends inside the header of a frame, after %" PRId64
-                                    " bytes of %d; was it cut short?",
+                                    " bytes of %d; is it truncated?",
                                     left, header_bytes);
     PFD_TRY(args->host->read(args->file, args->offset, header_bytes, args->scratch, &header, err));
     if (memcmp(header, magic, 8) != 0) return fail_magic(args, err);
@@ -95,14 +96,14 @@ static pfd_status read_payload(const pfd_host *host, const pfd_record *record, i
 {
     int64_t size = record->size < header_bytes + digest_bytes ? -1 : read_int32(record->data + 12);
     if (size < 0 || size > record->size - header_bytes - digest_bytes)
-        return host->fail_row(err, row, 0, PFD_CORRUPT_DATA, "the frame is cut short");
+        return host->fail_row(err, row, 0, PFD_CORRUPT_DATA, "the frame is truncated");
     *out = (pfd_ragged_row){.data = record->data + header_bytes, .num_elements = size};
     if (!check_digest) return PFD_OK;
     int64_t at = record->size - digest_bytes;
     uint64_t stored = read_digest(record->data + at), digest = pfd_xxh64(out->data, size);
     if (digest == stored) return PFD_OK;
     return host->fail_row(err, row, at, PFD_CORRUPT_DATA,
-                          "the payload is damaged: its digest is %016" PRIx64 ", and %016" PRIx64
+                          "the payload is damaged: its digest is %016" PRIx64 ", but %016" PRIx64
                           " is stored",
                           digest, stored);
 }
@@ -118,8 +119,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_BOOL_ATTR(onerec_reader_attrs, check_digest, "true",
-                  "Whether the digest of each payload is checked, and not only that of each "
-                  "header."),
+                  "Whether to check the digest of each payload; the digest of each header is "
+                  "always checked."),
 };
 
 static const pfd_port outputs[] = {
@@ -130,10 +131,10 @@ const pfd_op pfd_op_onerec_reader = {
     PFD_OP_SIZES,
     .flags = PFD_READS_FILES,
     .name = "OneRecReader",
-    .doc = "Reads OneRec files, a former format of OneFlow: messages in frames with digests. "
-           "Each frame has an XXH64 digest of its header, checked whenever it is looked up, and "
-           "one of its payload, checked when it is read; a damaged payload costs one record, a "
-           "damaged header the file.",
+    .doc = "Reads OneRec files, an older format of OneFlow: messages in frames with digests. "
+           "Each frame has an XXH64 digest of its header, which is checked whenever the frame is "
+           "looked up, and one of its payload, which is checked when the payload is read. A "
+           "damaged payload is an error of one record, a damaged header an error of the file.",
     PFD_OP_ATTRS(onerec_reader_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

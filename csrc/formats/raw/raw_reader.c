@@ -35,21 +35,20 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_SHAPE_ATTR(raw_reader_attrs, shape, NULL,
-                   "Shape of one row, \"3,32,32\" for example; empty for one number a record."),
+                   "Shape of one row, for example \"3,32,32\"; empty for one number per record."),
     PFD_DTYPE_ATTR(raw_reader_attrs, dtype, "uint8", NULL,
-                   "The dtype of the numbers, as they are stored; as a bool, every byte other than "
-                   "0 is true."),
+                   "The dtype of the stored numbers; for bool, every byte other than 0 is true."),
     PFD_CHOICE_ATTR(raw_reader_attrs, byte_order, "little", "little|big",
-                    "Which byte of a number is stored first: little, the lowest, as x86 and ARM "
-                    "machines write them; big, the highest."),
+                    "Which byte of a number is stored first: with little the lowest, as x86 and "
+                    "ARM machines write them; with big the highest."),
     PFD_INT_ATTR(raw_reader_attrs, header_bytes, "0", 0, MOST_BYTES,
-                 "Bytes at the beginning of each file that belong to no record."),
+                 "How many bytes to skip at the beginning of each file."),
     PFD_INT_ATTR(raw_reader_attrs, footer_bytes, "0", 0, MOST_BYTES,
-                 "Bytes at the end of each file that belong to no record."),
+                 "How many bytes to skip at the end of each file."),
 };
 
 static const pfd_port outputs[] = {
-    {"out", "The rows, of the dtype and shape that the attrs say."},
+    {"out", "The rows, with the dtype and shape of the attrs."},
 };
 
 const pfd_op pfd_op_raw_reader = {
@@ -58,9 +57,9 @@ const pfd_op pfd_op_raw_reader = {
     .name = "RawReader",
     .aliases = "FixedLengthRecordReader",
     .doc = "Reads flat binary files of rows of one dtype and shape, back to back. "
-           "What numpy.ndarray.tofile() writes is such a file. The rows must fill each file but "
-           "for its header and footer; where they do not, opening fails and names the place. "
-           "Access is by arithmetic: no index is needed.",
+           "numpy.ndarray.tofile() writes such files. Without its header and footer, each file "
+           "must be a whole number of rows; otherwise opening fails. The place of a record is "
+           "computed, so no index is needed.",
     PFD_OP_ATTRS(raw_reader_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

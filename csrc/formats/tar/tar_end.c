@@ -1,14 +1,15 @@
-/* What may follow the members of a tar file. */
+/* Checks what follows the members of a tar file. */
 #include "formats/tar/tar_end.h"
 
 #include "files/input_files.h"
 
 enum {
-    record_bytes = 20 * PFD_TAR_BLOCK, /* as writers make them where nobody says otherwise */
-    most_bytes = 128 * PFD_TAR_BLOCK   /* of a frame: what is read of it stays in memory */
+    record_bytes = 20 * PFD_TAR_BLOCK, /* the default of writers */
+    most_bytes = 128 * PFD_TAR_BLOCK   /* of a frame, which stays in memory */
 };
 
-/* Up to a block; *there: how many bytes the file has of it, 0 where it ends before. */
+/* Reads up to a block; *there is how many bytes of it the file has, 0 if the file ends before it.
+ */
 static pfd_status read_block(const pfd_frame_args *args, int64_t at, const uint8_t **block,
                              int64_t *there, pfd_error *err)
 {
@@ -25,7 +26,7 @@ static int32_t is_zero(const uint8_t *bytes, int64_t size)
     return size == 0;
 }
 
-/* Whether two blocks of zeros begin at `at`, of which the first one is known, before `end`. */
+/* Whether two blocks of zeros begin at `at`, before `end`. The caller has checked the first one. */
 static pfd_status is_marked(const pfd_frame_args *args, int64_t at, int64_t end, int32_t *is,
                             pfd_error *err)
 {
@@ -56,9 +57,9 @@ pfd_status pfd_tar_look(const pfd_tar_bytes *bytes, int64_t offset, pfd_tar_memb
     return out->is_end ? PFD_OK : pfd_tar_member_at(bytes, offset, out, err);
 }
 
-/* Whether the header at `at` begins a second archive.  One that was left in the buffer is followed
- * by more that was left, up to the record's end: no end mark comes before it, but for the first
- * half of one that lies over two records. */
+/* Whether the header at `at` begins a second archive.  A header that a writer left in its buffer
+ * is followed by other remains up to the end of the record, without an end mark among them; at
+ * most the first half of a mark can be at the end of the record. */
 static pfd_status begins_archive(const pfd_tar_bytes *bytes, int64_t at, int64_t record_end,
                                  int32_t *does, pfd_error *err)
 {
@@ -92,11 +93,11 @@ pfd_status pfd_tar_pass_end(const pfd_tar_bytes *bytes, pfd_frame *out, pfd_erro
             PFD_TRY(begins_archive(bytes, at, record_end, &is_more, err));
         if (is_more)
             return args->host->fail_file(err, args->file, at, PFD_CORRUPT_DATA,
-                                         "the archive ends before, and more follows here; were two "
-                                         "tar files joined by cat? tar --concatenate does it");
+                                         "the archive ends before, but another one follows here; "
+                                         "were two tar files joined by cat? use tar --concatenate");
         out->next = at + there;
         if (there < PFD_TAR_BLOCK) return PFD_OK;
     }
-    out->next = zeros; /* the following frame goes on from there */
+    out->next = zeros; /* the next frame continues there */
     return PFD_OK;
 }

@@ -1,10 +1,10 @@
-/* Headers of tar files. */
+/* Parses headers of tar files. */
 #include "formats/tar/tar_header.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Most that is read of an extended header; longer ones hold other things than a name. */
+/* The largest extended header that is read; longer ones have more than a name. */
 enum { most_extended = 1024 * 1024 };
 
 enum { /* offsets of fields */
@@ -34,7 +34,7 @@ static int64_t size_of_text(const uint8_t *text, int64_t most)
     return end ? end - text : most;
 }
 
-/* Octal digits between blanks; -1: something else. */
+/* Parses octal digits between blanks; -1: it is something else. */
 static int64_t parse_octal(const uint8_t *text, int64_t size)
 {
     int64_t value = 0, i = 0;
@@ -43,7 +43,7 @@ static int64_t parse_octal(const uint8_t *text, int64_t size)
     return i == size || text[i] == 0 || text[i] == ' ' ? value : -1;
 }
 
-/* Or, of what is larger than octal digits can say, the number itself, big-endian. */
+/* Parses a size: octal digits, or a big-endian number if it is too large for these. */
 static int64_t parse_size(const uint8_t *text)
 {
     if (!(text[0] & 0x80)) return parse_octal(text, number_bytes);
@@ -81,7 +81,7 @@ typedef struct extended {
     int64_t size; /* -1: none */
 } extended;
 
-/* One "length key=value\n" of pax. */
+/* Takes one "length key=value\n" of a pax header. */
 static const char *take_record(const uint8_t *key, int64_t key_size, const uint8_t *value,
                                int64_t value_size, extended *out)
 {
@@ -102,7 +102,7 @@ static const char *take_record(const uint8_t *key, int64_t key_size, const uint8
     return NULL;
 }
 
-/* NULL, or what is wrong. */
+/* Parses a pax header.  Returns NULL, or what is wrong. */
 static const char *parse_pax(const uint8_t *text, int64_t size, extended *out)
 {
     static const char wrong[] = "the extended header is damaged: expected 'length key=value' lines";
@@ -134,7 +134,7 @@ static pfd_status read_extended(const pfd_tar_bytes *bytes, uint8_t type, int64_
 {
     const uint8_t *text;
     extended global = {.size = -1};
-    if (type == 'K') return PFD_OK; /* where a link leads */
+    if (type == 'K') return PFD_OK; /* the target of a link */
     if (size > most_extended)
         return fail(bytes->host, offset, err, PFD_CORRUPT_DATA,
                     "an extended header has more than a megabyte; is it damaged?");
@@ -147,7 +147,7 @@ static pfd_status read_extended(const pfd_tar_bytes *bytes, uint8_t type, int64_
     const char *fault = parse_pax(text, size, type == 'g' ? &global : out);
     if (!fault && (global.name || global.size >= 0))
         return fail(bytes->host, offset, err, PFD_UNSUPPORTED,
-                    "a global header gives a path or size to all files that follow");
+                    "a global header sets a path or size for all files that follow");
     if (!fault) return PFD_OK;
     if (!strcmp(fault, "sparse"))
         return fail(bytes->host, offset, err, PFD_UNSUPPORTED,
@@ -175,7 +175,7 @@ static pfd_status take_name(const pfd_tar_bytes *bytes, const uint8_t *header,
     return PFD_OK;
 }
 
-/* What kind of member it is, and whether bytes follow. */
+/* Sets the kind of the member, and whether it has content. */
 static void take_type(const uint8_t *header, pfd_tar_member *out)
 {
     uint8_t type = header[at_type];
@@ -189,8 +189,7 @@ static pfd_status check_header(const pfd_host *host, const uint8_t *header, int6
 {
     if (!pfd_tar_has_checksum(header))
         return fail(host, offset, err, PFD_CORRUPT_DATA,
-                    "this is not a header of a tar file, or a damaged one: its checksum does not "
-                    "fit");
+                    "this is not a header of a tar file, or it is damaged: its checksum is wrong");
     *size = parse_size(header + at_size);
     if (*size < 0 || *size > INT64_MAX / 4 || offset > INT64_MAX / 4)
         return fail(host, offset, err, PFD_CORRUPT_DATA, "the size in the header is not a number");
@@ -245,7 +244,7 @@ pfd_status pfd_tar_get_from_record(const pfd_tar_bytes *self, int64_t offset, in
 
 /* ---- Samples --------------------------------------------------------------------------------- */
 
-/* __like_this__ */
+/* Whether a name is __like_this__. */
 static int32_t is_meta(const char *name, int64_t size)
 {
     return size >= 4 && !memcmp(name, "__", 2) && !memcmp(name + size - 2, "__", 2);

@@ -1,4 +1,4 @@
-/* Comparing DALI's index files with the tar files that they describe. */
+/* Compares DALI's index files with the tar files that they describe. */
 #include "formats/tar/tar_index.h"
 
 #include "core/scratch.h"
@@ -37,7 +37,7 @@ static void pass_blanks(index_check *self)
     while (self->at < self->end && (*self->at == ' ' || *self->at == '\r')) self->at++;
 }
 
-/* The next word of the line; its size, 0 at the end of the line. */
+/* Takes the next word of the line.  Returns its size, 0 at the end of the line. */
 static int64_t take_word(index_check *self, const uint8_t **word)
 {
     pass_blanks(self);
@@ -67,8 +67,8 @@ static pfd_status take_component(index_check *self, component *out, pfd_error *e
     out->size = take_number(self);
     if (out->offset < 0 || out->size < 0 || (self->has_names && take_word(self, &name) == 0))
         return fail_here(self, begin, err,
-                         "expected an extension, an offset, a size and, in v1.2, a file's name; a "
-                         "name with a blank cannot be told from two");
+                         "expected an extension, an offset, a size and, in v1.2, the name of a "
+                         "file; a name must not have a blank in it");
     return PFD_OK;
 }
 
@@ -80,7 +80,7 @@ static int32_t is_component(const component *found, const pfd_record *record,
            !memcmp(found->extension, name->extension, (size_t)name->extension_size);
 }
 
-/* A line of the index, and the files of its sample in their order. */
+/* Compares a line of the index with the files of its sample, in their order. */
 static pfd_status check_sample(index_check *self, const pfd_record *record, pfd_error *err)
 {
     const pfd_tar_bytes bytes = {pfd_tar_get_from_record, record, self->args->host, self->scratch};
@@ -97,7 +97,7 @@ static pfd_status check_sample(index_check *self, const pfd_record *record, pfd_
         if (is_component(&found, record, &member, &name)) continue;
         char message[300];
         snprintf(message, sizeof message,
-                 "the index has here another file than the tar, in which '%.*s' has %" PRId64
+                 "the index does not agree with the tar, in which '%.*s' has %" PRId64
                  " bytes at %" PRId64 "; make the index again",
                  (int)(member.name_size < 100 ? member.name_size : 100), member.name, member.size,
                  record->offset + member.data);
@@ -112,7 +112,7 @@ static pfd_status check_sample(index_check *self, const pfd_record *record, pfd_
     return PFD_OK;
 }
 
-/* The record, if the current tar has it; else size -1. */
+/* Finds the record of the current sample.  If the current tar does not have it, its size is -1. */
 static pfd_status find_sample(const index_check *self, pfd_record *out, pfd_error *err)
 {
     const pfd_source *source = self->source;
@@ -131,7 +131,8 @@ static pfd_status check_index(index_check *self, pfd_error *err)
     int64_t size = take_word(self, &word);
     self->has_names = size == 4 && !memcmp(word, "v1.2", 4);
     if (!self->has_names && (size != 4 || memcmp(word, "v1.1", 4) != 0))
-        return fail_here(self, word, err, "expected v1.1 or v1.2, as an index of DALI begins");
+        return fail_here(self, word, err,
+                         "expected v1.1 or v1.2, with which an index of DALI begins");
     int64_t samples = take_number(self);
     if (samples < 0 || take_word(self, &word) > 0)
         return fail_here(self, self->text, err, "expected the number of samples");
@@ -168,7 +169,7 @@ pfd_status pfd_tar_indexes_check(const pfd_open_args *args, int64_t num_tars,
 {
     if (!source->methods->at)
         return args->host->fail(err, PFD_UNSUPPORTED,
-                                "index_files tell of places in tar files, and some of these are "
+                                "index_files have offsets in tar files, but some of these are "
                                 "compressed; leave index_files out");
     index_check self = {.args = args, .source = source, .scratch = pfd_scratch_create()};
     if (!self.scratch) return args->host->fail(err, PFD_OUT_OF_MEMORY, "no memory for a scratch");

@@ -1,8 +1,8 @@
-/* TarReader: samples of several files each, as WebDataset packs them into tar files. */
+/* TarReader: reads samples of several files each, as WebDataset packs them into tar files. */
 #include "sources/wrapped_source.h"
 #include "formats/tar/tar_end.h"
 #include "formats/tar/tar_index.h"
-#include "formats/tar/tar_propose.h"
+#include "formats/tar/tar_infer.h"
 #include "pyflowdata/op.h"
 #include "parse/field_spec.h"
 
@@ -16,12 +16,12 @@ typedef struct tar_reader {
 
 static const pfd_attr attrs[] = {
     PFD_FOUND_ATTR_ROW(tar_reader, fields, PFD_ATTR_LIST_STRING, NULL, 0, 0, NULL,
-                       "The outputs, each the extension of a sample's file, which begins after the "
-                       "dot that ends the key: 'jpg', 'image=jpg|png', 'note=txt:bytes=' with an "
-                       "empty default, 'key=__key__'; left out, the key and the extensions of the "
+                       "The outputs. Each is the extension of a sample's file, without the dot "
+                       "after the key: 'jpg', 'image=jpg|png', 'note=txt:bytes=' with an empty "
+                       "default, 'key=__key__'. If left out, the key and the extensions of the "
                        "first samples."),
     PFD_STRINGS_ATTR(tar_reader, index_files, "",
-                     "An index file of DALI for each of the files, which is compared with it."),
+                     "Index files of DALI, one for each file, which are compared with the files."),
 };
 
 /* ---- Samples in the file --------------------------------------------------------------------- */
@@ -30,7 +30,7 @@ static int32_t is_same_key(const pfd_tar_name *a, const pfd_tar_name *b)
     return a->key_size == b->key_size && !memcmp(a->key, b->key, (size_t)a->key_size);
 }
 
-/* A sample: from the headers of its first file to the content of its last. */
+/* Finds a sample: it is from the headers of its first file to the content of its last one. */
 static pfd_status frame(const pfd_frame_args *args, pfd_frame *out, pfd_error *err)
 {
     const pfd_tar_bytes bytes = {pfd_tar_get_from_file, args, args->host, args->scratch};
@@ -59,7 +59,7 @@ static pfd_status add_companions(const pfd_companion_args *args, pfd_error *err)
     pfd_status status = PFD_OK;
     if (own->index_files.size > 0 && own->index_files.size != args->num_paths)
         return args->host->fail(err, PFD_INVALID_ARGUMENT,
-                                "index_files has %" PRId64 " paths, and there are %" PRId64
+                                "index_files has %" PRId64 " paths, but there are %" PRId64
                                 " files; give one for each file, in the same order, or none",
                                 own->index_files.size, args->num_paths);
     for (int64_t i = 0; i < own->index_files.size && status == PFD_OK; i++)
@@ -77,8 +77,8 @@ static pfd_status parse_field(const pfd_host *host, const tar_reader *own, int64
                                           out->type.shape[0] == -1);
     if (!is_bytes)
         return host->fail_attr(err, "fields", NULL, PFD_INVALID_ARGUMENT,
-                               ": '%.200s' is not of the type bytes; files come out as they are, "
-                               "and decoders make arrays of them", element);
+                               ": '%.200s' has another type than bytes; an output is the bytes of "
+                               "a file, and decoders make arrays of them", element);
     for (int64_t j = 0, begin = 0; j <= out->key_size; j++) {
         if (j < out->key_size && out->key[j] != '|') continue;
         if (j == begin)
@@ -93,7 +93,7 @@ static pfd_status parse_field(const pfd_host *host, const tar_reader *own, int64
 static pfd_status propose(const pfd_propose_args *args, pfd_error *err)
 {
     const tar_reader *own = args->attrs;
-    return pfd_tar_propose(args, args->num_paths - own->index_files.size, err);
+    return pfd_tar_infer(args, args->num_paths - own->index_files.size, err);
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -140,10 +140,10 @@ static pfd_status open_source(const pfd_open_args *args, pfd_source *out, pfd_er
 /* ---- One sample ------------------------------------------------------------------------------ */
 typedef struct slot {
     const uint8_t *data; /* NULL: not found */
-    int64_t size, rank;  /* of the alternative that it was */
+    int64_t size, rank;  /* rank: which of the field's alternatives it is */
 } slot;
 
-/* Extensions seen, by open addressing. */
+/* The extensions of a sample, a hash table with open addressing. */
 typedef struct extension_set {
     pfd_tar_name *names; /* key NULL: free */
     int64_t room, size;
@@ -170,7 +170,7 @@ static int32_t is_same_text(const char *a, int64_t a_size, const char *b, int64_
     return i == a_size;
 }
 
-/* Where an extension is, or would be. */
+/* The entry of an extension, or the free entry where it would be. */
 static pfd_tar_name *look_up(const extension_set *set, const pfd_tar_name *name)
 {
     uint64_t hash = 14695981039346656037u;
@@ -251,7 +251,8 @@ static pfd_status walk(sample_parser *self, int64_t row, pfd_error *err)
         }
         if (member.is_end || member.data > record->size ||
             member.size > record->size - member.data)
-            return host->fail_row(err, row, at, PFD_CORRUPT_DATA, "a file goes beyond its sample");
+            return host->fail_row(err, row, at, PFD_CORRUPT_DATA,
+                                  "a file goes past the end of its sample");
         at = member.next;
         if (!pfd_tar_name_split(&member, &name)) continue;
         if (!self->first.key) self->first = name;
@@ -276,8 +277,8 @@ static pfd_status fail_missing(const sample_parser *self, int64_t row, const pfd
     }
     return self->args->host->fail_row(
         err, row, 0, PFD_CORRUPT_DATA,
-        "sample '%.*s' has no file '%.*s', its extensions are:%s%s; a default says what to take "
-        "then, '%.*s:bytes=' nothing",
+        "sample '%.*s' has no file '%.*s'; its extensions are:%s%s; with '%.*s:bytes=' a missing "
+        "file is an empty row",
         (int)self->first.key_size, self->first.key, (int)field->key_size, field->key, found,
         field->key[0] == '.' ? " (without the dot that ends the key)" : "",
         (int)field->key_size, field->key);
@@ -327,9 +328,9 @@ const pfd_op pfd_op_tar_reader = {
     .flags = PFD_READS_FILES,
     .name = "TarReader",
     .aliases = "WebDatasetReader",
-    .doc = "Reads tar files of samples as WebDataset packs them. Files that follow each other and "
-           "have the same key are a sample: the key is the path up to the first dot of the file's "
-           "name, the extension what follows it, in lower case. Entries other than files, names "
+    .doc = "Reads tar files of samples as WebDataset packs them. Consecutive files with the same "
+           "key are a sample: the key is the path up to the first dot of the file's name, the "
+           "extension is the rest after that dot, in lower case. Entries other than files, names "
            "that begin with a dot or have none, and names like __this__ are skipped. ustar, GNU "
            "and pax headers are read.",
     PFD_OP_ATTRS(tar_reader, attrs),

@@ -1,4 +1,4 @@
-/* The format of text files in which a line is a record. */
+/* The format of text files in which each line is a record. */
 #include "parse/text_probe.h"
 #include "pyflowdata/op.h"
 
@@ -13,7 +13,7 @@ const pfd_format pfd_format_text = {
     .flags = PFD_FORMAT_TEXT,
     .name = "text",
     .title = "text lines",
-    .doc = "Text in which a line is a record.",
+    .doc = "Text in which each line is a record.",
     .suffixes = ".txt|.jsonl|.json|.log",
     .reader = "TextLineReader",
     .probe = probe,

@@ -1,4 +1,4 @@
-/* TextLineReader: lines of text files as bytes. */
+/* TextLineReader: reads the lines of text files as bytes. */
 #include "files/file_stream.h"
 #include "sources/text_check.h"
 #include "sources/text_head.h"
@@ -19,7 +19,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- With blank lines kept, and after headers of compressed files: a line is a frame --------- */
+/* ---- Lines as frames: used if blank lines are records, or compressed files have headers ------ */
 typedef struct line {
     int64_t size, next; /* from the line's beginning */
     int32_t is_blank;
@@ -68,7 +68,7 @@ static const pfd_framing framing = {PFD_SIZE(pfd_framing), .frame = frame};
 
 /* ---- Open ------------------------------------------------------------------------------------ */
 
-/* Where the records of each file begin, in the scratch. */
+/* Finds where the records of each file begin; the table is in the scratch. */
 static pfd_status find_heads(const pfd_open_args *args, const int64_t **out, pfd_error *err)
 {
     const text_line_attrs *attrs = args->attrs;
@@ -112,9 +112,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attrs_table[] = {
     PFD_INT_ATTR(text_line_attrs, skip_header_lines, "0", 0, 1e9,
-                 "How many lines to leave out at the beginning of each file, blank ones counted."),
+                 "How many lines to skip at the beginning of each file, including blank lines."),
     PFD_BOOL_ATTR(text_line_attrs, keep_blank_lines, "false",
-                  "Whether lines of nothing but spaces and tabs are records as well."),
+                  "Whether empty lines, and lines of only spaces and tabs, are records too."),
 };
 
 static const pfd_port outputs[] = {
@@ -126,10 +126,10 @@ const pfd_op pfd_op_text_line_reader = {
     .flags = PFD_READS_FILES,
     .name = "TextLineReader",
     .doc = "Reads the lines of text files as bytes. "
-           "Lines end with LF or CRLF, which are left out; the last line of a file may go without. "
-           "Blank lines and empty files are passed over, and files are never glued together. The "
-           "bytes are given as they stand, in whatever encoding; only a UTF-8 byte order mark at "
-           "the beginning of a file is left out.",
+           "Lines end with LF or CRLF, which are not part of the output; the last line of a file "
+           "may have no line end. Blank lines and empty files are skipped. A line never continues "
+           "in the next file. The bytes are not decoded, whatever their encoding; a UTF-8 byte "
+           "order mark at the beginning of a file is skipped.",
     PFD_OP_ATTRS(text_line_attrs, attrs_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

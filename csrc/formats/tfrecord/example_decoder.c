@@ -1,4 +1,4 @@
-/* ExampleDecoder: the features of tf.train.Examples, a column each. */
+/* ExampleDecoder: takes the features of tf.train.Examples, one output each. */
 #include "formats/tfrecord/feature_decoder.h"
 
 static const pfd_feature_message message = {"tf.train.Example", 0};
@@ -25,11 +25,11 @@ const pfd_op pfd_op_example_decoder = {
     .flags = PFD_TAKES_RAGGED,
     .name = "ExampleDecoder",
     .doc =
-        "Takes tf.train.Examples apart, a column for each feature asked for. "
-        "A float dtype reads a float_list, bool and integers an int64_list, and a number that "
-        "the dtype does not hold is an error, also 2 for a bool. A feature that is missing takes "
-        "its default; without one it is an error, or an empty row where the number of values "
-        "varies. Other features are passed over. Records are read by the rules of the protobuf "
+        "Decodes tf.train.Examples, with one output for each field. "
+        "A float dtype reads a float_list, bool and integers an int64_list. A number outside the "
+        "range of the dtype is an error, for example 2 for a bool. A missing feature gets its "
+        "default; without a default it is an error, or an empty row if the number of values "
+        "varies. Other features are skipped. Records are read by the rules of the protobuf "
         "library: of equal keys the last one counts, numbers may be packed or not.",
     PFD_OP_ATTRS(pfd_feature_attrs, attr_table),
     PFD_OP_INPUTS(pfd_feature_inputs),

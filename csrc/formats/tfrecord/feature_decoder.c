@@ -1,15 +1,15 @@
-/* Decoding of messages of tf.train.Features, whether they have lists of steps or not. */
+/* Decodes messages of tf.train.Features, with or without lists of steps. */
 #include "formats/tfrecord/feature_decoder.h"
 
 #include "core/rows.h"
 #include "formats/tfrecord/feature_map.h"
 #include "formats/tfrecord/feature_row.h"
 
-/* The parts of a message by the number of their field, and its maps by whether they are of steps.
+/* The field numbers of the parts of a message. Of the two maps, the second is for lists of steps.
  */
 enum { features_part = 1, lists_part = 2, num_maps = 2 };
 
-/* The map in which a part's features are looked for; NULL: another part. */
+/* The map for the features of a part; NULL: it is an unknown part. */
 static pfd_feature_map *map_of(const pfd_feature_call *call, pfd_feature_map *const *maps,
                                uint32_t tag)
 {

@@ -1,4 +1,4 @@
-/* The values of a tf.train.Feature. */
+/* Reads the values of a tf.train.Feature. */
 #include "formats/tfrecord/feature_list.h"
 
 #include "core/convert.h"
@@ -20,7 +20,7 @@ pfd_status pfd_feature_fail(const pfd_feature_call *call, const uint8_t *at, con
     va_start(list, format);
     (void)vsnprintf(message, sizeof message, format, list);
     va_end(list);
-    /* Bytes that were merged, or come from another op, have no place in the record. */
+    /* Merged bytes, and bytes that another op made, have no place in the record. */
     return call->args->host->fail_row(call->err, call->row,
                                       pfd_place_in_record(call->args, call->row, at),
                                       PFD_CORRUPT_DATA, "%s", message);
@@ -34,8 +34,8 @@ pfd_status pfd_feature_damaged(const pfd_feature_call *call, const uint8_t *at)
         return pfd_feature_fail(call, at, "the record is not a %s", call->message->name);
     return pfd_feature_fail(call, at,
                             "the record is not a %s: "
-                            "what begins at byte %" PRId64 " of its %" PRId64
-                            " is damaged or cut",
+                            "the field at byte %" PRId64 " of its %" PRId64
+                            " is damaged or truncated",
                             call->message->name, (int64_t)place, row.size);
 }
 
@@ -85,8 +85,8 @@ pfd_status pfd_feature_gather(const pfd_feature_call *call, pfd_wire_cursor mess
     return PFD_OK;
 }
 
-/* The last field of a known kind says which it is; the pieces of the list are those from there
- * backwards up to another kind. */
+/* The last field of a known kind states the kind of the list. The list has several pieces if fields
+ * of the same kind are directly before it. */
 static pfd_status merge_list(const pfd_feature_call *call, pfd_wire_cursor feature,
                              pfd_feature_list *out)
 {
@@ -117,9 +117,9 @@ pfd_status pfd_feature_list_merge(const pfd_feature_call *call, pfd_wire_cursor 
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* A walk over a list that gives runs of packed values. */
+/* Iterates over the runs of packed values of a list. */
 typedef struct list_walk {
-    pfd_wire_cursor fields; /* what is left of the list */
+    pfd_wire_cursor fields; /* the remaining fields of the list */
     uint32_t single;         /* the tag of a value that is not packed */
 } list_walk;
 
@@ -135,7 +135,7 @@ static list_walk begin_walk(const pfd_feature_list *list, pfd_wire_cursor *run)
     return walk;
 }
 
-/* The next run, or an empty one at the end; 0: damage at walk->fields.at. */
+/* Finds the next run; at the end it is empty.  Returns 0 if there is damage at walk->fields.at. */
 static int32_t next_run(list_walk *walk, pfd_wire_cursor *run)
 {
     while (walk->fields.at < walk->fields.end) {
@@ -154,7 +154,7 @@ static int32_t next_run(list_walk *walk, pfd_wire_cursor *run)
     return 1;
 }
 
-/* The values of a run; -1 where its last one is cut. */
+/* Counts the values of a run; -1 if the last one is truncated. */
 static int64_t count_run(int32_t kind, pfd_wire_cursor run)
 {
     int64_t size = run.end - run.at, n = 0;
@@ -241,8 +241,8 @@ static pfd_status read_floats(const pfd_feature_call *call, const pfd_feature_li
 
 enum { ints_at_once = 64 };
 
-/* pfd_convert_stored(), and what most lists are narrowed to without it: for a few numbers the call
- * takes longer than all the rest. */
+/* Does what pfd_convert_stored() does, with loops for the usual dtypes: for a few numbers that call
+ * takes longer than everything else. */
 static inline int64_t store_ints(const int64_t *in, int64_t n, int32_t dtype, void *out)
 {
     int32_t *to = out, is_outside = dtype != PFD_INT32;

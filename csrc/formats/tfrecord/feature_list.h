@@ -1,10 +1,10 @@
-/* formats/tfrecord/feature_list.h -- the values of a tf.train.Feature.
+/* formats/tfrecord/feature_list.h -- reads the values of a tf.train.Feature.
  *
  *     Feature { oneof kind { BytesList = 1 | FloatList = 2 | Int64List = 3 } }
  *     BytesList { repeated bytes value = 1 }   FloatList, Int64List { repeated value = 1, packed }
  *
- * Messages are read as the protobuf library reads them: numbers packed or one by one, a message in
- * several pieces is merged, of several kinds the last one counts, unknown fields are passed over.
+ * Messages are read as the protobuf library reads them: numbers may be packed or not, a message in
+ * several pieces is merged, of several kinds the last one counts, unknown fields are skipped.
  *
  * OWNERSHIP  Results point into the record, or into the scratch of the call.
  * THREADS    A call belongs to one thread.
@@ -14,17 +14,17 @@
 #include "parse/wire.h"
 #include "pyflowdata/op.h"
 
-#define PFD_FEATURE_NONE 0 /* no kind: as good as a missing feature */
+#define PFD_FEATURE_NONE 0 /* no kind: treated as a missing feature */
 #define PFD_FEATURE_BYTES 1
 #define PFD_FEATURE_FLOAT 2
 #define PFD_FEATURE_INT64 3
 
 #define PFD_FEATURE_VALUE PFD_WIRE_TAG(1, PFD_WIRE_BYTES) /* of a list: packed, or a byte string */
 
-/* What the records should be. */
+/* The message that records should be. */
 typedef struct pfd_feature_message {
     const char *name;  /* "tf.train.Example" */
-    int32_t has_lists; /* 1: it has lists of steps beside features */
+    int32_t has_lists; /* 1: it has lists of steps too */
 } pfd_feature_message;
 
 /* One row of an op's compute(). */
@@ -41,20 +41,20 @@ typedef struct pfd_feature_list {
     pfd_wire_cursor values;
 } pfd_feature_list;
 
-/* PFD_CORRUPT_DATA for the row; `at` is a place in the record, or NULL. */
+/* Fails with PFD_CORRUPT_DATA for the row; `at` is a place in the record, or NULL. */
 pfd_status pfd_feature_fail(const pfd_feature_call *call, const uint8_t *at, const char *format,
                             ...) __attribute__((format(printf, 3, 4)));
 
-/* The same, for bytes that are not the message. */
+/* Fails in the same way because the bytes are not the message. */
 pfd_status pfd_feature_damaged(const pfd_feature_call *call, const uint8_t *at);
 
-/* The contents of all fields of a message that have this tag, one after the other: so a message in
- * several pieces is merged. */
+/* Joins the contents of all fields of a message that have this tag, which merges a message in
+ * several pieces. */
 pfd_status pfd_feature_gather(const pfd_feature_call *call, pfd_wire_cursor message, uint32_t tag,
                               pfd_wire_cursor *out);
 
-/* Where the content of a message's only field begins, which is of type PFD_WIRE_BYTES and ends with
- * the message; NULL where the message is not so simple. */
+/* Returns where the content of a message's only field begins.  The field has the type
+ * PFD_WIRE_BYTES and ends with the message.  NULL: the message is not that simple. */
 static inline const uint8_t *pfd_feature_only_content(const uint8_t *at, const uint8_t *end,
                                                       uint32_t *tag)
 {
@@ -74,25 +74,25 @@ static inline const uint8_t *pfd_feature_only_content(const uint8_t *at, const u
     return size == (uint64_t)(end - at) ? at : NULL;
 }
 
-/* Finds the list that a Feature's bytes hold, in whatever form they are. */
+/* Finds the list in the bytes of a Feature, in any form that the protobuf library reads. */
 pfd_status pfd_feature_list_merge(const pfd_feature_call *call, pfd_wire_cursor feature,
                                   pfd_feature_list *out);
 
-/* How many values a list has. */
+/* Counts the values of a list. */
 pfd_status pfd_feature_list_count(const pfd_feature_call *call, const pfd_feature_list *list,
                                   int64_t *n);
 
-/* The quick way for the usual list: 1, and its only number is in *out, as dtype; else 0, and the
- * list has to be read as any other. */
+/* A fast path for a list of one number: returns 1 and writes it to *out as dtype.  Returns 0 if the
+ * list has another form; read it with the functions below. */
 int32_t pfd_feature_list_one(const pfd_feature_list *list, int32_t dtype, void *out);
 
-/* The first byte string of a list that has one. */
+/* Finds the first byte string of a list that has at least one. */
 pfd_status pfd_feature_list_string(const pfd_feature_call *call, const pfd_feature_list *list,
                                    pfd_wire_cursor *out);
 
-/* The first n values of a list of numbers that has so many, as dtype: PFD_FLOAT32 and PFD_FLOAT64
- * of floats, bool and the integers of int64.  A number that dtype does not hold is
- * PFD_CORRUPT_DATA; `key` of key_size bytes is its feature's name. */
+/* Reads the first n values of a list of at least n numbers, as dtype: PFD_FLOAT32 and
+ * PFD_FLOAT64 from floats, bool and the integers from int64.  A number outside the range of
+ * dtype is PFD_CORRUPT_DATA; `key` of key_size bytes is the name of the feature. */
 pfd_status pfd_feature_list_read(const pfd_feature_call *call, const pfd_feature_list *list,
                                  int64_t n, int32_t dtype, void *out, const char *key,
                                  int64_t key_size);

@@ -1,4 +1,4 @@
-/* Finding the features that are asked for in a map of them. */
+/* Finds the wanted features in a map of features. */
 #include "formats/tfrecord/feature_map.h"
 
 static const uint32_t entry_tag = PFD_WIRE_TAG(1, PFD_WIRE_BYTES);
@@ -18,7 +18,7 @@ static int is_key(const pfd_feature_spec *spec, const uint8_t *key, int64_t size
     return spec->field.key_size == size && !memcmp(spec->field.key, key, (size_t)size);
 }
 
-/* The slot of a key: its own, or the empty one where it belongs. */
+/* The slot of a key, or the empty slot where it would be. */
 static int64_t *find_slot(const pfd_feature_map *map, const uint8_t *key, int64_t size)
 {
     uint64_t at = hash_key(key, size) & map->slot_mask;
@@ -59,7 +59,7 @@ pfd_status pfd_feature_map_make(const pfd_compute_args *args, const pfd_feature_
     return PFD_OK;
 }
 
-/* Keys are short: a call of memcmp() would take as long as all of this. */
+/* Compares short keys: a call of memcmp() alone would take as long. */
 static inline int is_same(const uint8_t *a, const uint8_t *b, int64_t size)
 {
     uint64_t x, y;
@@ -96,8 +96,8 @@ static void keep(pfd_feature_map *map, int64_t first, pfd_wire_cursor value)
     for (int64_t i = first; i >= 0; i = map->next[i]) map->found[i] = value;
 }
 
-/* An entry in any form: fields in any order, missing, repeated and unknown.  The last key counts,
- * values are merged. */
+/* Reads an entry in any form: with fields in any order, missing, repeated or unknown.  The last key
+ * counts, and values are merged. */
 static pfd_status walk_entry(const pfd_feature_call *call, pfd_feature_map *map,
                              pfd_wire_cursor entry)
 {
@@ -128,8 +128,8 @@ void pfd_feature_map_begin(pfd_feature_map *map)
     for (int64_t i = 0; i < map->num_specs; i++) map->found[i].at = NULL;
 }
 
-/* The quick way into a field whose tag has one byte and its size one or two: where its content
- * begins, which ends at or before `end`.  NULL: it is another field, or not so simple. */
+/* A fast path for a field with a tag of one byte and a size of one or two.  Returns where its
+ * content begins; it ends at or before `end`.  NULL: it is another field, or not that simple. */
 static inline const uint8_t *enter(const uint8_t *at, const uint8_t *end, uint32_t tag,
                                    int64_t *size)
 {
@@ -145,8 +145,8 @@ static inline const uint8_t *enter(const uint8_t *at, const uint8_t *end, uint32
     return *size <= end - at ? at : NULL;
 }
 
-/* An entry that is a key and a value and nothing else, as nearly all are: where it ends; NULL where
- * it is not so simple. */
+/* Reads an entry of only a key and a value, as nearly all are.  Returns where it ends; NULL: it is
+ * not that simple. */
 static inline const uint8_t *walk_simple_entry(pfd_feature_map *map, const uint8_t *at,
                                                const uint8_t *end)
 {

@@ -1,4 +1,4 @@
-/* Writing a tf.train.Feature into its row of an output: dense or ragged, one or a list of steps. */
+/* Writes a tf.train.Feature, or a list of steps, into its dense or ragged row of an output. */
 #include "formats/tfrecord/feature_row.h"
 
 #include "parse/quote.h"
@@ -40,7 +40,7 @@ static pfd_status fail_kind(const pfd_feature_call *call, const pfd_feature_spec
     char key[256];
     const char *hint = "";
     if (list->kind == PFD_FEATURE_BYTES)
-        hint = "; 'decode_raw' reads the bytes as numbers, 'bytes' takes them as they are";
+        hint = "; 'decode_raw' reads the bytes as numbers, 'bytes' leaves them as they are";
     return pfd_feature_fail(call, list->values.at,
                             "feature %s holds %s, and the field '%.200s' reads %s%s",
                             quote_key(spec, key, sizeof key), kind_names[list->kind],
@@ -57,7 +57,7 @@ static pfd_status fail_count(const pfd_feature_call *call, const pfd_feature_spe
                             quote_key(spec, key, sizeof key), found, what, spec->element, expected);
 }
 
-/* Whether `found` values may stand for `expected` ones. */
+/* Whether on_mismatch allows `found` values in place of `expected` ones. */
 static int32_t is_tolerated(int32_t on_mismatch, int64_t found, int64_t expected)
 {
     int32_t needed = found < expected ? PFD_MISMATCH_PAD : PFD_MISMATCH_TRUNCATE;
@@ -66,7 +66,7 @@ static int32_t is_tolerated(int32_t on_mismatch, int64_t found, int64_t expected
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* The only byte string of a list. */
+/* Finds the only byte string of a list. */
 static pfd_status find_string(const pfd_feature_call *call, const pfd_feature_spec *spec,
                               const pfd_feature_list *list, pfd_wire_cursor *out)
 {
@@ -79,7 +79,7 @@ static pfd_status find_string(const pfd_feature_call *call, const pfd_feature_sp
                             quote_key(spec, key, sizeof key), n, spec->element);
 }
 
-/* How many values there are, and of a raw field where they are. */
+/* Counts the values; of a raw field, finds its bytes too. */
 static pfd_status count_values(const pfd_feature_call *call, const pfd_feature_spec *spec,
                                const pfd_feature_list *list, int64_t *n, pfd_wire_cursor *raw)
 {
@@ -121,7 +121,7 @@ static pfd_status read_values(const pfd_feature_call *call, const pfd_feature_sp
                                  spec->field.key_size);
 }
 
-/* Exactly spec->count values. */
+/* Writes exactly spec->count values. */
 static pfd_status write_fixed(const pfd_feature_call *call, const pfd_feature_spec *spec,
                               const pfd_feature_list *list, int32_t on_mismatch, uint8_t *to)
 {
@@ -138,7 +138,7 @@ static pfd_status write_fixed(const pfd_feature_call *call, const pfd_feature_sp
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Elements of a ragged row: where they lie in the record, if they may, or a place for them. */
+/* Sets the elements of a ragged row: they stay in the record if possible, else they are copied. */
 static pfd_status write_varying(const pfd_feature_call *call, const pfd_feature_spec *spec,
                                 const pfd_feature_list *list, pfd_ragged_row *row)
 {
@@ -178,7 +178,7 @@ static pfd_status write_missing(const pfd_feature_call *call, const pfd_feature_
 {
     const pfd_field_spec *field = &spec->field;
     if (spec->is_steps ? field->default_text != NULL : spec->is_ragged && !spec->is_bytes)
-        return PFD_OK; /* an empty row, as which it was given */
+        return PFD_OK; /* the host gave an empty row */
     if (!field->default_text || spec->is_steps) return fail_missing(call, spec);
     if (spec->is_bytes)
         out->rows[call->row] = (pfd_ragged_row){field->default_text, field->default_size, NULL};
@@ -187,8 +187,8 @@ static pfd_status write_missing(const pfd_feature_call *call, const pfd_feature_
     return PFD_OK;
 }
 
-/* The list that a Feature's bytes hold, of any kind.  TensorFlow writes one list, and its values
- * packed or one byte string. */
+/* Finds the list in the bytes of a Feature.  TensorFlow writes a Feature as one list, of packed
+ * values or of one byte string: this form has a fast path. */
 static inline pfd_status find_any_list(const pfd_feature_call *call, const pfd_wire_cursor *feature,
                                        pfd_feature_list *out)
 {
@@ -226,7 +226,7 @@ static pfd_status count_steps(const pfd_feature_call *call, pfd_wire_cursor c, i
     return PFD_OK;
 }
 
-/* The first n steps; the bytes were walked over before. */
+/* Writes the first n steps. count_steps() checked the bytes before. */
 static pfd_status write_each(const pfd_feature_call *call, const pfd_feature_spec *spec,
                              pfd_wire_cursor c, int64_t n, int32_t on_mismatch, uint8_t *to)
 {

@@ -1,4 +1,4 @@
-/* What the outputs of a decoder of tf.train.Features are made of. */
+/* Parses and checks the fields of a decoder of tf.train.Features. */
 #include "formats/tfrecord/feature_spec.h"
 
 #include "core/convert.h"
@@ -45,7 +45,7 @@ static int is_text(const char *text, int64_t size, const char *expected)
     return size == (int64_t)strlen(expected) && !memcmp(text, expected, (size_t)size);
 }
 
-/* One value of a default, as dtype; 0: the text is none. */
+/* Parses one value of a default as dtype.  Returns 0 if the text is not a value of it. */
 static int parse_value(const pfd_host *host, const char *text, int64_t size, int32_t dtype,
                        uint8_t *out)
 {
@@ -63,8 +63,8 @@ static int parse_value(const pfd_host *host, const char *text, int64_t size, int
            pfd_convert_stored(PFD_INT64, &number, dtype, out, 1) == 1;
 }
 
-/* The values of the default, of which there are as many as the row has, or one for all.  Without
- * `out` they are only checked. */
+/* Parses the values of the default: one for all, or as many as the row has.  If `out` is NULL, they
+ * are only checked. */
 static pfd_status parse_default(const pfd_host *host, const pfd_feature_spec *spec, uint8_t *out,
                                 pfd_error *err)
 {
@@ -81,7 +81,7 @@ static pfd_status parse_default(const pfd_host *host, const pfd_feature_spec *sp
     }
     if (at <= end || (n != spec->count && n != 1))
         return refuse(host, spec,
-                      "the default must be numbers of the dtype with commas between, as many as "
+                      "the default must be numbers of the dtype, separated by commas, as many as "
                       "the shape has or one for all of them,",
                       err);
     for (; out && n < spec->count; n++)
@@ -97,8 +97,8 @@ static pfd_status read_type(const pfd_host *host, pfd_feature_spec *spec, pfd_er
     if (!spec->field.has_type) return refuse(host, spec, "a type is missing", err);
     if (type->dtype == PFD_FLOAT16 && !spec->is_raw)
         return refuse(host, spec,
-                      "float16 stands, which no list of numbers holds (take float32, or name the "
-                      "field in 'decode_raw' if its bytes are such numbers),",
+                      "the dtype is float16, which no list of numbers has (use float32, or name "
+                      "the field in 'decode_raw' if its bytes are float16 numbers),",
                       err);
     spec->kind = spec->is_raw || spec->is_bytes ? PFD_FEATURE_BYTES
                  : is_float                     ? PFD_FEATURE_FLOAT
@@ -123,7 +123,7 @@ static pfd_status read_type(const pfd_host *host, pfd_feature_spec *spec, pfd_er
     return PFD_OK;
 }
 
-/* A list of steps: its prefix is taken off the key. */
+/* Removes the prefix from the key of a list of steps, and checks its type. */
 static pfd_status read_steps(const pfd_host *host, pfd_feature_spec *spec, pfd_error *err)
 {
     static const int64_t prefix = sizeof PFD_FEATURE_LISTS - 1;
@@ -137,8 +137,8 @@ static pfd_status read_steps(const pfd_host *host, pfd_feature_spec *spec, pfd_e
         return refuse(host, spec, "a key is missing after '" PFD_FEATURE_LISTS "'", err);
     if (spec->is_bytes)
         return refuse(host, spec,
-                      "the steps are byte strings, of which a row holds one (name the field in "
-                      "'decode_raw' if they all have one size),",
+                      "the steps are byte strings, but a row can have only one (name the field in "
+                      "'decode_raw' if they all have the same size),",
                       err);
     if (field->has_type && field->type.ndim == 0)
         return refuse(host, spec,
@@ -146,8 +146,8 @@ static pfd_status read_steps(const pfd_host *host, pfd_feature_spec *spec, pfd_e
                       err);
     if (field->default_text && (field->default_size > 0 || field->type.shape[0] >= 0))
         return refuse(host, spec,
-                      "a list of steps has no default but an empty one: no steps, where their "
-                      "number may vary,",
+                      "the default of a list of steps must be empty, which means no steps, and "
+                      "their number must vary,",
                       err);
     return PFD_OK;
 }
@@ -163,7 +163,7 @@ static pfd_status read_spec(const pfd_host *host, const pfd_feature_attrs *attrs
         out->is_raw = is_name(out, attrs->decode_raw.data[k]);
     out->is_bytes = !strncmp(out->field.key + out->field.key_size, ":bytes", 6);
     if (out->is_bytes && out->is_raw)
-        return refuse(host, out, "'decode_raw' takes bytes as numbers, and bytes are asked for",
+        return refuse(host, out, "'decode_raw' reads bytes as numbers, but the type is bytes",
                       err);
     if (message->has_lists) PFD_TRY(read_steps(host, out, err));
     PFD_TRY(read_type(host, out, err));

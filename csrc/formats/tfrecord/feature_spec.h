@@ -1,8 +1,8 @@
-/* formats/tfrecord/feature_spec.h -- what an output of a decoder of tf.train.Features is made of.
+/* formats/tfrecord/feature_spec.h -- the field of an output of a decoder of tf.train.Features.
  *
- * A field (parse/field_spec.h) with a type.  Its dtype says which list is read: floats a
- * float_list, bool and integers an int64_list, "bytes" a bytes_list of one value; and a raw field a
- * bytes_list of one value whose bytes are numbers of the dtype, little-endian.
+ * It is a field (parse/field_spec.h) with a type.  Floats read a float_list, bool and integers
+ * an int64_list, "bytes" a bytes_list of one value.  A raw field reads a bytes_list of one
+ * value, whose bytes are little-endian numbers of the dtype.
  */
 #ifndef PFD_FORMATS_TFRECORD_FEATURE_SPEC_H
 #define PFD_FORMATS_TFRECORD_FEATURE_SPEC_H
@@ -30,15 +30,15 @@ typedef struct pfd_feature_spec {
     int32_t is_ragged;
     int64_t count;         /* values of a row or of a step; of the fixed dimensions together */
     int64_t element_bytes; /* of a value */
-    const uint8_t *fill;   /* `count` values, the default's or zeros; NULL where it is ragged */
+    const uint8_t *fill;   /* `count` values of the default, or zeros; NULL if the row is ragged */
 } pfd_feature_spec;
 
-/* The types of all outputs, everything about input and attrs, which are pfd_feature_attrs, checked:
- * PFD_INVALID_ARGUMENT says what is wrong. */
+/* Checks the input and the attrs, which are pfd_feature_attrs, and sets the types of all outputs.
+ */
 pfd_status pfd_feature_specs_infer(const pfd_infer_args *args, const pfd_feature_message *message,
                                    pfd_error *err);
 
-/* All fields, in the scratch of a call. */
+/* Makes all fields, in the scratch of a call. */
 pfd_status pfd_feature_specs_make(const pfd_compute_args *args, const pfd_feature_message *message,
                                   pfd_feature_spec **out, pfd_error *err);
 #endif

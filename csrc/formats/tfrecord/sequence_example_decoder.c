@@ -1,4 +1,4 @@
-/* SequenceExampleDecoder: context and lists of steps of tf.train.SequenceExamples. */
+/* SequenceExampleDecoder: decodes context and lists of steps of tf.train.SequenceExamples. */
 #include "formats/tfrecord/feature_decoder.h"
 
 static const pfd_feature_message message = {"tf.train.SequenceExample", 1};
@@ -26,10 +26,10 @@ const pfd_op pfd_op_sequence_example_decoder = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "SequenceExampleDecoder",
-    .doc = "Takes tf.train.SequenceExamples apart, a column for each feature asked for. "
-           "Features of the context are read as ExampleDecoder does. A key that begins with "
-           "feature_lists/ is that of a list of steps, after the prefix: the first dimension of "
-           "its shape counts the steps, all of which have the same number of values.",
+    .doc = "Decodes tf.train.SequenceExamples, with one output for each field. "
+           "Features of the context are read like those of ExampleDecoder. The prefix "
+           "feature_lists/ before a key means a list of steps: the first dimension of its shape "
+           "counts the steps, and all steps have the same number of values.",
     PFD_OP_ATTRS(pfd_feature_attrs, attr_table),
     PFD_OP_INPUTS(pfd_feature_inputs),
     PFD_OP_OUTPUTS(pfd_feature_outputs),

@@ -2,14 +2,14 @@
 #include "formats/tfrecord/tfrecord_frame.h"
 #include "pyflowdata/op.h"
 
-/* A length, and that length's checksum. */
+/* A file begins with a length and the checksum of this length. */
 static int32_t probe(const pfd_probe_args *args)
 {
     if (args->size < PFD_TFRECORD_HEADER) return PFD_PROBE_NO;
     return pfd_tfrecord_is_header(args->data) ? PFD_PROBE_CERTAIN : PFD_PROBE_NO;
 }
 
-/* The length is looked at first: of most bytes it is far too large, which costs next to nothing. */
+/* Checks the length first, which is fast: most other bytes are a far too large length. */
 static int64_t resync(const uint8_t *data, int64_t size, int64_t from)
 {
     int64_t least = PFD_TFRECORD_HEADER + PFD_TFRECORD_FOOTER;

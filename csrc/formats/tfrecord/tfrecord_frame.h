@@ -14,13 +14,14 @@ enum {
     PFD_TFRECORD_FOOTER = 4
 };
 
-/* A CRC-32C as the file holds it: the CRC of bytes that hold their own CRC says little. */
+/* Masks a CRC-32C as files store it: the CRC of bytes that contain their own CRC is a weak check.
+ */
 static inline uint32_t pfd_tfrecord_mask(uint32_t crc)
 {
     return (crc >> 15 | crc << 17) + UINT32_C(0xa282ead8);
 }
 
-/* The checksum that bytes have in the file. */
+/* The checksum of bytes as files store it. */
 static inline uint32_t pfd_tfrecord_checksum(const uint8_t *data, int64_t size)
 {
     return pfd_tfrecord_mask(pfd_crc32c_best()(0, data, size));

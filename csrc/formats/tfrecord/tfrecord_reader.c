@@ -11,7 +11,7 @@ typedef struct tfrecord_reader {
 
 /* ---- Where the records are ------------------------------------------------------------------- */
 
-/* Bytes that are not a header are of another format, or of a damaged file. */
+/* Reports bytes that are not a header: the file has another format, or is damaged. */
 static pfd_status fail_header(const pfd_frame_args *args, const uint8_t *header, pfd_error *err)
 {
     const pfd_host *host = args->host;
@@ -26,11 +26,11 @@ static pfd_status fail_header(const pfd_frame_args *args, const uint8_t *header,
         return host->fail_file(err, args->file, 0, PFD_CORRUPT_DATA,
                                "this is not a TFRecord file, or its first record's length is "
                                "damaged: its checksum is 0x%08" PRIx32
-                               ", and the file has 0x%08" PRIx32,
+                               ", but the file has 0x%08" PRIx32,
                                expected, found);
     return host->fail_file(err, args->file, args->offset, PFD_CORRUPT_DATA,
                            "the length of the record that begins here is damaged: its checksum is "
-                           "0x%08" PRIx32 ", and the file has 0x%08" PRIx32
+                           "0x%08" PRIx32 ", but the file has 0x%08" PRIx32
                            "; the records after it cannot be found",
                            expected, found);
 }
@@ -79,7 +79,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
             if (found != expected)
                 return args->host->fail_row(err, i, 0, PFD_CORRUPT_DATA,
                                             "the %" PRId64 " bytes of the record have the checksum "
-                                            "0x%08" PRIx32 ", and the file has 0x%08" PRIx32,
+                                            "0x%08" PRIx32 ", but the file has 0x%08" PRIx32,
                                             size, expected, found);
         }
         args->outputs[0]->rows[i] = (pfd_ragged_row){record->data, size, NULL};
@@ -102,10 +102,10 @@ const pfd_op pfd_op_tfrecord_reader = {
     .flags = PFD_READS_FILES,
     .name = "TFRecordReader",
     .doc = "Reads the records of TensorFlow's TFRecord files as bytes. "
-           "Both checksums are compared: a damaged length, or a file that ends inside a record, is "
-           "an error of the file when it is opened, since what follows cannot be found; damaged "
-           "bytes are an error of one record, which on_error may leave out. An empty file has no "
-           "records.",
+           "Both checksums of a record are checked. A damaged length, or a file that ends inside a "
+           "record, is an error of the file when it is opened, because the records after it cannot "
+           "be found. Damaged bytes are an error of one record, which on_error can skip. An empty "
+           "file has no records.",
     PFD_OP_ATTRS(tfrecord_reader, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

@@ -495,11 +495,13 @@ typedef struct pfd_port {
 #define PFD_WHOLE_BATCH 2u  /* other ops: compute() is called with all rows of a batch at once */
 #define PFD_TAKES_RAGGED 4u /* other ops: inputs may be ragged; else the host refuses them */
 #define PFD_MANY_INPUTS 8u  /* other ops: one or more blobs for its only input */
+#define PFD_OPTIONAL_INPUT 16u /* since 1.1; other ops: the last of two or more inputs may be left
+                                  out, num_inputs is then one less */
 
 /* Since 1.1, with PFD_READS_FILES: what data_dir or `files` name are folders, each of which is a data
  * set. The host opens a folder as a file without bytes, and open() looks into it; of changes in it
  * while it is open the host only finds that it is gone. */
-#define PFD_READS_FOLDERS 16u
+#define PFD_READS_FOLDERS 32u
 
 typedef struct pfd_op {
     uint32_t struct_size; /* sizeof(pfd_op) */

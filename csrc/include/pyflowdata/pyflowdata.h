@@ -3,6 +3,7 @@
  *   pfd_op_*      walk the registry of ops
  *   pfd_format_*  walk the registry of file formats, and find the format of a file
  *   pfd_node_*    one use of an op: attrs and inputs checked, outputs inferred, nothing opened
+ *   pfd_eager_*   one use of an op on rows that the program has
  *   pfd_loader_*  open the nodes that the wanted blobs need, and take batches
  *   pfd_crc32c    a checksum that formats use, for writers
  *   pfd_xxh64     another one
@@ -159,6 +160,47 @@ const pfd_attr_value *pfd_node_found(const pfd_node *node, int64_t *n);
  * its reader. */
 pfd_status pfd_blob_type(const pfd_blob *blob, pfd_row_type *type, int64_t *batch_size,
                          pfd_error *err);
+
+/* ---- Ops on rows of the program ("eager") -----------------------------------------------------
+ */
+typedef struct pfd_eager pfd_eager;
+
+/* As pfd_node_create(), of an op that is not a reader; `inputs` are the types of the rows that it
+ * will be called with, one per input. */
+pfd_status pfd_eager_create(const char *op, const char *name, const pfd_attr_value *values,
+                            int64_t num_values, const pfd_row_type *inputs, int64_t num_inputs,
+                            pfd_eager **out, pfd_error *err);
+void pfd_eager_release(pfd_eager *eager); /* after its calls were closed */
+
+/* The op with its inputs and outputs, and the types of the outputs' rows; they live as long as
+ * *eager. */
+const pfd_op *pfd_eager_op(const pfd_eager *eager);
+const pfd_row_type *pfd_eager_outputs(const pfd_eager *eager);
+
+/* One call of the op, for one thread at a time; any number of them may be open. */
+typedef struct pfd_eager_call pfd_eager_call;
+
+/* A call with `rows` rows of each input; rows of a dense type need no shape, and are as large as
+ * the type says.  outputs[i]: memory for the rows of output i, back to back and aligned for its
+ * dtype; where they are ragged it is not looked at.  All pointers are borrowed until the close.
+ * Random numbers are those of a loader with this seed (-1: draws one) in this epoch for records
+ * from `ordinal` on. */
+pfd_status pfd_eager_open(const pfd_eager *eager, const pfd_ragged_row *const *inputs,
+                          int64_t rows, void *const *outputs, int64_t seed, int64_t epoch,
+                          int64_t ordinal, pfd_eager_call **out, pfd_error *err);
+
+/* Makes the outputs.  PFD_PENDING when timeout_ns passed first: call again (after looking for
+ * signals).  After a failure the call can only be closed; err->row is the row that failed, and
+ * err->byte a place in that row of the first input. */
+pfd_status pfd_eager_run(pfd_eager_call *call, int64_t timeout_ns, pfd_error *err);
+
+/* Of a ragged output, once pfd_eager_run() has returned PFD_OK.  The first writes the shapes of the
+ * rows, ndim numbers each, and returns the elements of all rows; the second copies those, row after
+ * row. */
+int64_t pfd_eager_shapes(const pfd_eager_call *call, int32_t output, int64_t *shapes);
+void pfd_eager_copy(const pfd_eager_call *call, int32_t output, void *values);
+
+void pfd_eager_close(pfd_eager_call *call); /* accepts NULL */
 
 /* ---- Loaders -------------------------------------------------------------------------------- */
 typedef struct pfd_loader pfd_loader;

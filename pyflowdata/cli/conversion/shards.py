@@ -34,11 +34,13 @@ _progress: Any = None  # in a worker: the counter that all share
 
 
 def share(counter: Any) -> None:
+    """Sets the counter of this worker process."""
     global _progress
     _progress = counter
 
 
 def count(records: int) -> None:
+    """Adds converted records to the counter that all workers share, if there is one."""
     if _progress is not None:
         with _progress.get_lock():
             _progress.value += records

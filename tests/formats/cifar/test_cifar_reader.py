@@ -62,7 +62,7 @@ def test_shuffled(folder: Path) -> None:
     [
         (cifar(IMAGES, COARSE, FINE), 10, "fits CIFAR-100: use version=100"),
         (cifar(IMAGES, LABELS), 100, "fits CIFAR-10: use version=10"),
-        (cifar(IMAGES, LABELS)[:-1], 10, "cut short"),
+        (cifar(IMAGES, LABELS)[:-1], 10, "is the file truncated"),
         (b"\x80\x02}q\x01(U\x0b" + bytes(100), 10, "pickled"),
         (b"\x1f\x8b\x08\x00" + bytes(100), 10, "gzip"),
     ],
@@ -77,9 +77,9 @@ def test_files_that_are_none(tmp_path: Path, content: bytes, version: int, says:
 @pytest.mark.parametrize(
     "labels, version, says, byte",
     [
-        ([LABELS * 0 + 10], 10, "label is 10, and there are 10 classes", 0),
-        ([COARSE, FINE * 0 + 100], 100, "label is 100, and there are 100 classes", 1),
-        ([COARSE * 0 + 20, FINE], 100, "label is 20, and there are 20 classes", 0),
+        ([LABELS * 0 + 10], 10, "label is 10, but there are only 10 classes", 0),
+        ([COARSE, FINE * 0 + 100], 100, "label is 100, but there are only 100 classes", 1),
+        ([COARSE * 0 + 20, FINE], 100, "label is 20, but there are only 20 classes", 0),
     ],
 )
 def test_labels_that_are_no_class(

@@ -77,20 +77,20 @@ def test_each_file_has_its_own_header(table) -> None:
 
 def test_a_file_without_the_column_is_named(table) -> None:
     first, second = table("a,b\n1,2\n"), table("a,z\n6,0\n", "b.csv")
-    says = r"b\.csv.*asks for column 'b', which is not among the 2 of the header 'a,z'"
+    says = r"b\.csv.*asks for column 'b', which is not one of the 2 of the header 'a,z'"
     with pytest.raises(flow.CorruptDataError, match=says):
         flow.DataLoader(flow.CSVReader(files=[first, second], columns=["b"], batch_size=2))
 
 
 @pytest.mark.parametrize("columns, says", [
     (["a", "a"], "'a'"),
-    (["x:float16"], "type that text is not read as"),
+    (["x:float16"], "type that text cannot be read as"),
     (["1|"], "the end is not a column"),
-    (["a..b"], "range of names, whose length the type must"),
+    (["a..b"], "range of names; the type must"),
     (["1..3:float32[2]"], "shape of 2 values for 3 columns"),
-    (["1|2:bytes"], "bytes of more than one column"),
+    (["1|2:bytes"], "the type bytes and more than one column"),
     (["5..3"], "ends before it begins"),
-    (["'a"], "a name without its end"),
+    (["'a"], "a name without a closing quote"),
     (["a:int64=x"], "default 'x' of 'a:int64=x' is not an integer that int64 holds"),
     (["a:int8=128"], "is not an integer that int8 holds"),
     (["1..3:float32=1,2"], "2 defaults for 3 values"),
@@ -105,11 +105,11 @@ def test_a_column_that_is_none(columns: list[str], says: str) -> None:
 
 @pytest.mark.parametrize("attrs, says", [
     ({"delimiter": ""}, "must be one byte"), ({"delimiter": ";;"}, "must be one byte"),
-    ({"quote": ","}, "neither the delimiter nor"), ({"comment": "#\n"}, "holds a line end"),
+    ({"quote": ","}, "neither the delimiter nor"), ({"comment": "#\n"}, "contains a line end"),
     ({"header": "no"}, "files have no names"),
-    ({"delimiter": "\r"}, r"attr 'delimiter': '\\x0d'; it must be one byte, and no line end"),
+    ({"delimiter": "\r"}, r"attr 'delimiter': '\\x0d'; it must be one byte other than a line end"),
     ({"quote": "\n"}, r"attr 'quote': '\\x0a'; it must be one byte that is neither"),
-    ({"comment": ","}, "attr 'comment': ',' begins with the delimiter, as rows do"),
+    ({"comment": ","}, "attr 'comment': ',' begins with the delimiter, as rows can"),
     ({"comment": '"#'}, "attr 'comment': '.#' begins with the quote"),
     ({"comment": ";", "delimiter": ";"}, "attr 'comment': ';' begins with the delimiter"),
 ])
@@ -119,7 +119,7 @@ def test_attrs_are_checked_when_the_node_is_made(attrs: dict[str, object], says:
 
 
 @pytest.mark.parametrize("columns, says", [
-    (["z"], "which is not among the 3"), (["7"], "asks for column 7, and the first row"),
+    (["z"], "which is not one of the 3"), (["7"], "asks for column 7, but the first row"),
     (["x=c..a:float32[2]"], "must not go back"), (["x=a..c:float32[2]"], "is 3 columns of this"),
     (["b"], "that 2 columns of the header 'a,b,b' have"),
 ])
@@ -136,7 +136,7 @@ def test_names_as_they_stand(table) -> None:
 
 def test_more_columns_than_any_file_has(table) -> None:
     path = table("a,b\n1,2\n")
-    with pytest.raises(flow.CorruptDataError, match="asks for column 900000000, and the first row"):
+    with pytest.raises(flow.CorruptDataError, match="asks for column 900000000, but the first row"):
         read(path, ["x=0..900000000:int8=7"])
 
 

@@ -151,8 +151,8 @@ WRONG = {
     "float32": (put(17, "<B", 7), flow.UnsupportedError, "float32 in Megatron.*float64 in fai", 17),
     "uint32": (put(17, "<B", 9), flow.UnsupportedError, "code is 9, which is uint32 in fair", 17),
     "uint64": (put(17, "<B", 10), flow.UnsupportedError, "is uint64 in fairseq", 17),
-    "dtype": (put(17, "<B", 77), flow.CorruptDataError, "code is 77, which nobody writes", 17),
-    "fairseq": (be_fairseqs, flow.UnsupportedError, "fairseq's.*no index of documents", 18),
+    "dtype": (put(17, "<B", 77), flow.CorruptDataError, "code is 77, which is unknown", 17),
+    "fairseq": (be_fairseqs, flow.UnsupportedError, "fairseq.*no index of documents", 18),
     "many": (put(18, "<Q", 2**60), flow.CorruptDataError, "counts 1152921504606846976 seq", 18),
     "many documents": (put(26, "<Q", 2**61), flow.CorruptDataError, "entries for documents", 26),
     "no documents": (put(26, "<Q", 0), flow.CorruptDataError, "by the counts in its header", 18),
@@ -168,7 +168,7 @@ WRONG = {
     "far": (put(POINTERS + 24, "<q", 12), flow.CorruptDataError, "too short for it", POINTERS + 24),
     "first": (put(DOCUMENTS, "<q", 1), flow.CorruptDataError, "document 0 begins wi", DOCUMENTS),
     "down": (put(DOCUMENTS + 16, "<q", 0), flow.CorruptDataError, "never go down", DOCUMENTS + 16),
-    "last": (put(DOCUMENTS + 24, "<q", 3), flow.CorruptDataError, "ends with sequence 3, and there "
+    "last": (put(DOCUMENTS + 24, "<q", 3), flow.CorruptDataError, "ends with sequence 3, but there "
              "are 4", DOCUMENTS + 24),
 }
 
@@ -193,7 +193,7 @@ def test_wrong_indexes(tmp_path: Path, what: str) -> None:
 WRONG_LEGACY = {
     "version": (put(8, "<Q", 3), flow.UnsupportedError, "version is 3"),
     "dtype": (put(16, "<Q", 6), flow.UnsupportedError, "code is 6, which is float64"),
-    "element": (put(24, "<Q", 4), flow.CorruptDataError, "a token has 4 bytes.*uint16, have 2"),
+    "element": (put(24, "<Q", 4), flow.CorruptDataError, "a token has 4 bytes.*uint16, has 2"),
     "counts": (put(32, "<Q", 3), flow.CorruptDataError, "by the counts"),
     "many": (put(32, "<Q", 2**63), flow.CorruptDataError, "counts 9223372036854775808 sequences"),
     "ranks": (put(56 + 8, "<q", 0), flow.CorruptDataError, "has its size at place 0"),
@@ -227,7 +227,7 @@ def test_a_bin_of_another_length(tmp_path: Path) -> None:
     path = token_files.write(tmp_path / "a", four_sequences())
     content = path.read_bytes()
     path.write_bytes(content + b"\0\0")
-    with pytest.raises(flow.CorruptDataError, match="has 20 bytes, and its .idx tells of 18"):
+    with pytest.raises(flow.CorruptDataError, match="has 20 bytes, but its .idx covers 18"):
         read(path)
     assert len(read(path, gaps=True)) == 3
     path.write_bytes(content[:-2])
@@ -276,7 +276,7 @@ def test_halves_that_are_missing(tmp_path: Path) -> None:
     with pytest.raises(flow.FileError, match="b.bin"):
         read(tmp_path / "b.idx")
     (tmp_path / "c").write_bytes(b"")
-    with pytest.raises(flow.Error, match="there is no .idx beside"):
+    with pytest.raises(flow.Error, match="the file has no .idx"):
         read([tmp_path / "c"])
 
 

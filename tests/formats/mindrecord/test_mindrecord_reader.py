@@ -176,7 +176,7 @@ def one_group(tmp_path, **changes):
 
 
 @pytest.mark.parametrize(("changes", "message"), [
-    ({"header_size": 300}, "header_size that holds the header"),
+    ({"header_size": 300}, "not below the header.s size"),
     ({"page_size": 1 << 40}, "page_size up to 1 GiB"),
     ({"page_size": 8}, "no page to use more than page_size"),
     ({"shard_id": 1}, "shard_id below the number"),
@@ -205,17 +205,17 @@ def test_a_header_that_is_wrong(tmp_path, changes, message):
     (0, {"page_type": "NEW_COLUMN_DATA"}, "RAW_DATA or BLOB_DATA"),
     (0, {"page_type_id": 2}, "page_type_id 0, 1, 2"),
     (0, {"start_row_id": 1}, "rows of blob pages to follow"),
-    (0, {"end_row_id": 3}, "bytes are left in its page"),
+    (0, {"end_row_id": 3}, "bytes follow the last .* in its page"),
     (0, {"end_row_id": 5}, "raw row 4 of 5 is expected"),
     (0, {"end_row_id": 1 << 40}, "more than fit"),
-    (0, {"page_size": 60}, "the length of blob|the page ends here, and blob"),
+    (0, {"page_size": 60}, "the length of blob|the page ends here, but blob"),
     (0, {"shard_id": 3}, "a page of this shard"),
-    (1, {"row_group_ids": []}, "no row group has the raw rows"),
-    (1, {"row_group_ids": [{"id": 1, "offset": 0}]}, "names a blob page that is not there"),
+    (1, {"row_group_ids": []}, "blob page has no row group"),
+    (1, {"row_group_ids": [{"id": 1, "offset": 0}]}, "refers to a blob page that does not exist"),
     (1, {"row_group_ids": [{"id": 0, "offset": 0}, {"id": 0, "offset": 9}]}, "same blob page"),
     (1, {"row_group_ids": [{"id": 0, "offset": 1000}]}, "not in order, or lie outside"),
     (1, {"row_group_ids": [{"id": 0, "offset": -1}]}, "a row group with id and offset"),
-    (1, {"page_size": 500}, "the file ends here, and page 1|bytes are left in its page"),
+    (1, {"page_size": 500}, "the file ends here, but page 1|bytes follow the last .* in its page"),
 ])
 def test_pages_that_are_wrong(tmp_path, page, changes, message):
     path = one_group(tmp_path)
@@ -238,7 +238,7 @@ def test_a_file_that_was_cut(tmp_path, cut):
 
 @pytest.mark.parametrize("version", ["1.0", "3.1"])
 def test_other_versions(tmp_path, version):
-    with pytest.raises(flow.UnsupportedError, match="versions 2.0 and 3.0"):
+    with pytest.raises(flow.UnsupportedError, match="version 2.0 or 3.0"):
         read(one_group(tmp_path, version=version), "label:int32")
 
 
@@ -260,7 +260,7 @@ def test_shards_of_other_fields(tmp_path):
 
 @pytest.mark.parametrize(("field", "message"), [
     ("i32", "i32.*is int32 in the shards.*without a type; write 'i32:int32'"),
-    ("i32:int64", "cannot be int64.*write 'i32:int32'"),
+    ("i32:int64", "cannot be read as int64.*write 'i32:int32'"),
     ("longs:int64[?]", r"write 'longs:int64\[2,\?\]'"),
     ("longs:int64[3,?]", r"write 'longs:int64\[2,\?\]'"),
     ("image:int8[?]", "write 'image:bytes'"),
@@ -272,14 +272,14 @@ def test_fields_that_do_not_fit(folder, field, message):
 
 
 def test_rows_that_do_not_fit(folder):
-    with pytest.raises(flow.CorruptDataError, match="'ints' has 1 along dimension 0, the output 4"):
+    with pytest.raises(flow.CorruptDataError, match="'ints' has 1 along dimension 0.*the output 4"):
         read(folder / "all", "ints:int32[4]")
 
 
 @pytest.mark.parametrize(("find", "put", "message"), [
     (b"\xdb\x00\x00\x00\x05score\xcb", b"\xdb\x00\x00\x00\x05score\xc1", "unused byte 0xc1"),
     (b"\xdb\x00\x00\x00\x05score", b"\xdb\x00\x00\x00\x05scorf", "'score' is not in the raw row"),
-    (b"\x84\xdb", b"\x83\xdb", "bytes are left"),
+    (b"\x84\xdb", b"\x83\xdb", "bytes follow the fields"),
     (b"\x84\xdb", b"\x94\xdb", "expected a map"),
 ])
 def test_a_damaged_raw_row_costs_one_record(tmp_path, find, put, message):

@@ -49,11 +49,11 @@ GOOD = saved(np.arange(6, dtype=np.int32))
 
 @pytest.mark.parametrize("bad, says", [
     (b"", "npy|NumPy|magic|header"),
-    (GOOD[:-1], "after the header are 23 bytes; an array of int32 .6,. has 24"),
-    (GOOD + b"\0", "after the header are 25 bytes"),
+    (GOOD[:-1], "23 bytes follow the header; an array of int32 .6,. has 24"),
+    (GOOD + b"\0", "25 bytes follow the header"),
     (GOOD[:40], "header"),
     (b"x" + GOOD[1:], "npy|NumPy|magic|begin"),
-    (saved(np.arange(6)), r"the array is int64 \(6,\); dtype and shape say int32 \(6,\)"),
+    (saved(np.arange(6)), r"is int64 \(6,\); by the attrs dtype and shape it is int32 \(6,\)"),
     (saved(np.arange(5, dtype=np.int32)), r"the array is int32 \(5,\)"),
     (saved(np.zeros((2, 3), np.int32)), r"the array is int32 \(2, 3\)"),
     (saved(np.zeros(6, "complex64")), "c8"),

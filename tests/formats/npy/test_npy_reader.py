@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,7 +81,7 @@ def test_big_endian() -> None:
         ("fortran.npy", {}, "Fortran order.*ascontiguousarray"),
         ("objects.npy", {}, "Python objects, which are pickled"),
         ("structured.npy", {}, "structured"),
-        ("texts.npy", {}, "dtype '<U3', texts"),
+        ("texts.npy", {}, "dtype of the array is '<U3', texts"),
         ("complex.npy", {}, "complex numbers"),
         ("no-axis.npy", {}, "no axis"),
         ("float32-version-1.npy", {"shape": (3, 2)}, r"float32 \(2, 3\).*float32 \(3, 2\)"),
@@ -97,7 +99,7 @@ def test_refuses_arrays(name: str, attrs: dict[str, object], says: str) -> None:
 @pytest.mark.parametrize(
     "change, says",
     [
-        (lambda data: data[:-1], r"of the array's 240 bytes there are 239"),
+        (lambda data: data[:-1], r"the array has 240 bytes, and the file 239"),
         (lambda data: data + b"x", r"1 bytes follow"),
         (lambda data: b"PK\3\4" + data, r"not a \.npy file.*zip archive"),
         (lambda data: data[:6] + b"\4" + data[7:], r"version 4\.0; 1\.0, 2\.0 and 3\.0"),
@@ -114,3 +116,17 @@ def test_damaged_npy(tmp_path: Path, change: Callable[[bytes], bytes], says: str
     with pytest.raises(flow.Error, match=says) as caught:
         load(flow.NpyReader(files=path, dtype="float32", shape=(2, 3)))
     assert caught.value.file == str(path)
+
+
+def test_a_compressed_file_stays_within_the_memory_budget(tmp_path: Path) -> None:
+    """It is decompressed as a whole: 6 MB of zeros, in a file of 6 KB."""
+    file = io.BytesIO()
+    np.save(file, np.zeros((3 << 18, 1)))
+    path = tmp_path / "zeros.npy.gz"
+    path.write_bytes(gzip.compress(file.getvalue()))
+    blob = flow.NpyReader(files=[str(path)], batch_size=1024)
+    with pytest.raises(flow.OutOfMemoryError, match="memory_budget") as caught:
+        flow.DataLoader(blob, memory_budget=2 << 20)
+    assert caught.value.file == str(path)
+    with flow.DataLoader(blob, memory_budget=32 << 20) as loader:
+        assert sum(len(batch) for batch in loader) == 3 << 18

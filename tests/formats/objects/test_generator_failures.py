@@ -59,6 +59,7 @@ def test_what_ends_a_program_comes_out_as_it_is(kind, num_threads, batch_size, o
 
 
 def test_it_can_go_on_after_an_interrupt():
+    """In the epoch whose batch makes the first call: a thread may make the next one's before."""
     first = threading.Lock()  # taken by one call, of several at the same time
 
     def call():
@@ -70,14 +71,14 @@ def test_it_can_go_on_after_an_interrupt():
         if first.locked():
             first.release()
         blob = flow.GeneratorReader(source, fields="x:int64", batch_size=8)
-        with flow.DataLoader(blob) as loader:
-            found, batches = [], iter(loader)
+        with flow.DataLoader(blob, prefetch=12) as loader:
+            found, batches = [], loader.repeat()
             with pytest.raises(KeyboardInterrupt):
-                for batch in batches:
-                    found += batch.tolist()
-            for batch in batches:
-                found += batch.tolist()
-        assert found == list(range(40))
+                for _ in range(20):
+                    found += next(batches).tolist()
+            while len(found) < 4 * 40:
+                found += next(batches).tolist()
+        assert found == [*range(40)] * 4
 
 
 # ---- Exceptions of any make ---------------------------------------------------------------------

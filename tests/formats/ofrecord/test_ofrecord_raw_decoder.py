@@ -128,10 +128,10 @@ def test_fewer_and_more_values(
 @pytest.mark.parametrize(
     "shape, attrs, says",
     [
-        ((3,), {}, r"feature 'x': it has 4 values, and shape takes 3; truncate=True"),
-        ((5,), {}, r"it has 4 values, and shape takes 5"),
-        ((3,), {"dim1_varying_length": True}, r"it has 4 values, and by shape it has up to 3"),
-        ((4, 3), {"dim1_varying_length": True}, r"up to 12 in rows of 3"),
+        ((3,), {}, r"feature 'x': it has 4 values, but by shape it must have 3; truncate=True"),
+        ((5,), {}, r"it has 4 values, but by shape it must have 5"),
+        ((3,), {"dim1_varying_length": True}, "has 4 values, but by shape it must have up to 3"),
+        ((4, 3), {"dim1_varying_length": True}, r"up to 12, in rows of 3"),
     ],
 )
 def test_a_wrong_number_of_values(
@@ -146,10 +146,10 @@ def test_a_wrong_number_of_values(
 @pytest.mark.parametrize(
     "name, dtype, says",
     [
-        ("int64", "int32", "value 2 is 9223372036854775807, which int32 does not hold"),
-        ("int32", "uint8", "value 2 is 2147483647, which uint8 does not hold"),
+        ("int64", "int32", "value 2 is 9223372036854775807, which int32 cannot hold"),
+        ("int32", "uint8", "value 2 is 2147483647, which uint8 cannot hold"),
         ("float", "int64", "value 2 is 1.0000000150474662e.30, which int64"),
-        ("image", "int8", "value [0-9] is [12][0-9]+, which int8 does not hold"),
+        ("image", "int8", "value [0-9] is [12][0-9]+, which int8 cannot hold"),
         ("nothing", "int8", "does not have it; it has 'double', 'empty', 'float'"),
         ("two", "int8", "bytes_list has 2 values"),
         ("unset", "int8", "has 0 values"),

@@ -16,10 +16,10 @@ import pyflowdata as flow
 @pytest.mark.parametrize(
     "content, says, byte",
     [
-        (frame(VECTOR)[:-1], "length of a record is 44, and 43 bytes follow", 0),
+        (frame(VECTOR)[:-1], "length of a record is 44, but only 43 bytes follow", 0),
         (frame(VECTOR) + b"\5\0", "inside the length of a record, after 2 bytes of 8", 52),
-        (frame(VECTOR) + bytes(8), "is 0, and it must be above 0", 52),
-        (struct.pack("<q", -5) + VECTOR, "is -5, and it must be above 0", 0),
+        (frame(VECTOR) + bytes(8), "is 0; it must be above 0", 52),
+        (struct.pack("<q", -5) + VECTOR, "is -5; it must be above 0", 0),
         (b"^ONEREC$" + bytes(40), "OneRecReader", 0),
         ((FIXTURES / "tensorflow" / "examples.tfrecord").read_bytes(), "TFRecordReader", None),
     ],

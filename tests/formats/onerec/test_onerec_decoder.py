@@ -60,13 +60,13 @@ def test_defaults() -> None:
 @pytest.mark.parametrize(
     "feature, says",
     [
-        ("id:int32", r"feature 'id' is a list of int64, of 1 values; asked for is int32 \(\)"),
+        ("id:int32", r"feature 'id' is a list of int64, of 1 values, but the field is int32 \(\)"),
         ("two:bytes", "list of strings, of 2 values"),
         ("text:int8[?]", "list of strings"),
-        ("dense:float32[5]", r"'dense' has 6 values, which do not fill rows of float32 \(5,\)"),
-        ("ids:int64[?,3]", "do not fill rows"),
-        ("dense:float32[?,?,?]", "do not fill rows"),
-        ("dense:float32[?,2,?]", "do not fill rows"),
+        ("dense:float32[5]", r"'dense' has 6 values, which do not fit a row of float32 \(5,\)"),
+        ("ids:int64[?,3]", "do not fit a row"),
+        ("dense:float32[?,?,?]", "do not fit a row"),
+        ("dense:float32[?,2,?]", "do not fit a row"),
         ("odd:int32", "does not have it; it has 'dense', 'double', 'id'"),
     ],
 )
@@ -83,7 +83,7 @@ def test_features_that_do_not_fit(feature: str, says: str) -> None:
         (["x:uint16"], "OneRec has int8"),
         (["x:float16[3]"], "OneRec has int8"),
         (["x:int8=300"], "the default must be one number of dtype int8"),
-        (["x:int8[?]=1"], "can only be empty"),
+        (["x:int8[?]=1"], "must be empty"),
         (["x:float32[0]"], "no feature has a row of this size|at least 1"),
         ([], "features"),
         (["a:int8", "a:int8"], "has the name of one before"),

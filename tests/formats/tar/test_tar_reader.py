@@ -13,13 +13,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.oracle import SANITIZED
 from support.paths import ROOT
 
 import pyflowdata as flow
 
 FIXTURES = ROOT / "tests/fixtures/webdataset"
 READ = json.loads((FIXTURES / "read.json").read_text())
-FLIPS = int(os.environ.get("FUZZ_FLIPS", "300"))
+FLIPS = int(os.environ.get("FUZZ_FLIPS", "60" if SANITIZED else "300"))
 BLOCK = 512
 
 Sample = tuple[bytes, ...]
@@ -132,8 +133,8 @@ def test_fields(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field, says", [
-    ("x:int64", "not of the type bytes"),
-    ("x:uint8[4]", "not of the type bytes"),
+    ("x:int64", "another type than bytes"),
+    ("x:uint8[4]", "another type than bytes"),
     ("image=jpg||png", "empty"),
 ])  # fmt: skip
 def test_fields_that_cannot_be(tmp_path: Path, field: str, says: str) -> None:
@@ -278,7 +279,7 @@ def test_what_follows_the_end_is_not_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field, value, says", [
-    ("checksum", b"", "its checksum does not fit"),
+    ("checksum", b"", "its checksum is wrong"),
     ("size", b"\xff" * 12, "the size in the header is not a number"),
     ("size", b"\x80" + b"\x7f" * 11, "the size in the header is not a number"),
     ("size", b"77777777777\0", "bytes are missing"),
@@ -333,12 +334,12 @@ def test_index_files(tmp_path: Path, version: str) -> None:
         index.write_text(dali_index(tar, version))
     attrs = {"index_files": [str(index) for index in indexes]}
     assert read(tars, ["txt"], **attrs) == read(tars, ["txt"])
-    with pytest.raises(flow.InvalidArgumentError, match="2 paths, and there are 1"):
+    with pytest.raises(flow.InvalidArgumentError, match="2 paths, but there are 1"):
         read(tars[0], ["txt"], **attrs)
     text = indexes[0].read_text()
     for changed, says in [
         (text.replace(version, "v9"), "expected v1.1 or v1.2"),
-        (text.replace("512", "1024"), "another file than the tar"),
+        (text.replace("512", "1024"), "does not agree with the tar"),
         (text.replace(f"{version} 3", f"{version} 2").rsplit("\n", 2)[0] + "\n", "more samples"),
         (text.replace(f"{version} 3", f"{version} 4") + "x 512 1 y\n", "more samples than the tar"),
         (text[:30], "expected an extension|another file"),

@@ -331,7 +331,7 @@ def test_decode_raw_names_a_field():
     rows = flow.TFRecordReader(files=EXAMPLES, batch_size=4)
     with pytest.raises(flow.InvalidArgumentError, match="no field in 'features' has the name 'b'"):
         flow.ExampleDecoder(rows, features=["a=b:int64"], decode_raw=["b"])
-    with pytest.raises(flow.InvalidArgumentError, match="takes bytes as numbers.* field 'b:bytes'"):
+    with pytest.raises(flow.InvalidArgumentError, match="reads bytes as numbers.* field 'b:bytes'"):
         flow.ExampleDecoder(rows, features=["b:bytes"], decode_raw=["b"])
 
 
@@ -403,7 +403,7 @@ def test_flipped_bits_and_bytes(tmp_path):
 
 
 def test_an_entry_is_no_map(one):
-    said = "not a tf.train.Example: what begins at byte 3"
+    said = "not a tf.train.Example: the field at byte 3"
     with pytest.raises(flow.CorruptDataError, match=said):
         one("a:int64", field(1, b"\x0a\x50abc"))
     assert entry("a", b"") == b"\x0a\x05\x0a\x01a\x12\x00"

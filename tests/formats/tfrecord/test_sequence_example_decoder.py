@@ -121,8 +121,8 @@ def test_lists_and_context_in_pieces(one):
         ("feature_lists/f:int64", "must begin with their number"),
         ("feature_lists/f:int64[?,?]", "only the first dimension"),
         ("feature_lists/f:int64[2,?]", "only the first dimension"),
-        ("feature_lists/f:int64[?]=1", "no default but an empty one"),
-        ("feature_lists/f:int64[2]=", "no default but an empty one"),
+        ("feature_lists/f:int64[?]=1", "default of a list of steps must be empty"),
+        ("feature_lists/f:int64[2]=", "default of a list of steps must be empty"),
     ],
 )
 def test_fields_that_cannot_be(spec, message):

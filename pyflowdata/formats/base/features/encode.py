@@ -186,11 +186,12 @@ def _payloads(kinds: Kinds, name: str, rows: Array | Ragged) -> tuple[int, list[
 
 
 def _heads(name: str, field: int) -> Callable[[int], bytes]:
-    """What stands before the values of a row, as a function of their size."""
+    """A function that makes the bytes before the values of a row from the size of the values."""
     known: dict[int, bytes] = {}
     key = _key(name)
 
     def head(size: int) -> bytes:
+        """The bytes before `size` bytes of values."""
         if size in known:
             return known[size]
         inner = b"\x0a" + _varint(size) if size or field == _BYTES else b""
@@ -205,7 +206,7 @@ def _heads(name: str, field: int) -> Callable[[int], bytes]:
 
 
 def _entries(kinds: Kinds, name: str, rows: Array | Ragged | list[Any]) -> list[list[bytes]]:
-    """The pieces of the map's entries of a column: lists of equal length, a row each."""
+    """The pieces of the map entries of a column, as lists; each list has an item for each row."""
     if isinstance(rows, list):
         made = []
         for row, value in enumerate(rows):

@@ -91,11 +91,12 @@ def integers(given: Any) -> Iterator[int]:
 
 
 def _refuse_changed(name: str, given: Any, dtype: np.dtype[Any], *, is_batch: bool) -> None:
-    """Refuses integers that a float dtype has not."""
+    """Refuses integers that a float dtype cannot hold exactly."""
 
-    exact = 2 ** (np.finfo(dtype).nmant + 1)  # all integers up to this are held
+    exact = 2 ** (np.finfo(dtype).nmant + 1)  # a float holds all integers up to this one
 
     def changed(value: Any) -> int | None:
+        """The first integer of a value that the dtype cannot hold exactly, or None."""
         with np.errstate(over="ignore"):
             for one in integers(value):
                 if not -exact <= one <= exact and float(dtype.type(one)) != one:

@@ -1,0 +1,10 @@
+"""W4u, the same photographs whole: decoded and resized to 224 x 224, uint8; batches of 64."""
+
+from bench import table
+from bench.pictures import Pictures
+
+DATA = Pictures()
+BATCH_SIZE = 64
+LATENCIES = False
+BASES = ["limits.resize", "limits.resize-fast"]
+COLUMNS = table.PICTURES_AND_COST

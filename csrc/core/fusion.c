@@ -1,0 +1,10 @@
+/* Whose failure it is. */
+#include "core/fusion.h"
+
+#include "core/error.h"
+
+pfd_status pfd_fail_producer(const pfd_producer *producer, pfd_error *err)
+{
+    pfd_error_set_op(err, producer->name);
+    return err->status;
+}

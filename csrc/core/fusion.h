@@ -1,0 +1,29 @@
+/* core/fusion.h -- two ops computed as one.
+ *
+ * An op that needs only a part of what the op before it makes can have both done together: the
+ * loader gives its fused function the inputs of the first op and the attrs of both.  Fused or not, the
+ * rows are the same.  registry/builtin_fusions.c lists such pairs.
+ */
+#ifndef PFD_CORE_FUSION_H
+#define PFD_CORE_FUSION_H
+#include "pyflowdata/op.h"
+
+/* The op before: what there is of it in a fused call. */
+typedef struct pfd_producer {
+    const char *name;
+    const void *attrs;
+} pfd_producer;
+
+/* As compute() of the second op, but for args->inputs, which are those of the producer.  A failure of
+ * what the producer does is handed to pfd_fail_producer(). */
+typedef pfd_status (*pfd_fused_compute)(const pfd_compute_args *args, const pfd_producer *producer,
+                                        pfd_error *err);
+
+typedef struct pfd_fusion {
+    const pfd_op *producer, *consumer; /* each with one input, the producer with one output */
+    pfd_fused_compute compute;
+} pfd_fusion;
+
+/* The failure in *err is the producer's; returns its status. */
+pfd_status pfd_fail_producer(const pfd_producer *producer, pfd_error *err);
+#endif

@@ -1,0 +1,64 @@
+/* OFRecordImageDecoderRandomCrop: a random window of the image in a feature of each record. */
+#include "formats/ofrecord/ofrecord_image.h"
+#include "pyflowdata/op.h"
+
+typedef struct ofrecord_image_decoder_random_crop_attrs {
+    const char *blob_name;
+    pfd_decode_options decode;
+    pfd_list_float64 random_area, random_aspect_ratio;
+    int32_t num_attempts;
+} ofrecord_image_decoder_random_crop_attrs;
+typedef ofrecord_image_decoder_random_crop_attrs crop_attrs;
+
+static pfd_status make_rule(const pfd_host *host, const crop_attrs *attrs, pfd_crop_rule *out,
+                            pfd_error *err)
+{
+    return pfd_make_crop_rule(host, "random_area", attrs->random_area, "random_aspect_ratio",
+                              attrs->random_aspect_ratio, attrs->num_attempts, out, err);
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const crop_attrs *attrs = args->attrs;
+    pfd_crop_rule rule;
+    PFD_TRY(make_rule(args->host, attrs, &rule, err));
+    pfd_of_images images = {attrs->blob_name, &attrs->decode, &rule};
+    return pfd_of_images_infer(args, &images, err);
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const crop_attrs *attrs = args->attrs;
+    pfd_crop_rule rule;
+    PFD_TRY(make_rule(args->host, attrs, &rule, err));
+    pfd_of_images images = {attrs->blob_name, &attrs->decode, &rule};
+    return pfd_of_images_decode(args, &images, err);
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_OF_IMAGE_ATTRS(crop_attrs),
+    PFD_INT_ATTR(crop_attrs, num_attempts, "10", 0, PFD_MOST_CROP_ATTEMPTS,
+                 "How often a window is drawn that may not fit into the image; then it is the "
+                 "largest one in the middle."),
+    PFD_FLOATS_ATTR(crop_attrs, random_area, "0.08,1", 0, 1,
+                    "Area of the window as a fraction of the image's: lowest and highest."),
+    PFD_FLOATS_ATTR(crop_attrs, random_aspect_ratio, "0.75,1.333333", 0, 1e6,
+                    "Width of the window divided by its height: lowest and highest."),
+};
+
+const pfd_op pfd_op_ofrecord_image_decoder_random_crop = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "OFRecordImageDecoderRandomCrop",
+    .doc = "Decodes a random window of the image in a feature of each OFRecord, as OneFlow's "
+           "ofrecord_image_decoder_random_crop. "
+           "Area and aspect ratio are drawn until the window fits, as RandomResizedCrop does; its "
+           "place is uniform. No more of a JPEG image is decoded than the window needs. Colours "
+           "are in the order BGR unless color_space says another. The draws depend on seed, epoch, "
+           "name of the op and record alone, so OneFlow's attrs seed and has_seed are not here.",
+    PFD_OP_ATTRS(crop_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_of_image_inputs),
+    PFD_OP_OUTPUTS(pfd_of_image_outputs),
+    .infer = infer,
+    .compute = compute,
+};

@@ -1,0 +1,314 @@
+"""Ops on rows of the program instead of blobs: they answer at once.
+
+The op's attrs and the types of the rows are checked as for a node, once for each combination;
+then C runs the kernel as a loader does.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import Error, InvalidArgumentError, OutOfMemoryError, shown
+from ..native import CData, check, encode, exception, ffi, lib, new_error
+from ..native.calls import raised, take_interrupt
+from .attr_values import attr_values, plain_values
+from .eager_rows import RULE, Array, Rows, take
+from .node import is_present
+from .registry import Op, with_ports_of
+from .row_types import DTYPES, read_row_type
+
+# Of a call on rows, unless the op has an attr of the name: least value, which is the default; doc.
+OPTIONS = {
+    "seed": (-1, "The seed of random numbers, as that of a reader; -1 draws one."),
+    "epoch": (0, "The epoch whose random numbers are wanted."),
+    "ordinal": (0, "The number of the first row's record, for its random numbers."),
+}
+
+_DEFAULTS = tuple(least for least, _ in OPTIONS.values())
+_SIGNALS_NS = 50_000_000  # how long a call may keep Python from looking for signals
+_MOST_KEPT = 512  # combinations of op, attrs and types
+
+# Types of cffi: those that are given as text are parsed each time.
+_ROWS, _PLACES, _CALL = map(ffi.typeof, ("pfd_ragged_row *[]", "void *[]", "pfd_eager_call **"))
+
+_Types = tuple[tuple[np.dtype[Any], tuple[int, ...]], ...]
+
+
+class _Output(NamedTuple):
+    """One output: its place among those of the op, and a row of it."""
+
+    place: int
+    dtype: np.dtype[Any]
+    shape: tuple[int | None, ...]
+    is_ragged: bool
+    is_present: bool
+
+
+class _Prepared:
+    """An op with attrs, for rows of certain types.  Immutable: any thread may run it."""
+
+    __slots__ = ("_handle", "_is_ragged", "_op", "_outputs")
+
+    def __init__(
+        self, op: Op, name: str | None, values: Mapping[str, object], types: _Types
+    ) -> None:
+        if not isinstance(name, (str, type(None))):
+            raise InvalidArgumentError(
+                f"name = {shown(name)} ({type(name).__name__}); it must be a str or None"
+            )
+        plain = plain_values(op, values)
+        slots, keep = attr_values(plain)
+        rows = ffi.new("pfd_row_type[]", len(types))
+        for row, (dtype, shape) in zip(rows, types, strict=True):
+            row.dtype, row.ndim = DTYPES[dtype], len(shape)
+            row.shape[0 : len(shape)] = shape
+        out, err = ffi.new("pfd_eager **"), new_error()
+        status = lib.pfd_eager_create(
+            encode(op.name, "op name"), encode(name or "", "name"), slots, len(plain), rows,
+            len(types), out, err,
+        )  # fmt: skip
+        keep.clear()  # C used raw pointers into these until here
+        take_interrupt()
+        check(status, err)
+        self._handle = ffi.gc(out[0], lib.pfd_eager_release)
+        self._op = with_ports_of(op, lib.pfd_eager_op(self._handle))
+        self._is_ragged = [-1 in shape for _, shape in types]
+        found = lib.pfd_eager_outputs(self._handle)
+        self._outputs = []
+        for index, port in enumerate(self._op.outputs):
+            row_type = read_row_type(found[index])
+            wanted = is_present(self._op, port.name, plain)
+            self._outputs.append(_Output(index, *row_type, row_type.is_ragged, wanted))
+
+    def run(
+        self, inputs: Sequence[Rows], count: int | None, seed: int, epoch: int, ordinal: int
+    ) -> Any:
+        """The answers: of each output a row, or a list of rows.
+
+        Args:
+            count: Rows of each input; None: one row, and not a batch.
+        """
+        num_rows = 1 if count is None else count
+        leading = () if count is None else (count,)
+        tables = [
+            rows.table(is_ragged=is_ragged)
+            for rows, is_ragged in zip(inputs, self._is_ragged, strict=True)
+        ]
+        arrays = [
+            None if output.is_ragged else _empty((*leading, *output.shape), output.dtype)
+            for output in self._outputs
+        ]
+        places = ffi.new(_ROWS, [table for table, _ in tables])
+        memory = ffi.new(
+            _PLACES, [ffi.NULL if array is None else ffi.from_buffer(array) for array in arrays]
+        )
+        err, out = new_error(), ffi.new(_CALL)
+        status = lib.pfd_eager_open(
+            self._handle, places, num_rows, memory, seed, epoch, ordinal, out, err
+        )
+        check(status, err)
+        try:
+            while (status := lib.pfd_eager_run(out[0], _SIGNALS_NS, err)) == lib.PFD_PENDING:
+                take_interrupt()
+            take_interrupt()
+            if status < 0:
+                raise raised(self._failure(status, err, count))
+            answers = [
+                _answer(array, count)
+                if array is not None
+                else _ragged_answer(out[0], output, count)
+                for output, array in zip(self._outputs, arrays, strict=True)
+                if output.is_present
+            ]
+        finally:
+            lib.pfd_eager_close(out[0])
+        return answers[0] if len(answers) == 1 else tuple(answers)
+
+    def _failure(self, status: int, err: CData, count: int | None) -> Error:
+        row = err.row
+        failure = exception(status, err)
+        if row >= 0 and count is not None:
+            failure.row = row
+        return failure
+
+
+def _empty(shape: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError):
+        raise OutOfMemoryError(f"no memory for rows of shape {shape}") from None
+
+
+def _answer(array: Array, count: int | None) -> Any:
+    """A row, a scalar if it has no dimensions; or the rows of an array as a list."""
+    if count is not None:
+        return list(array)
+    return array if array.ndim else array[()]
+
+
+def _ragged_answer(call: CData, output: _Output, count: int | None) -> Any:
+    """A row; or a list of rows, which are views of one array."""
+    shapes = np.empty((1 if count is None else count, len(output.shape)), np.int64)
+    size = lib.pfd_eager_shapes(call, output.place, ffi.from_buffer("int64_t[]", shapes))
+    values = _empty((size,), output.dtype)
+    lib.pfd_eager_copy(call, output.place, ffi.from_buffer(values))
+    if count is None:
+        return values.reshape(shapes[0])
+    rows, begin = [], 0
+    for shape in shapes.tolist():
+        end = begin + math.prod(shape)
+        rows.append(values[begin:end].reshape(shape))
+        begin = end
+    return rows
+
+
+# ---- Combinations that were used before ---------------------------------------------------------
+
+_kept: dict[Any, _Prepared] = {}
+_lock = threading.RLock()  # of changes to _kept; a signal handler may come in
+
+
+def forget() -> None:
+    """An op was replaced by another of its name."""
+    with _lock:
+        _kept.clear()
+
+
+def _frozen(value: object) -> object:
+    """Equal only for values that an attr takes for the same; of mutable objects a TypeError."""
+    if isinstance(value, (list, tuple)):
+        return (list, *map(_frozen, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.tobytes()
+    if isinstance(value, float) and value == 0:
+        return float, math.copysign(1, value)  # -0.0 == 0.0
+    hash(value)
+    return type(value), value
+
+
+def _prepare(
+    op: Op, name: str | None, values: Mapping[str, object], inputs: Sequence[Rows]
+) -> _Prepared:
+    types = tuple((rows.dtype, rows.shape) for rows in inputs)
+    try:
+        key = (op.name, name, tuple((key, _frozen(values[key])) for key in values), types)
+        found = _kept.get(key)
+    except (TypeError, RecursionError):
+        return _made(op, name, values, inputs, types)
+    if found is None:
+        found = _made(op, name, values, inputs, types)
+        with _lock:
+            if len(_kept) >= _MOST_KEPT:
+                del _kept[next(iter(_kept))]
+            _kept[key] = found
+    return found
+
+
+def _made(
+    op: Op, name: str | None, values: Mapping[str, object], inputs: Sequence[Rows], types: _Types
+) -> _Prepared:
+    try:
+        return _Prepared(op, name, values, types)
+    except InvalidArgumentError as failure:
+        other = _varying(types) if op.is_whole_batch else types
+        if other != types:
+            try:
+                return _Prepared(op, name, values, other)
+            except InvalidArgumentError:
+                pass
+        if failure.attr is None and _are_rows(op, name, values, inputs):
+            failure.message += f"; {RULE}: list(array) has the rows of an array"
+        raise
+
+
+def _varying(types: _Types) -> _Types:
+    """The same types of rows that only happen to be of one size."""
+    return tuple((dtype, (-1, *shape[1:]) if shape else shape) for dtype, shape in types)
+
+
+def _are_rows(
+    op: Op, name: str | None, values: Mapping[str, object], inputs: Sequence[Rows]
+) -> bool:
+    """Whether the op takes what the first dimension of the given arrays counts."""
+    if any(rows.count is not None or not rows.shape for rows in inputs):
+        return False
+    try:
+        _Prepared(op, name, values, tuple((rows.dtype, rows.shape[1:]) for rows in inputs))
+    except Error:
+        return False
+    return True
+
+
+# ---- The call -----------------------------------------------------------------------------------
+
+
+def call(op: Op, name: str | None, values: dict[str, object], inputs: Mapping[str, object]) -> Any:
+    """Calls an op on rows.
+
+    Args:
+        name: Of the op in a graph, which its random numbers depend on; None for none.
+        values: Attrs, and those of `OPTIONS` that are given.
+        inputs: What is given for each input, by its name.
+
+    Returns:
+        Of each output a row, or a list of rows where batches are given; of several a tuple.
+
+    Raises:
+        Error: As the nodes of a graph and the loader raise them; `row` is the row that failed.
+    """
+    try:
+        options = _DEFAULTS
+        if not OPTIONS.keys().isdisjoint(values):
+            options = tuple(_option(op, key, values) for key in OPTIONS)
+        rows = [
+            take(key, value, takes_ragged=op.takes_ragged) for key, value in inputs.items()
+        ]
+        count = _common_count(op, inputs, rows)
+        return _prepare(op, name, values, rows).run(rows, count, *options)
+    except Error as failure:
+        if failure.op is None:
+            failure.op = op.name
+        raise
+
+
+def _option(op: Op, key: str, values: dict[str, object]) -> int:
+    least, _ = OPTIONS[key]
+    if key not in values or op.attr(key) is not None:
+        return least
+    value = values.pop(key)
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number < 2**62:
+        raise InvalidArgumentError(f"{key} = {shown(value)}; it must be an int, at least {least}")
+    return number
+
+
+def _common_count(op: Op, given: Iterable[str], inputs: Sequence[Rows]) -> int | None:
+    first = inputs[0].count
+    if len(inputs) == 1 and not op.is_whole_batch:
+        return first
+    names = list(given)
+    for name, rows in zip(names, inputs, strict=True):
+        if rows.count != first:
+            one, other = (
+                "one row" if count is None else f"a batch of {count}"
+                for count in (first, rows.count)
+            )
+            raise InvalidArgumentError(
+                f"input '{names[0]}' is {one} and input '{name}' is {other}: give one row of each "
+                f"or as many of each ({RULE})"
+            )
+    if first is None and op.is_whole_batch:
+        raise InvalidArgumentError(
+            f"input '{names[0]}' is one row, and {op.name} looks at all rows of a batch: give a "
+            f"list of rows ({RULE})"
+        )
+    return first

@@ -1,0 +1,91 @@
+"""Row types as users write them, ("float32", (3,)), and as C has them; ragged rows as NumPy has
+them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InvalidArgumentError, shown
+from ..native import CData, ffi, lib, text
+
+_DTYPES: dict[str, int] = {}
+while lib.pfd_dtype_name(len(_DTYPES) + 1) != ffi.NULL:
+    _DTYPES[text(lib.pfd_dtype_name(len(_DTYPES) + 1))] = len(_DTYPES) + 1
+_NUMPY = {number: np.dtype(name) for name, number in _DTYPES.items()}
+DTYPES = {dtype: number for number, dtype in _NUMPY.items()}  # PFD_BOOL and so on
+
+# A pfd_ragged_row: two addresses, and between them the number of elements.
+RAGGED_ROW = np.dtype([("data", np.uint64), ("size", np.int64), ("shape", np.uint64)])
+assert [name for name, _ in ffi.typeof("pfd_ragged_row").fields] == [
+    "data", "num_elements", "shape"
+]  # fmt: skip
+assert RAGGED_ROW.itemsize == ffi.sizeof("pfd_ragged_row")
+
+
+class RowType(NamedTuple):
+    """What one row of a blob is.
+
+    Attributes:
+        dtype: Of the elements.
+        shape: Without the batch dimension; None for a dimension that varies from row to row.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int | None, ...]
+
+    @property
+    def is_ragged(self) -> bool:
+        """Whether rows differ in shape."""
+        return None in self.shape
+
+    def __str__(self) -> str:
+        return f"{self.dtype} {self.shape}"
+
+    def fits(self, dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> bool:
+        """Whether this is what is there, where None stands for any size."""
+        return (
+            dtype == self.dtype
+            and len(shape) == len(self.shape)
+            and all(own in (None, size) for own, size in zip(self.shape, shape, strict=True))
+        )
+
+
+def row_type(what: str, given: Any) -> RowType:
+    """From ("float32", (3,)), or from a dtype alone: rows that are scalars.
+
+    Raises:
+        InvalidArgumentError: It is neither; the text begins with `what`.
+    """
+    dtype, shape = given if isinstance(given, tuple) and len(given) == 2 else (given, ())
+    try:
+        found = np.dtype(dtype)
+        if dtype is None or found.name not in _DTYPES or not found.isnative:
+            raise TypeError
+        if isinstance(shape, (int, np.integer)):
+            shape = (shape,)
+        sizes = tuple(None if n is None or n == -1 else int(n) for n in shape)
+        if len(sizes) > lib.PFD_MAX_DIMS or any(n is not None and n < 0 for n in sizes):
+            raise TypeError
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(
+            f"{what} = {shown(given)}; it must be a dtype, for rows that are numbers, or dtype and "
+            f"shape of a row, like ('float32', (3,)), with None for what varies from row to row; "
+            f"dtypes: {', '.join(_DTYPES)}"
+        ) from None
+    return RowType(found, sizes)
+
+
+def read_row_type(row: CData) -> RowType:
+    """Of a `pfd_row_type`."""
+    return RowType(
+        _NUMPY[row.dtype], tuple(None if n < 0 else n for n in row.shape[0 : row.ndim])
+    )
+
+
+def write_row_type(row: CData, value: RowType) -> None:
+    """Into a `pfd_row_type`."""
+    row.dtype, row.ndim = _DTYPES[value.dtype.name], len(value.shape)
+    for axis, size in enumerate(value.shape):
+        row.shape[axis] = -1 if size is None else size

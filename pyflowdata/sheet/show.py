@@ -1,0 +1,232 @@
+"""`flow.show`: a contact sheet of a batch, or of the first batch of blobs."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileError, InvalidArgumentError, shown
+from ..graph import Blob
+from ..graph.node import reader_nodes, with_reader_attrs
+from ..loader import DataLoader
+from ..ragged import Ragged
+from .drawing import Array, Tile, draw
+from .images import decoded, id_column, image_column, label_column, rows_of, text_of
+from .pixels import channels_last, to_rgb
+from .png import encode_png
+
+_MOST_TEXT = 200  # characters under an image
+
+
+class Sheet:
+    """A contact sheet.  A notebook shows it; elsewhere `save()` writes it.
+
+    Attributes:
+        pixels: uint8 RGB, (height, width, 3).
+        count: Images on it.
+        notes: What is not as it was: numbers that were scaled to be seen, images that are left
+            out or damaged.
+    """
+
+    def __init__(self, pixels: Array, count: int, notes: Sequence[str]) -> None:
+        self.pixels = pixels
+        self.count = count
+        self.notes = tuple(notes)
+
+    def png(self) -> bytes:
+        """The file of the image."""
+        return encode_png(self.pixels)
+
+    def save(self, path: str | os.PathLike[str]) -> str:
+        """Writes the sheet as a PNG file, over an existing one, and returns its path.
+
+        Raises:
+            FileError: It cannot be written.
+        """
+        name = os.fspath(path)
+        try:
+            with open(name, "wb") as file:
+                file.write(self.png())
+        except OSError as failure:
+            raise FileError(f"the sheet cannot be written: {failure.strerror}", file=name) from None
+        return name
+
+    def _repr_png_(self) -> bytes:
+        return self.png()
+
+    def __repr__(self) -> str:
+        height, width = self.pixels.shape[:2]
+        notes = "".join(f"; {note}" for note in self.notes)
+        images = "1 image" if self.count == 1 else f"{self.count} images"
+        return f"<Sheet of {images}, {height} x {width}{notes}>"
+
+
+def show(
+    batch: Any,
+    labels: Any = None,
+    ids: Any = None,
+    *,
+    image: str | int | None = None,
+    count: int = 64,
+    columns: int | None = None,
+    size: tuple[int, int] = (160, 160),
+    layout: str | None = None,
+    mean: float | Sequence[float] | None = None,
+    std: float | Sequence[float] | None = None,
+) -> Sheet:
+    """A contact sheet of images: decoded, augmented, as a model gets them.
+
+        flow.show(image_blob, label_blob)               # the first batch, with record ids
+        flow.show(batch, image="image").save("sheet.png")
+
+    Args:
+        batch: What a loader delivers: an array, a Ragged, or a tuple or dict of these; a list of
+            images; one image.  Or a blob, or blobs, of which a loader reads the first batch.
+            Images are (height, width), (height, width, channels) or (channels, height, width), of
+            any dtype, or files of images as bytes.
+        labels: A value for each image, or the name of the column that has them.  None: a column
+            called label, class, cls, target or y; in a tuple the first of whole numbers.
+        ids: The same for record ids.  None: a column called id or key; of blobs those of the
+            records.
+        image: The column with the images; None: the first that has some.
+        count: Images on the sheet, at most.
+        columns: Of images; None: as many as make the sheet wider than high.
+        size: Of a thumbnail, (height, width).
+        layout: "HWC" or "CHW"; None: by the shape.
+        mean, std: What the images were normalised with, to be undone.  Without them numbers that
+            are not 0 to 1 or 0 to 255 are scaled so that the least is black and the largest
+            white, and the sheet says so.
+
+    Raises:
+        InvalidArgumentError: There are no images in it, or an argument is wrong.
+    """
+    _check(count, columns, size, layout)
+    if _has_blobs(batch):
+        batch, labels, ids = _first_batch(batch, labels, ids)
+    table = _table(batch)
+    name = image_column(table, image)
+    rows = rows_of(table[name])
+    labels = _column(labels, table, len(rows), "labels", label_column(table, name, len(rows)))
+    ids = _column(ids, table, len(rows), "ids", id_column(table, len(rows)))
+    total, rows = len(rows), rows[:count]
+    images, damage = decoded(rows)
+    notes = [damage] if damage else []
+    found = [one for one in images if one is not None]
+    if len({one.dtype for one in found}) > 1:
+        raise InvalidArgumentError("the images have several dtypes; give those of one")
+    pixels, scaled = to_rgb([channels_last(one, layout) for one in found], _list(mean), _list(std))
+    rest = iter(pixels)
+    captions = [_captions(one) for one in (labels, _record_ids(ids)) if one is not None]
+    tiles = [
+        Tile(None if one is None else next(rest), tuple(texts[place] for texts in captions))
+        for place, one in enumerate(images)
+    ]
+    notes += [scaled] if scaled else []
+    notes += [f"{len(rows)} of {total} images"] if total > len(rows) else []
+    wide = max(1, min(len(tiles), columns or round(math.sqrt(len(tiles) * 4 / 3))))
+    return Sheet(draw(tiles, notes, wide, size), len(tiles), notes)
+
+
+def _check(count: Any, columns: Any, size: Any, layout: Any) -> None:
+    if not isinstance(count, int) or count < 1:
+        raise InvalidArgumentError(f"count = {shown(count)}; it must be an int, at least 1")
+    if columns is not None and (not isinstance(columns, int) or columns < 1):
+        raise InvalidArgumentError(f"columns = {shown(columns)}; it must be an int, at least 1")
+    is_size = isinstance(size, (tuple, list)) and len(size) == 2
+    if not is_size or not all(isinstance(one, int) and 8 <= one <= 4096 for one in size):
+        raise InvalidArgumentError(
+            f"size = {shown(size)}; it must be (height, width), each from 8 to 4096"
+        )
+    if layout not in (None, "HWC", "CHW"):
+        raise InvalidArgumentError(f"layout = {shown(layout)}; it must be 'HWC', 'CHW' or None")
+
+
+def _list(numbers: float | Sequence[float] | None) -> Sequence[float] | None:
+    if numbers is None:
+        return None
+    return np.atleast_1d(np.asarray(numbers, np.float64)).tolist()  # type: ignore[no-any-return]
+
+
+def _has_blobs(batch: Any) -> bool:
+    if isinstance(batch, Mapping):
+        batch = list(batch.values())
+    return isinstance(batch, Blob) or (
+        isinstance(batch, (tuple, list)) and len(batch) > 0 and isinstance(batch[0], Blob)
+    )
+
+
+def _table(batch: Any) -> Mapping[Any, Any]:
+    """The columns by name, or by number."""
+    if isinstance(batch, Mapping):
+        return batch
+    if isinstance(batch, tuple):
+        return dict(enumerate(batch))
+    if isinstance(batch, (np.ndarray, Ragged, list, bytes)):
+        return {0: batch}
+    if hasattr(batch, "__array__"):
+        return {0: np.asarray(batch)}
+    raise InvalidArgumentError(
+        f"{shown(batch)} ({type(batch).__name__}) was given; it must be a batch, a list of "
+        "images, or a blob"
+    )
+
+
+def _first_batch(blobs: Any, labels: Any, ids: Any) -> tuple[Any, Any, Any]:
+    """The first batch of blobs; and labels and ids, where these are blobs or left out."""
+    named = dict(blobs) if isinstance(blobs, Mapping) else None
+    wanted = list(named.values()) if named is not None else list(_tuple(blobs))
+    extra = [one for one in (labels, ids) if isinstance(one, Blob)]
+    made = with_reader_attrs([*wanted, *extra], lambda _: {"with_id": True})
+    if ids is None:
+        reader = reader_nodes(made)[0]
+        made += tuple(blob for blob in reader.outputs if reader.op.outputs[blob.index].name == "id")
+    with DataLoader(made, prefetch=1) as loader:
+        arrays: list[Any] = list(next(iter(loader), ()))
+    if not arrays:
+        raise InvalidArgumentError("the blobs have no batch: there are no records")
+    batch, rest = arrays[: len(wanted)], arrays[len(wanted) :]
+    labels = rest.pop(0) if isinstance(labels, Blob) else labels
+    ids = rest.pop(0) if rest else ids
+    if named is not None:
+        return dict(zip(named, batch, strict=True)), labels, ids
+    return tuple(batch), labels, ids
+
+
+def _tuple(blobs: Any) -> Sequence[Any]:
+    return (blobs,) if isinstance(blobs, Blob) else blobs
+
+
+def _column(
+    given: Any, table: Mapping[Any, Any], count: int, what: str, otherwise: Any
+) -> list[Any] | None:
+    """The labels or ids, one for each image."""
+    if given is None:
+        given = otherwise
+    elif isinstance(given, str):
+        if given not in table:
+            raise InvalidArgumentError(
+                f"{what} = {given!r}; the columns are {', '.join(map(str, table))}"
+            )
+        given = table[given]
+    if given is None:
+        return None
+    values = list(given) if isinstance(given, np.ndarray) else rows_of(given)
+    if len(values) != count:
+        raise InvalidArgumentError(f"there are {count} images and {len(values)} {what}")
+    return values
+
+
+def _captions(values: Sequence[Any]) -> list[str]:
+    return [" ".join(text_of(value).split())[:_MOST_TEXT] for value in values]
+
+
+def _record_ids(ids: list[Any] | None) -> list[Any] | None:
+    """What readers give as id, file and number of the record, in words."""
+    if not ids or any(np.shape(one) != (2,) for one in ids):
+        return ids
+    has_files = any(one[0] != ids[0][0] for one in ids)
+    return [f"{f'file {file} ' if has_files else ''}record {record}" for file, record in ids]

@@ -1,0 +1,173 @@
+"""Random ops of images: rates, models in NumPy and Pillow, the same draws for a record."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image, ImageEnhance, ImageOps
+from support.decoder_rows import blob_of, load
+from support.same_draws import check_same_draws
+
+import pyflowdata as flow
+
+CHANCE = np.random.default_rng(0)
+PICTURES = CHANCE.integers(0, 256, (40, 8, 9, 3), np.uint8)
+
+
+def test_coin_flips():
+    count = 2000
+    rows = np.arange(count)
+    for probability in (0.0, 0.2, 0.5, 1.0):
+        flips = load(flow.CoinFlip(blob_of(rows, batch_size=64), probability=probability))
+        assert flips.dtype == np.int8 and set(flips.tolist()) <= {0, 1}
+        assert abs(flips.mean() - probability) < 4 * np.sqrt(0.25 / count)
+    blob = blob_of(rows)
+    first, second = load(flow.CoinFlip(blob), flow.CoinFlip(blob))
+    assert 0.4 < (first == second).mean() < 0.6  # independent
+    with pytest.raises(flow.InvalidArgumentError, match="probability"):
+        flow.CoinFlip(blob, probability=1.1)
+    check_same_draws(flow.CoinFlip, PICTURES)
+
+
+# ---- RandAugment and TrivialAugment -------------------------------------------------------------
+
+NAMES = (
+    "identity shear_x shear_y translate_x translate_y rotate brightness color contrast sharpness "
+    "posterize solarize autocontrast equalize"
+).split()
+SIGNED = NAMES[1:10]
+
+
+def rand_augment_strengths(bins, height, width):
+    """The tables of torchvision, without signs."""
+    return {
+        "shear_x": np.linspace(0, 0.3, bins), "shear_y": np.linspace(0, 0.3, bins),
+        "translate_x": np.linspace(0, 150 / 331 * width, bins),
+        "translate_y": np.linspace(0, 150 / 331 * height, bins),
+        "rotate": np.linspace(0, 30, bins),
+        **{name: np.linspace(0, 0.9, bins) for name in NAMES[6:10]},
+        "posterize": 8 - np.round(np.arange(bins) / ((bins - 1) / 4)),
+        "solarize": np.linspace(255, 0, bins),
+    }  # fmt: skip
+
+
+def trivial_augment_strengths(bins):
+    return {
+        "shear_x": np.linspace(0, 0.99, bins), "shear_y": np.linspace(0, 0.99, bins),
+        "translate_x": np.linspace(0, 32, bins), "translate_y": np.linspace(0, 32, bins),
+        "rotate": np.linspace(0, 135, bins),
+        **{name: np.linspace(0, 0.99, bins) for name in NAMES[6:10]},
+        "posterize": 8 - np.round(np.arange(bins) / ((bins - 1) / 6)),
+        "solarize": np.linspace(255, 0, bins),
+    }  # fmt: skip
+
+
+def augmented(row, name, strength, fill=0):
+    """_apply_op() of torchvision, by Pillow."""
+    image = Image.fromarray(row)
+    places = {
+        "shear_x": (1, strength, 0, 0, 1, 0), "shear_y": (1, 0, 0, strength, 1, 0),
+        "translate_x": (1, 0, -int(strength), 0, 1, 0),
+        "translate_y": (1, 0, 0, 0, 1, -int(strength)),
+    }  # fmt: skip
+    if name in places:
+        image = image.transform(image.size, Image.Transform.AFFINE, places[name],
+                                Image.Resampling.NEAREST, fillcolor=fill)  # fmt: skip
+    elif name == "rotate":
+        image = image.rotate(strength, Image.Resampling.NEAREST, fillcolor=fill)
+    elif name in ("brightness", "color", "contrast", "sharpness"):
+        enhancer = getattr(ImageEnhance, name.capitalize())
+        image = enhancer(image).enhance(1 + strength)
+    elif name == "posterize":
+        image = ImageOps.posterize(image, int(strength))
+    elif name == "solarize":
+        image = ImageOps.solarize(image, strength)
+    elif name != "identity":
+        image = getattr(ImageOps, name)(image)
+    return np.asarray(image)
+
+
+def outcomes(row, strengths, bins, fill=0):
+    """What a change of these strengths can make of an image, by name, bin and sign."""
+    out = {}
+    for name in NAMES:
+        for at in bins:
+            for sign in (1, -1) if name in SIGNED else (1,):
+                strength = sign * strengths[name][at] if name in strengths else 0
+                out[name, at if name in strengths else 0, sign] = augmented(
+                    row, name, strength, fill
+                )
+    return out
+
+
+def recognized(image, out):
+    """Which of these it is; a few pixels of a warped one may be their neighbours."""
+    for key, other in out.items():
+        if np.array_equal(image, other):
+            return key
+    warps = {key: other for key, other in out.items() if key[0].startswith(("shear", "rotate"))}
+    wrong = (np.stack([*warps.values()]) != image).any(3).mean((1, 2))
+    assert wrong.min() <= 0.01, wrong.min()
+    return [*warps][wrong.argmin()]
+
+
+def picture(height=40, width=66):
+    soft = np.mgrid[:height, :width].sum(0)[..., None] + CHANCE.integers(0, 99, (height, width, 3))
+    return (soft + 5).astype(np.uint8)
+
+
+@pytest.mark.parametrize("magnitude, bins, fill", [(9, 31, 0), (10, 11, 77)])
+def test_one_change_of_rand_augment(magnitude, bins, fill):
+    row = picture()
+    out = outcomes(row, rand_augment_strengths(bins, *row.shape[:2]), [magnitude], (fill,) * 3)
+    found = load(flow.RandAugment(blob_of(np.stack([row] * 600)), num_ops=1, magnitude=magnitude,
+                                  num_magnitude_bins=bins, fill=fill))  # fmt: skip
+    keys = [recognized(image, out) for image in found]
+    for name in NAMES:
+        signs = [sign for other, _, sign in keys if other == name]
+        assert 20 < len(signs) < 75, name  # of 600 / 14
+        assert name not in SIGNED or 0.2 < np.mean(np.array(signs) > 0) < 0.8
+
+
+def test_changes_of_rand_augment_follow_each_other():
+    row = picture(20, 21)
+    strengths = rand_augment_strengths(31, 20, 21)
+    first = outcomes(row, strengths, [15])
+    both = {}
+    for key, image in first.items():
+        for other, out in outcomes(image, strengths, [15]).items():
+            both[f"{key[0]} {other[0]}", 0, (key[2], other[2])] = out
+    found = load(flow.RandAugment(blob_of(np.stack([row] * 50)), num_ops=2, magnitude=15))
+    for image in found:
+        least = min((image != out).any(2).mean() for out in both.values())
+        assert least < 0.02
+    none = flow.RandAugment(blob_of(row[None]), num_ops=0)
+    assert (load(none)[0] == row).all()
+
+
+def test_trivial_augment():
+    row = picture(25, 31)
+    out = outcomes(row, trivial_augment_strengths(31), range(31))
+    found = load(flow.TrivialAugment(blob_of(np.stack([row] * 250))))
+    keys = [recognized(image, out) for image in found]
+    assert {name for name, _, _ in keys} == set(NAMES)
+    assert len({at for _, at, _ in keys}) > 25
+    grey = load(flow.TrivialAugment(blob_of(row[None, ..., :1]), interpolation="bilinear"))
+    assert grey.shape == (1, 25, 31, 1)
+
+
+def test_augmentations_are_those_of_the_record():
+    ragged = [CHANCE.integers(0, 256, (n % 5 + 2, 6, 3), np.uint8) for n in range(40)]
+    check_same_draws(flow.RandAugment, ragged, [-1, -1, 3])
+    check_same_draws(flow.TrivialAugment, PICTURES)
+
+
+def test_what_augmentations_refuse():
+    blob = blob_of(PICTURES)
+    for op, attrs, found in [
+        (flow.RandAugment, {"magnitude": 31}, r"magnitude' = 31; with num_magnitude_bins = 31"),
+        (flow.RandAugment, {"fill": [1, 2]}, "'fill'"),
+        (flow.TrivialAugment, {"num_magnitude_bins": 1}, "num_magnitude_bins"),
+    ]:
+        with pytest.raises(flow.InvalidArgumentError, match=found):
+            op(blob, **attrs)

@@ -1,0 +1,121 @@
+"""A crop that decodes no more than it needs delivers what it delivers of whole images."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import pyflowdata as flow
+from images.pictures import photo, saved
+from support.decoder_rows import bytes_of, load
+
+SIZES = ((1, 1), (1, 40), (33, 2), (17, 31), (64, 48), (131, 97))
+
+
+def files():
+    """Images of all sizes and kinds, one of them turned by its EXIF tag."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    out = []
+    for number, size in enumerate(SIZES):
+        image = photo(*size, seed=number)
+        out += [saved(image, "jpeg", quality=85, subsampling=kind) for kind in (0, 1, 2)]
+        out += [saved(image[..., :1], "jpeg"), saved(image, "jpeg", progressive=True)]
+        out += [saved(image, "jpeg", exif=exif.tobytes())]
+        out += [saved(image, form) for form in ("png", "webp", "bmp", "ppm")]
+    return out
+
+
+def crop(image, **attrs):
+    return flow.RandomResizedCrop(image, **{"size": (19, 23), "area": [0.05, 0.7], **attrs})
+
+
+def both(contents, decoder={}, reader={}, **attrs):  # noqa: B006
+    """What is delivered, fused and, since the decoder's output is delivered too, not fused."""
+    image = flow.ImageDecoder(bytes_of(contents, **{"seed": 7, **reader}), **decoder)
+    return load(crop(image, **attrs)), load(image, crop(image, **attrs))[1]
+
+
+def cut(content: bytes, part: float) -> bytes:
+    return content[: int(len(content) * part)]
+
+
+@pytest.mark.parametrize("decoder", [
+    {}, {"color_space": "BGR"}, {"color_space": "GRAY"}, {"color_space": "RGBA"},
+    {"apply_orientation": True},
+], ids=str)  # fmt: skip
+def test_pixels_are_those_of_the_whole_image(decoder):
+    contents = files()
+    for attrs in ({}, {"antialias": False}, {"interpolation": "nearest"},
+                  {"area": [1, 1], "num_attempts": 0}, {"size": (1, 64)}):  # fmt: skip
+        fused, whole = both(contents, decoder, **attrs)
+        assert len(fused) == len(contents) and np.array_equal(fused, whole)
+
+
+def test_draws_are_those_of_the_op_in_its_graph():
+    """Ops without a name are told apart by their number, which fusing does not change."""
+    image = flow.ImageDecoder(bytes_of(files(), seed=3))
+    other = flow.ImageDecoder(bytes_of(files()[::-1], seed=3))
+    first, second, third = crop(image), crop(other), crop(other)
+    alone = load(first, second)
+    together = load(first, second, third, image, other)
+    assert all(map(np.array_equal, alone, together))
+    assert not np.array_equal(together[1], together[2])
+
+
+def only_the_upper_part(**attrs):
+    """Of an image that is cut off, crops that lie above the end."""
+    content = cut(saved(photo(400, 64), "jpeg", quality=95), 0.5)
+    image = flow.ImageDecoder(bytes_of([content] * 64, seed=1, on_error="skip", max_errors=64))
+    return image, crop(image, area=[0.01, 0.05], **attrs)
+
+
+def test_rows_below_the_window_are_not_decoded():
+    image, part = only_the_upper_part()
+    assert 10 < len(load(part)) < 50
+
+
+def test_both_are_computed_where_others_use_the_image():
+    for others in (lambda image: [image], lambda image: [crop(image)],
+                   lambda image: [flow.Resize(image, size=(3, 3))]):  # fmt: skip
+        image, part = only_the_upper_part()
+        assert not len(load(part, *others(image))[0]) and len(load.skipped) == 64
+
+
+@pytest.mark.parametrize("damage", [
+    b"", b"no image", cut(saved(photo(60, 60), "jpeg"), 0.02), cut(saved(photo(9, 9), "png"), 0.6),
+    saved(photo(40, 40), "jpeg")[:300] + bytes(200),
+], ids=["empty", "text", "header", "png", "zeros"])  # fmt: skip
+def test_failures_are_the_decoders(damage):
+    contents = [saved(photo(30, 30), "jpeg"), damage, saved(photo(31, 30), "jpeg")]
+    image = flow.ImageDecoder(bytes_of(contents, seed=2), name="d")
+    part = crop(image, area=[1, 1], num_attempts=0)
+    found = []
+    for blobs in ([part], [part, image]):
+        with pytest.raises(flow.CorruptDataError) as caught:
+            load(*blobs)
+        error = caught.value
+        found.append((error.op, error.ordinal, error.byte, error.message))
+    assert found[0] == found[1] and found[0][:2] == ("ImageDecoder", 1)
+
+
+@pytest.mark.parametrize("policy", ["skip", "pad"])
+def test_policies_leave_out_the_same_rows(policy):
+    good = saved(photo(30, 30), "jpeg")
+    contents = [good, b"bad", good, cut(good, 0.05), good, b""]
+    reader = {"on_error": policy, "max_errors": 6, "seed": 5, "batch_size": 4}
+    fused, whole = both(contents, reader=reader)
+    assert np.array_equal(fused, whole) and len(fused) == (3 if policy == "skip" else 6)
+    assert [error.ordinal for error in load.skipped] == [1, 3, 5]
+
+
+def test_attrs_of_the_decoder_are_used():
+    content = saved(photo(30, 30), "jpeg")
+    image = flow.ImageDecoder(bytes_of([content]), max_pixels=899)
+    with pytest.raises(flow.CorruptDataError, match="max_pixels = 899") as caught:
+        load(crop(image))
+    assert caught.value.op == "ImageDecoder"
+    half = cut(saved(photo(400, 64), "jpeg"), 0.5)
+    fused, whole = both([half] * 20, {"incomplete": "fill"}, area=[0.01, 0.1])
+    assert np.array_equal(fused, whole)
