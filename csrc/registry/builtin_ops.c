@@ -50,6 +50,7 @@
     X(gaussian_blur)                                                                               \
     X(grayscale)                                                                                   \
     X(hwc2chw)                                                                                     \
+    X(image_batch_align)                                                                           \
     X(image_decoder)                                                                               \
     X(image_encoder)                                                                               \
     X(image_flip)                                                                                  \
@@ -58,6 +59,11 @@
     X(image_size)                                                                                  \
     X(invert)                                                                                      \
     X(normalize)                                                                                   \
+    X(object_bbox_flip)                                                                            \
+    X(object_bbox_scale)                                                                           \
+    X(object_segmentation_polygon_flip)                                                            \
+    X(object_segmentation_polygon_scale)                                                           \
+    X(object_segmentation_polygon_to_mask)                                                         \
     X(posterize)                                                                                   \
     X(rand_augment)                                                                                \
     X(random_affine)                                                                               \
@@ -67,6 +73,7 @@
     X(random_rotation)                                                                             \
     X(resize)                                                                                      \
     X(rotate)                                                                                      \
+    X(size_ratio)                                                                                  \
     X(solarize)                                                                                    \
     X(trivial_augment)
 
