@@ -46,7 +46,7 @@ CODECS   := $(if $(filter zlib,$(FOUND)),-DPFD_HAVE_ZLIB) \
             $(if $(filter libwebp,$(FOUND)),-DPFD_HAVE_WEBP) \
             $(if $(FOUND),$(shell $(PKG_CONFIG) --cflags $(FOUND)))
 LIBS     := -lm -ldl $(if $(FOUND),$(shell $(PKG_CONFIG) --libs $(FOUND)))
-COMPILE   = $(CC) -std=c11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
+COMPILE   = $(CC) -std=c11 -ffp-contract=off -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden -pthread $(WARNINGS) \
             -Icsrc -Icsrc/include $(CODECS) $(SANITIZE) $(CPPFLAGS) $(CFLAGS)
 
 # Prints a short line in place of the command.
@@ -92,6 +92,7 @@ IN_VENV := .venv/bin/python
 .venv/torch: requirements-torch.txt .venv/test
 .venv/lightning: requirements-lightning.txt .venv/torch
 .venv/accelerate: requirements-accelerate.txt .venv/torch
+.venv/examples: requirements-examples.txt .venv/torch
 .venv/jax: requirements-jax.txt .venv/test
 .venv/numba: requirements-numba.txt .venv/test
 .venv/ray: requirements-ray.txt .venv/test
@@ -127,9 +128,9 @@ $(C_TESTS:%=%-on-arm): %-on-arm: %
 	@ulimit -c 0; echo '$<' && qemu-aarch64 -L /usr/aarch64-linux-gnu $<
 
 # With the packages of an integration, which go into .venv; `make test` skips what is not there.
-test-torch: all .venv/lightning .venv/accelerate
+test-torch: all .venv/lightning .venv/accelerate .venv/examples
 	$(PYTEST) $(addprefix tests/integrations/test_,torch.py lightning.py accelerate.py) \
-	    $(addprefix tests/project/test_,examples.py port_pages.py) $(ARGS)
+	    $(addprefix tests/project/test_,examples.py image_examples.py port_pages.py) $(ARGS)
 test-jax: all .venv/jax
 	$(PYTEST) tests/integrations/test_jax.py tests/project/test_example_jax.py $(ARGS)
 test-numba: all .venv/numba
@@ -191,7 +192,7 @@ abi: .venv/train
 # compilers, installers and commands, or test only Python.  ThreadSanitizer runs the tests with
 # threads: the loader, and the Python that its threads call.
 ASAN_TESTS := $(addprefix tests/,core loader formats images ops python test_mini_dataloader.py)
-TSAN_TESTS := $(addprefix tests/,loader formats/objects python/test_python_ops.py test_mini_dataloader.py)
+TSAN_TESTS := $(addprefix tests/,loader formats/objects python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
             env SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys

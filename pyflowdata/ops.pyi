@@ -60,6 +60,7 @@ __all__ = [
     "CoinFlip",
     "ColorJitter",
     "CropMirrorNormalize",
+    "CutMix",
     "Equalize",
     "GaussianBlur",
     "Grayscale",
@@ -68,10 +69,15 @@ __all__ = [
     "ImageDecoder",
     "ImageEncoder",
     "ImageFlip",
+    "ImageNormalize",
     "ImagePad",
     "ImageRandomCrop",
+    "ImageResizeKeepAspectRatio",
+    "ImageResizeToFixed",
     "ImageSize",
+    "ImageTargetResize",
     "Invert",
+    "MixUp",
     "Normalize",
     "ObjectBboxFlip",
     "ObjectBboxScale",
@@ -82,6 +88,7 @@ __all__ = [
     "RandAugment",
     "RandomAffine",
     "RandomCrop",
+    "RandomErasing",
     "RandomFlip",
     "RandomResizedCrop",
     "RandomRotation",
@@ -1503,8 +1510,7 @@ def OFRecordImageDecoderRandomCrop(
     random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
     name: str | None = None,
 ) -> Blob:
-    """Decodes a random window of the image in a feature of each OFRecord, as OneFlow's
-    ofrecord_image_decoder_random_crop.
+    """Decodes a random window of the image in a feature of each OFRecord.
 
     Area and aspect ratio are drawn until the window fits, as RandomResizedCrop does; its place is
     uniform. No more of a JPEG image is decoded than the window needs. Colours are in the order BGR
@@ -2323,13 +2329,13 @@ def ManifestReader(
     with_id: Literal[False] = False,
     **attrs: Unpack[FileReaderAttrs],
 ) -> tuple[Blob, Blob]:
-    """Reads the images that a manifest names, as MindData's ManifestDataset does: a file of JSON
-    objects, one a line, with source (the path of an image), usage and annotation (a list of objects
-    with a name, the label).
+    """Reads the images that a manifest names, as MindData's ManifestDataset does.
 
-    Paths are relative to the manifest's folder. All lines are checked when the reader opens; an
-    image is opened, read and closed when its record is needed, and one that is missing, empty or
-    cannot be read is a damaged record, as is a line without label.
+    A manifest has a JSON object a line, with source (the path of an image), usage and annotation (a
+    list of objects with a name, the label). Paths are relative to the manifest's folder. All lines
+    are checked when the reader opens; an image is opened, read and closed when its record is
+    needed, and one that is missing, empty or cannot be read is a damaged record, as is a line
+    without label.
 
     Args:
         data_dir (str, default ''): The folder of the part files; alternatively give files.
@@ -2680,6 +2686,60 @@ def CropMirrorNormalize(
 ) -> list[_Array]: ...
 
 @overload
+def CutMix(
+    x: Blob,
+    labels: Blob,
+    *,
+    alpha: float = 1.0,
+    probability: float = 1.0,
+    group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Replaces a rectangle of each image by that of another row, and mixes labels by area.
+
+    The rectangle of a group has the part 1 - share of the area, share from Beta(alpha, alpha),
+    around a uniform pixel, cut off at the border: as in torchvision, which has one for a whole
+    batch. Groups are of consecutive rows. Results are the same for every number of ranks if each
+    rank has a multiple of group_size rows of every batch: batch_size a multiple of world_size *
+    group_size, and last_batch 'drop', 'pad' or 'wrap'. The draws depend on seed, epoch, the first
+    record of the group and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        x (Blob or rows): Images of any dtype and one size.
+        labels (Blob or rows): Vectors of floats, a number for each class, as of OneHot.
+        alpha (float, default 1.0, in [0.001, 1000]): The share of a row in its mixture is drawn
+            from Beta(alpha, alpha).
+        probability (float, default 1.0, in [0, 1]): That the rows of a group are mixed. Drawn for
+            each group.
+        group_size (int, default 2, in [2, 1048576]): Rows that are mixed with each other, and share
+            what is drawn: each with the one before it, the first with the last. Rows of a rank that
+            fill no group are a smaller one.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether images are (channels, height,
+            width), as of Normalize, or (height, width, channels), as of decoders.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        x: Images of the type of the input.
+        labels: Those of both images, by the area that each has in the result.
+    """
+    ...
+@overload
+def CutMix(
+    x: _Row, labels: _Row, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def CutMix(
+    x: _Rows, labels: _Rows, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
+
+@overload
 def Equalize(
     in_: Blob,
     *,
@@ -2888,7 +2948,9 @@ def ImageDecoder(
     inverse DCT, smooth upsampling), bit for bit as Pillow; CMYK goes to RGB by Pillow's formula. Of
     samples with 16 bits, PNG's keep the high byte, and PNM's are scaled to 0 to 255 and rounded. Of
     an animation the first frame is decoded. The row is damaged if it is no image, if the file is
-    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits.
+    damaged, and if it is of a kind that is not decoded, such as JPEG with 12 bits. Where a crop
+    takes the images (CenterCrop, RandomCrop, RandomResizedCrop, ImageRandomCrop) and nothing else
+    does, no more of each is decoded than the crop needs; damage in the rest is then not noticed.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -3015,6 +3077,46 @@ def ImageFlip(
 ) -> list[_Array]: ...
 
 @overload
+def ImageNormalize(
+    in_: Blob,
+    *,
+    mean: float | Sequence[float],
+    std: float | Sequence[float],
+    name: str | None = None,
+) -> Blob:
+    """Computes (x - mean) / std of images of floats; channels stay last.
+
+    This is OneFlow's image_normalize; Normalize takes bytes too, and can put the channels first.
+    The difference is rounded to the dtype, then its product with 1 / std.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, float32 or float64 (height, width, channels) or
+            (height, width), also ragged.
+        mean (list of float, required): Subtracted from each number: one, or one for each channel.
+        std (list of float, required): What the difference is divided by: one number, or one for
+            each channel.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def ImageNormalize(
+    in_: _Row, *, mean: float | Sequence[float], std: float | Sequence[float],
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageNormalize(
+    in_: _Rows, *, mean: float | Sequence[float], std: float | Sequence[float],
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def ImagePad(
     in_: Blob,
     *,
@@ -3109,6 +3211,118 @@ def ImageRandomCrop(
 ) -> list[_Array]: ...
 
 @overload
+def ImageResizeKeepAspectRatio(
+    in_: Blob,
+    *,
+    target_size: int,
+    min_size: int = 0,
+    max_size: int = 0,
+    resize_longer: bool = False,
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]:
+    """Resamples images so that one side gets a length, and returns size and scale.
+
+    The other side is rounded, ties to even. This is OneFlow's image_resize_keep_aspect_ratio, with
+    OpenCV's filters; Resize has Pillow's.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        target_size (int, required, in [1, 65535]): How long the shorter side becomes, or the longer
+            one with resize_longer.
+        min_size (int, default 0, in [0, 65535]): With resize_longer, the least length of the
+            shorter side, which goes before.
+        max_size (int, default 0, in [0, 65535]): Without resize_longer, the most of the longer
+            side, which goes before; 0: any.
+        resize_longer (bool, default False): Whether target_size is that of the longer side.
+        interpolation_type (str, default 'bilinear', one of 'bilinear', 'nearest_neighbor', 'nn',
+            'bicubic', 'area', 'auto'): 'bilinear' and 'bicubic' take 2 x 2 or 4 x 4 pixels, without
+            antialias; 'nearest_neighbor' or 'nn' the pixel in which the centre of an output pixel
+            lies; 'area' averages what it covers; 'auto' is 'area' where the image gets fewer
+            pixels, else 'bilinear'.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The images in another size, ragged.
+        size: int32 (2,): the new (width, height).
+        scale: float32 (2,): new width / old width, new height / old height.
+    """
+    ...
+@overload
+def ImageResizeKeepAspectRatio(
+    in_: _Row, *, target_size: int, min_size: int = 0, max_size: int = 0,
+    resize_longer: bool = False,
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array, _Array]: ...
+@overload
+def ImageResizeKeepAspectRatio(
+    in_: _Rows, *, target_size: int, min_size: int = 0, max_size: int = 0,
+    resize_longer: bool = False,
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array], list[_Array]]: ...
+
+@overload
+def ImageResizeToFixed(
+    in_: Blob,
+    *,
+    target_width: int,
+    target_height: int,
+    channels: int = 3,
+    data_type: DTypeLike = "uint8",
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Resamples images to one size, and returns by how much.
+
+    This is OneFlow's image_resize_to_fixed, with OpenCV's filters; Resize has Pillow's.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        target_width (int, required, in [1, 65535]): Width of the output.
+        target_height (int, required, in [1, 65535]): Height of the output.
+        channels (int, default 3, in [1, 4]): The images must have as many.
+        data_type (dtype, default 'uint8', one of 'uint8', 'float32'): The dtype of the output;
+            float32 has the numbers of uint8.
+        interpolation_type (str, default 'bilinear', one of 'bilinear', 'nearest_neighbor', 'nn',
+            'bicubic', 'area', 'auto'): 'bilinear' and 'bicubic' take 2 x 2 or 4 x 4 pixels, without
+            antialias; 'nearest_neighbor' or 'nn' the pixel in which the centre of an output pixel
+            lies; 'area' averages what it covers; 'auto' is 'area' where the image gets fewer
+            pixels, else 'bilinear'.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: Images of one size.
+        scale: float32 (2,): new width / old width, new height / old height.
+    """
+    ...
+@overload
+def ImageResizeToFixed(
+    in_: _Row, *, target_width: int, target_height: int, channels: int = 3,
+    data_type: DTypeLike = "uint8",
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def ImageResizeToFixed(
+    in_: _Rows, *, target_width: int, target_height: int, channels: int = 3,
+    data_type: DTypeLike = "uint8",
+    interpolation_type: Literal["bilinear", "nearest_neighbor", "nn", "bicubic", "area", "auto"] = "bilinear",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
+
+@overload
 def ImageSize(
     in_: Blob,
     *,
@@ -3148,6 +3362,47 @@ def ImageSize(
 ) -> list[_Array]: ...
 
 @overload
+def ImageTargetResize(
+    in_: Blob,
+    *,
+    target_size: int,
+    max_size: int,
+    name: str | None = None,
+) -> tuple[Blob, Blob, Blob]:
+    """Resamples images so that the shorter side gets a length, and returns size and scale.
+
+    This is OneFlow's image_target_resize; sizes are (height, width) here, and (width, height) in
+    ImageResizeKeepAspectRatio, as OneFlow has them. Pixels are bilinear, without antialias.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
+            width), also ragged.
+        target_size (int, required, in [1, 65535]): How long the shorter side becomes.
+        max_size (int, required, in [1, 65535]): The most of the longer side, which goes before.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        out: The images in another size, ragged.
+        size: int32 (2,): the new (height, width).
+        scale: float32 (2,): new height / old height, new width / old width.
+    """
+    ...
+@overload
+def ImageTargetResize(
+    in_: _Row, *, target_size: int, max_size: int, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array, _Array]: ...
+@overload
+def ImageTargetResize(
+    in_: _Rows, *, target_size: int, max_size: int, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array], list[_Array]]: ...
+
+@overload
 def Invert(
     in_: Blob,
     *,
@@ -3181,6 +3436,56 @@ def Invert(
 def Invert(
     in_: _Rows, *, probability: float = 1.0, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
+
+@overload
+def MixUp(
+    x: Blob,
+    labels: Blob,
+    *,
+    alpha: float = 1.0,
+    probability: float = 1.0,
+    group_size: int = 2,
+    name: str | None = None,
+) -> tuple[Blob, Blob]:
+    """Replaces each row by share * row + (1 - share) * other row, and labels likewise.
+
+    The share of a group is drawn from Beta(alpha, alpha), as in torchvision, which has one for a
+    whole batch. Groups are of consecutive rows. Results are the same for every number of ranks if
+    each rank has a multiple of group_size rows of every batch: batch_size a multiple of world_size
+    * group_size, and last_batch 'drop', 'pad' or 'wrap'. The draws depend on seed, epoch, the first
+    record of the group and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        x (Blob or rows): Rows of floats, of any one shape.
+        labels (Blob or rows): Vectors of floats, a number for each class, as of OneHot.
+        alpha (float, default 1.0, in [0.001, 1000]): The share of a row in its mixture is drawn
+            from Beta(alpha, alpha).
+        probability (float, default 1.0, in [0, 1]): That the rows of a group are mixed. Drawn for
+            each group.
+        group_size (int, default 2, in [2, 1048576]): Rows that are mixed with each other, and share
+            what is drawn: each with the one before it, the first with the last. Rows of a rank that
+            fill no group are a smaller one.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blobs of the outputs:
+        x: The mixtures, of the type of the input.
+        labels: Those of the labels, by the same shares.
+    """
+    ...
+@overload
+def MixUp(
+    x: _Row, labels: _Row, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[_Array, _Array]: ...
+@overload
+def MixUp(
+    x: _Rows, labels: _Rows, *, alpha: float = 1.0, probability: float = 1.0, group_size: int = 2,
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> tuple[list[_Array], list[_Array]]: ...
 
 @overload
 def Normalize(
@@ -3503,8 +3808,8 @@ def RandAugment(
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
         interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
             and moved pixels are resampled.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
-            place empty: one number, or one for each channel.
+        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
+            one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3640,6 +3945,66 @@ def RandomCrop(
     fill: float | Sequence[float] = (0.0,),
     padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def RandomErasing(
+    in_: Blob,
+    *,
+    probability: float = 0.5,
+    area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3),
+    num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,),
+    noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW",
+    name: str | None = None,
+) -> Blob:
+    """Erases a random rectangle of images.
+
+    The rule is that of torchvision: an area is drawn uniformly and an aspect ratio with uniform
+    logarithm, then a place for a rectangle of this size. Ratios are width / height, torchvision's
+    are height / width.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images of uint8, float16 or float32, also ragged.
+        probability (float, default 0.5, in [0, 1]): That a part of an image is erased. Drawn for
+            each record.
+        area (list of float, default (0.02, 0.33), in [0, 1]): The least and the most of the image's
+            area that is erased.
+        aspect_ratio (list of float, default (0.3, 3.3), in [0, 1000000]): The least and the largest
+            width / height of what is erased.
+        num_attempts (int, default 10, in [0, 1000]): How often a rectangle is drawn until one is
+            smaller than the image; after that the image stays as it is.
+        fill (list of float, default (0.0,)): What the erased part becomes: one number, or one for
+            each channel.
+        noise (bool, default False): Whether it becomes noise instead: normal numbers of mean 0 and
+            variance 1, or uniform ones where images are uint8.
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether rows are (channels, height,
+            width), as of Normalize, or (height, width, channels), as of decoders.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: Images of the type of the input.
+    """
+    ...
+@overload
+def RandomErasing(
+    in_: _Row, *, probability: float = 0.5, area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3), num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,), noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RandomErasing(
+    in_: _Rows, *, probability: float = 0.5, area: float | Sequence[float] = (0.02, 0.33),
+    aspect_ratio: float | Sequence[float] = (0.3, 3.3), num_attempts: int = 10,
+    fill: float | Sequence[float] = (0.0,), noise: bool = False,
+    layout: Literal["CHW", "HWC"] = "CHW", name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -3995,8 +4360,8 @@ def TrivialAugment(
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
         interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
             and moved pixels are resampled.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where a moved image leaves a
-            place empty: one number, or one for each channel.
+        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
+            one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:

@@ -1,6 +1,5 @@
 /* CenterCrop: a part of one size from the middle of each image, or from another place. */
-#include "images/image_attrs.h"
-#include "images/window_copy.h"
+#include "images/image_windows.h"
 #include "pyflowdata/op.h"
 
 #include <inttypes.h>
@@ -34,17 +33,18 @@ static int64_t begin_of(int64_t side, int64_t crop, double position)
     return -(int64_t)floor((double)(crop - side) * position);
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+/* Of images that are decoded, or of files. */
+static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
     const center_crop_attrs *attrs = args->attrs;
-    const pfd_row_type *type = &args->inputs[0]->type;
+    const pfd_row_type *type = &args->outputs[0]->type; /* but for the size that of the images */
     pfd_border border = {.kind = PFD_BORDER_CONSTANT};
     pfd_size size;
     PFD_TRY(pfd_take_size(args->host, "size", attrs->size, &size, err));
     PFD_TRY(pfd_take_fill(args->host, "fill", attrs->fill, type, border.fill, err));
     for (int64_t i = 0; i < args->num_rows; i++) {
-        pfd_image image;
-        PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
+        pfd_input_image image;
+        PFD_TRY(pfd_open_image(args, decoder, i, &image, err));
         pfd_window window = {
             .top = begin_of(image.height, size.height, attrs->position.data[0]),
             .left = begin_of(image.width, size.width, attrs->position.data[1]),
@@ -53,9 +53,20 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         };
         void *out = pfd_image_to_write(args, 0, i, size.height, size.width, err);
         if (!out) return err->status;
-        pfd_copy_window(&image, pfd_pixel_bytes(type), &window, &border, out);
+        PFD_TRY(pfd_write_window(&image, &window, &border, out, err));
     }
     return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    return crop(args, NULL, err);
+}
+
+pfd_status pfd_fused_center_crop(const pfd_compute_args *args, const pfd_producer *decoder,
+                                 pfd_error *err)
+{
+    return crop(args, decoder, err);
 }
 
 static const pfd_attr attr_table[] = {

@@ -57,7 +57,9 @@ const pfd_op pfd_op_image_decoder = {
            "Pillow's formula. Of samples with 16 bits, PNG's keep the high byte, and PNM's are "
            "scaled to 0 to 255 and rounded. Of an animation the first frame is decoded. The row "
            "is damaged if it is no image, if the file is damaged, and if it is of a kind that "
-           "is not decoded, such as JPEG with 12 bits.",
+           "is not decoded, such as JPEG with 12 bits. Where a crop takes the images "
+           "(CenterCrop, RandomCrop, RandomResizedCrop, ImageRandomCrop) and nothing else does, no "
+           "more of each is decoded than the crop needs; damage in the rest is then not noticed.",
     PFD_OP_ATTRS(image_decoder_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

@@ -1,7 +1,5 @@
 /* ImageRandomCrop: a random part of each image, in its own size. */
-#include "images/crop_window.h"
-#include "images/image_attrs.h"
-#include "images/window_copy.h"
+#include "images/image_windows.h"
 #include "pyflowdata/op.h"
 
 typedef struct image_random_crop_attrs {
@@ -25,21 +23,32 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+/* Of images that are decoded, or of files. */
+static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
     static const pfd_border border;
-    int64_t pixel_bytes = pfd_pixel_bytes(&args->inputs[0]->type);
     pfd_crop_rule rule;
     PFD_TRY(make_rule(args->host, args->attrs, &rule, err));
     for (int64_t i = 0; i < args->num_rows; i++) {
-        pfd_image image;
-        PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
+        pfd_input_image image;
+        PFD_TRY(pfd_open_image(args, decoder, i, &image, err));
         pfd_window window = pfd_random_window(args, i, &rule, image.height, image.width);
         void *out = pfd_image_to_write(args, 0, i, window.height, window.width, err);
         if (!out) return err->status;
-        pfd_copy_window(&image, pixel_bytes, &window, &border, out);
+        PFD_TRY(pfd_write_window(&image, &window, &border, out, err));
     }
     return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    return crop(args, NULL, err);
+}
+
+pfd_status pfd_fused_image_random_crop(const pfd_compute_args *args, const pfd_producer *decoder,
+                                       pfd_error *err)
+{
+    return crop(args, decoder, err);
 }
 
 static const pfd_attr attr_table[] = {

@@ -23,7 +23,9 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
                                      " it must be in [0, %" PRId64 "]",
                                      attrs->magnitude, attrs->num_magnitude_bins,
                                      attrs->num_magnitude_bins - 1);
-    return pfd_check_fill(args, &attrs->fill, err);
+    pfd_warp_style style;
+    return pfd_take_warp_style(args->host, attrs->interpolation, attrs->fill, &args->inputs[0],
+                               &style, err);
 }
 
 /* Change k has the draws 2 * k + 1, which one, and 2 * k + 2, in which direction. */
@@ -31,13 +33,15 @@ static pfd_status change(const pfd_compute_args *args, int64_t row, const pfd_im
                          uint8_t *out, pfd_room *room, pfd_error *err)
 {
     const rand_augment_attrs *attrs = args->attrs;
-    pfd_warp_style style = pfd_warp_style_of(attrs->interpolation, &attrs->fill);
+    pfd_warp_style style;
     pfd_size size = {in->height, in->width};
     int64_t bytes = in->height * in->width * in->channels;
     pfd_image image = *in;
     uint8_t *other = pfd_room_for(args, room, bytes, err);
     if (!other) return err->status;
     PFD_TRY(pfd_check_size(args, row, &size, err));
+    PFD_TRY(pfd_take_warp_style(args->host, attrs->interpolation, attrs->fill,
+                                &args->inputs[0]->type, &style, err));
     for (int64_t k = 0; k < attrs->num_ops; k++) {
         int64_t chosen = pfd_uniform_integer(args, row, 2 * k + 1, PFD_AUGMENTATIONS);
         pfd_strength strength = {.bin = attrs->magnitude,

@@ -1,8 +1,7 @@
 /* RandomCrop: a part of one size from a random place of each image. */
-#include "images/image_attrs.h"
+#include "images/image_windows.h"
 #include "images/padding.h"
 #include "images/random_draws.h"
-#include "images/window_copy.h"
 #include "pyflowdata/op.h"
 
 #include <inttypes.h>
@@ -60,7 +59,7 @@ static extent padded(const crop_plan *plan, int64_t side, int64_t before, int64_
 }
 
 static pfd_status place_window(const pfd_compute_args *args, const crop_plan *plan, int64_t i,
-                               const pfd_image *image, pfd_window *out, pfd_error *err)
+                               const pfd_input_image *image, pfd_window *out, pfd_error *err)
 {
     pfd_size size = plan->size;
     extent rows = padded(plan, image->height, plan->padding.top, plan->padding.bottom,
@@ -79,21 +78,33 @@ static pfd_status place_window(const pfd_compute_args *args, const crop_plan *pl
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+/* Of images that are decoded, or of files. */
+static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
-    const pfd_row_type *type = &args->inputs[0]->type;
+    const pfd_row_type *type = &args->outputs[0]->type; /* but for the size that of the images */
     crop_plan plan;
     PFD_TRY(make_plan(args->host, args->attrs, type, &plan, err));
     for (int64_t i = 0; i < args->num_rows; i++) {
-        pfd_image image;
+        pfd_input_image image;
         pfd_window window;
-        PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
+        PFD_TRY(pfd_open_image(args, decoder, i, &image, err));
         PFD_TRY(place_window(args, &plan, i, &image, &window, err));
         void *out = pfd_image_to_write(args, 0, i, plan.size.height, plan.size.width, err);
         if (!out) return err->status;
-        pfd_copy_window(&image, pfd_pixel_bytes(type), &window, &plan.border, out);
+        PFD_TRY(pfd_write_window(&image, &window, &plan.border, out, err));
     }
     return PFD_OK;
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    return crop(args, NULL, err);
+}
+
+pfd_status pfd_fused_random_crop(const pfd_compute_args *args, const pfd_producer *decoder,
+                                 pfd_error *err)
+{
+    return crop(args, decoder, err);
 }
 
 static const pfd_attr attr_table[] = {

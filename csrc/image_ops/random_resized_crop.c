@@ -35,12 +35,6 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-static pfd_window choose(const pfd_compute_args *args, int64_t row, const void *rule,
-                         int64_t height, int64_t width)
-{
-    return pfd_random_window(args, row, rule, height, width);
-}
-
 /* Of images that are decoded, or of files. */
 static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder, pfd_error *err)
 {
@@ -48,8 +42,11 @@ static pfd_status crop(const pfd_compute_args *args, const pfd_producer *decoder
     crop_plan plan;
     PFD_TRY(make_plan(args->host, args->attrs, &plan, err));
     for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_input_image image;
         pfd_image_part part;
-        PFD_TRY(pfd_take_window(args, decoder, i, choose, &plan.rule, &part, err));
+        PFD_TRY(pfd_open_image(args, decoder, i, &image, err));
+        pfd_window window = pfd_random_window(args, i, &plan.rule, image.height, image.width);
+        PFD_TRY(pfd_take_window(&image, &window, &part, err));
         void *out = pfd_image_to_write(args, 0, i, plan.size.height, plan.size.width, err);
         if (!out) return err->status;
         PFD_TRY(pfd_resample(&resampler, plan.filter, &part, NULL, out, plan.size.height,

@@ -14,14 +14,16 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const trivial_augment_attrs *attrs = args->attrs;
     PFD_TRY(pfd_infer_same_colours(args, err));
-    return pfd_check_fill(args, &attrs->fill, err);
+    pfd_warp_style style;
+    return pfd_take_warp_style(args->host, attrs->interpolation, attrs->fill, &args->inputs[0],
+                               &style, err);
 }
 
 static pfd_status change(const pfd_compute_args *args, int64_t row, const pfd_image *in,
                          uint8_t *out, pfd_room *room, pfd_error *err)
 {
     const trivial_augment_attrs *attrs = args->attrs;
-    pfd_warp_style style = pfd_warp_style_of(attrs->interpolation, &attrs->fill);
+    pfd_warp_style style;
     pfd_size size = {in->height, in->width};
     int64_t chosen = pfd_uniform_integer(args, row, 1, PFD_AUGMENTATIONS);
     pfd_strength strength = {.bin = pfd_uniform_integer(args, row, 2, attrs->num_magnitude_bins),
@@ -30,6 +32,8 @@ static pfd_status change(const pfd_compute_args *args, int64_t row, const pfd_im
                              .negative = pfd_bernoulli(args, row, 3, 0.5)};
     (void)room;
     PFD_TRY(pfd_check_size(args, row, &size, err));
+    PFD_TRY(pfd_take_warp_style(args->host, attrs->interpolation, attrs->fill,
+                                &args->inputs[0]->type, &style, err));
     pfd_augment(in, (int32_t)chosen, &strength, &style, out);
     return PFD_OK;
 }

@@ -3,13 +3,13 @@
 
 #include "images/affine_warp.h"
 #include "images/blend.h"
+#include "images/image_attrs.h"
 #include "images/tables.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* The strongest of each; what has none is 0.  Translations of RandAugment are a part of the side. */
+/* The strongest of each, of RandAugment and of TrivialAugment; those without strengths have 0. */
 typedef struct range {
     double narrow, wide;
 } range;
@@ -87,22 +87,12 @@ void pfd_augment(const pfd_image *in, int32_t change, const pfd_strength *streng
     }
 }
 
-/* ---- Attrs ----------------------------------------------------------------------------------- */
-
-pfd_status pfd_check_fill(const pfd_infer_args *args, const pfd_list_float64 *fill, pfd_error *err)
+pfd_status pfd_take_warp_style(const pfd_host *host, int32_t interpolation, pfd_list_float64 fill,
+                               const pfd_row_type *images, pfd_warp_style *out, pfd_error *err)
 {
-    int64_t channels = pfd_image_channels(&args->inputs[0]);
-    if (fill->size == 1 || fill->size == channels) return PFD_OK;
-    return args->host->fail_attr(err, "fill", NULL, PFD_INVALID_ARGUMENT,
-                                 " has %" PRId64 " numbers; it has one, or one for each of the "
-                                 "%" PRId64 " channels",
-                                 fill->size, channels);
-}
-
-pfd_warp_style pfd_warp_style_of(int32_t interpolation, const pfd_list_float64 *fill)
-{
-    pfd_warp_style style = {.bilinear = interpolation};
-    for (int64_t c = 0; c < 4; c++)
-        style.fill[c] = (uint8_t)fill->data[c < fill->size ? c : fill->size - 1];
-    return style;
+    uint8_t pixel[PFD_MOST_PIXEL_BYTES] = {0};
+    PFD_TRY(pfd_take_fill(host, "fill", fill, images, pixel, err));
+    out->bilinear = interpolation;
+    memcpy(out->fill, pixel, sizeof out->fill);
+    return PFD_OK;
 }

@@ -44,15 +44,15 @@ typedef struct pfd_strength {
 void pfd_augment(const pfd_image *in, int32_t change, const pfd_strength *strength,
                  const pfd_warp_style *style, uint8_t *out);
 
-/* The attrs `interpolation` (nearest, bilinear) and `fill` (one number or one per channel).  Fails
- * for other lists. */
-pfd_status pfd_check_fill(const pfd_infer_args *args, const pfd_list_float64 *fill, pfd_error *err);
-pfd_warp_style pfd_warp_style_of(int32_t interpolation, const pfd_list_float64 *fill);
+/* The attrs `interpolation` (nearest, bilinear) and `fill`, which are PFD_WARP_ATTRS.  Fails for
+ * colours that the images cannot have. */
+pfd_status pfd_take_warp_style(const pfd_host *host, int32_t interpolation, pfd_list_float64 fill,
+                               const pfd_row_type *images, pfd_warp_style *out, pfd_error *err);
 
 #define PFD_WARP_ATTRS(owner)                                                                      \
     PFD_CHOICE_ATTR(owner, interpolation, "nearest", "nearest|bilinear",                           \
                     "How rotated, sheared and moved pixels are resampled."),                       \
-        PFD_FLOATS_ATTR(owner, fill, "0", 0, 255,                                                    \
-                      "The colour where a moved image leaves a place empty: one number, or one "   \
-                      "for each channel.")
+        PFD_FLOATS_ATTR(owner, fill, "0", 0, 0,                                                    \
+                        "The colour where a moved image leaves a place empty: one number, or one " \
+                        "for each channel.")
 #endif

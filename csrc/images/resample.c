@@ -1,4 +1,5 @@
-/* Resampling: which rows and columns, and when; the loops over pixels are in resample_kernels.c. */
+/* Resampling: which rows and columns, and when; the loops over pixels are in resample_plain.c
+ * and resample_avx2.c. */
 #include "images/resample.h"
 
 #include "core/simd.h"

@@ -14,7 +14,6 @@ typedef struct pfd_pixel_pair {
     int16_t weights[2]; /* sum 2^14 */
 } pfd_pixel_pair;
 
-/* Functions that a level lacks are those of the level below. */
 typedef struct pfd_resample_kernels {
     /* Rearranges the weights for resample_rows(). NULL: they stay as they are. */
     void (*prepare)(pfd_taps *taps, int64_t in_size);

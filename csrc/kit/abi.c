@@ -1,5 +1,5 @@
-/* By what Python knows that the kit fits the header that it has read, and the library it runs on.
- */
+/* The hashes by which Python checks that the kit matches its header, and the library that it
+ * runs on. */
 #include "loader/private_version.h"
 #include "pyflowdata/kit.h"
 

@@ -1,4 +1,4 @@
-/* What the memory allows: the least that can be done with the bytes of records. */
+/* Measures the limits of memory: touches, copies and sums the bytes of records. */
 #include "core/error.h"
 #include "kit/op_bench.h"
 

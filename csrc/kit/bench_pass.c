@@ -13,7 +13,7 @@ pfd_status pfd_bench_failed(pfd_bench *b, const pfd_node *node, int64_t n, pfd_s
     return status;
 }
 
-/* The records from place `begin` on, *n at most; 0 of them at the end of a stream. */
+/* Finds the records from position `begin` on, at most *n; at the end of a stream *n becomes 0. */
 static pfd_status find_records(pfd_bench *b, int64_t begin, int64_t *n, pfd_error *err)
 {
     const pfd_dataset *source = b->reader.source;
@@ -40,7 +40,7 @@ static pfd_status find_records(pfd_bench *b, int64_t begin, int64_t *n, pfd_erro
     }
     status = pfd_check_returned(status, function, err);
     if (status == PFD_OK) return PFD_OK;
-    err->row = -1; /* what was not found has no place */
+    err->row = -1; /* a record that was not found has no place */
     return pfd_bench_failed(b, b->reader.node, 0, status, err);
 }
 

@@ -1,4 +1,4 @@
-/* Around each call of a function of the op under check. */
+/* Prepares each call of a function of the op under check, and checks it afterwards. */
 #include "kit/run_state.h"
 
 void pfd_kit_enter(pfd_kit_call *call, const char *function, pfd_kit_scratch *scratch)

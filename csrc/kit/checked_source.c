@@ -1,4 +1,4 @@
-/* Opens a reader's files and source, and looks at every record that it describes. */
+/* Opens a reader's files and source, and checks every record that it returns. */
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/scratch.h"
@@ -48,7 +48,7 @@ static pfd_status call_open(pfd_kit_call *call, pfd_kit_source *source, pfd_sour
     return status;
 }
 
-/* The methods; those that the author's header lacks are zero. */
+/* Copies the methods; those that the author's header does not have are zero. */
 static void copy_methods(const pfd_source *from, pfd_kit_source *to)
 {
     size_t size = from->methods->struct_size;
@@ -123,7 +123,7 @@ static int64_t most_offset(const pfd_kit_source *source, int32_t file)
     return source->list[file]->size;
 }
 
-/* `ordinal` is the one that was asked for; -1: any. */
+/* Checks a record. `ordinal` is the requested one; -1: any. */
 static pfd_status check_record(pfd_kit_call *call, const pfd_kit_source *source,
                                const char *function, const pfd_record *record, int64_t ordinal,
                                pfd_error *err)

@@ -1,5 +1,5 @@
-/* Says where an op crashed or did not end: written to a descriptor before the process goes on to
- * die of the signal as it would have. */
+/* Reports where an op crashed or did not end: writes it to a descriptor, and then lets the
+ * signal end the process. */
 #include "kit/guard.h"
 #include "kit/run_state.h"
 
@@ -11,13 +11,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-/* SIGBUS is that of files which shrink, and stays with files/sigbus_guard.c. */
+/* Without SIGBUS, which files/sigbus_guard.c handles for files that shrink. */
 static const int signals[] = {SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGPROF};
 enum { num_signals = sizeof signals / sizeof *signals };
 
 static struct sigaction before[num_signals];
 static const pfd_kit_options *current;
-static uint8_t own_stack[65536]; /* a deep recursion leaves no room on the usual one */
+static uint8_t own_stack[65536]; /* after a deep recursion the usual stack is full */
 static stack_t stack_before;
 
 /* 1: write, 0: read, -1: not known. */
@@ -166,21 +166,20 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         char what[100];
         snprintf(what, sizeof what, "did not end in time (%d ms of work)", current->limit_ms);
         tell("hang", what,
-             "look for a loop that a length of 0, or one from a damaged file, keeps from going "
-             "on");
+             "look for a loop that does not advance if a length is 0, or comes from a damaged "
+             "file");
     } else {
         tell_fault(signal, info, context);
     }
     for (int i = 0; i < num_signals; i++) {
         if (signals[i] != signal) continue;
         (void)sigaction(signal, &before[i], NULL);
-        if (signal == SIGPROF) (void)raise(signal); /* no fault that would come again */
+        if (signal == SIGPROF) (void)raise(signal); /* unlike a fault, it does not recur */
     }
 }
 
-/* Counts processor time, since a busy machine is not a fault of the op.  An op that waits is ended
- * from outside.
- */
+/* Counts processor time, because a busy machine is not a fault of the op.  The parent process
+ * ends an op that waits. */
 static void set_timer(int32_t limit_ms)
 {
     struct itimerval limit = {.it_value = {limit_ms / 1000, limit_ms % 1000 * 1000}};

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* mallinfo2() of newer C libraries, which is looked for when it is needed. */
+/* The result of mallinfo2(), which only newer C libraries have; it is looked up when needed. */
 struct heap_facts {
     size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
 };
@@ -50,8 +50,8 @@ pfd_kit_usage pfd_kit_usage_now(void)
                            open_descriptors()};
 }
 
-/* Per round, where each part grew by about as much as the others; 0: not so.  What caches, also
- * those of malloc(), take and give back comes and goes. */
+/* Returns the growth per round if each part of the rounds grew by about the same; otherwise 0.
+ * Caches, such as those of malloc(), grow and shrink irregularly. */
 static int64_t growth(const int64_t *used, int32_t n, int64_t rounds)
 {
     int64_t least = INT64_MAX, most = 0;

@@ -22,7 +22,7 @@ static int64_t round_up(int64_t value, int64_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* Some region of one page if `small`, with its pages; else an entry without. */
+/* Takes an entry: a region of one page with its pages if `small`, else an entry without pages. */
 static int32_t take_entry(int32_t small)
 {
     pthread_mutex_lock(&lock);
@@ -50,7 +50,8 @@ static void unmap(int32_t region)
     free_entries[num_free++] = region;
 }
 
-/* With the lock held: a region that may be touched no longer than this. */
+/* With the lock held: puts a region of one page into the pool for reuse, and unmaps a larger one.
+ */
 static void recycle(int32_t region)
 {
     if (num_pooled == most_released || table[region].page_bytes > sysconf(_SC_PAGESIZE)) {
@@ -81,8 +82,8 @@ static int32_t map_pages(pfd_guarded *entry, int64_t bytes, int64_t page)
         entry->map = map;
         entry->pages = entry->map + page;
         atomic_fetch_add(&mapped_bytes, entry->map_bytes);
-        /* Not like the pages around them also while they are forbidden: the kernel else joins the
-         * three and takes them apart again each time, which is most of what the kit costs. */
+        /* Makes these pages differ from the forbidden pages around them: otherwise the kernel would
+         * merge and split the three mappings each time, which would be most of the kit's time. */
         (void)madvise(entry->pages, (size_t)entry->page_bytes, MADV_DONTDUMP);
     }
     if (mprotect(entry->pages, (size_t)entry->page_bytes, PROT_READ | PROT_WRITE) == 0) return 1;
@@ -143,7 +144,7 @@ void pfd_guard_release(int32_t region)
     pfd_guarded *entry = &table[region];
     entry->released = 1;
     (void)mprotect(entry->pages, (size_t)entry->page_bytes, PROT_NONE);
-    if (entry->page_bytes > large) /* small ones are given back soon enough */
+    if (entry->page_bytes > large) /* small ones are reused soon */
         (void)madvise(entry->pages, (size_t)entry->page_bytes, MADV_DONTNEED);
     if (num_released == most_released) {
         recycle(released[0]);

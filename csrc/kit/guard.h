@@ -1,11 +1,11 @@
 /* kit/guard.h -- memory between pages that must not be touched.
  *
- * A region lies right before or right after a forbidden page, so that the first byte too many is a
- * SIGSEGV, also without sanitizers.  All regions are in one table, from which crash.c tells what
- * was touched.
+ * A region is right before or right after a forbidden page, so that an access to the first byte
+ * outside is a SIGSEGV, even without sanitizers.  All regions are in one table, in which crash.c
+ * looks up the address of a fault.
  *
- * OWNERSHIP  A region is named by its number until it is released; released ones stay forbidden for
- *            a while, so that late use is seen.
+ * OWNERSHIP  A region is used by its number until it is released.  Released ones stay forbidden for
+ *            a while, so that a late access is detected.
  * THREADS    Any thread; one at a time per region.
  */
 #ifndef PFD_KIT_GUARD_H
@@ -40,7 +40,8 @@ int32_t pfd_guard_make(int32_t kind, int64_t index, int64_t bytes, int64_t align
                        int32_t at_front, uint8_t fill);
 pfd_guarded *pfd_guard_at(int32_t region);
 void pfd_guard_make_read_only(int32_t region);
-/* How far outside the data a byte in the same pages was changed (< 0: in front); 0: none was. */
+/* Returns the distance from the data of a changed byte in the same pages (< 0: before them); 0:
+ * none. */
 int64_t pfd_guard_changed(int32_t region);
 void pfd_guard_release(int32_t region); /* accepts -1 */
 int64_t pfd_guard_mapped(void);         /* address space of all regions, released ones included */

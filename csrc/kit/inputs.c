@@ -1,4 +1,4 @@
-/* Computes what lies upstream of the op under check, plainly. */
+/* Computes the ops upstream of the op under check, without checks. */
 #include "registry/reader_attrs.h"
 #include "core/error.h"
 #include "core/scratch.h"

@@ -1,5 +1,5 @@
-/* Calls compute() with records, inputs and outputs in guarded memory, twice where that is asked
- * for, and looks at every byte that it wrote. */
+/* Calls compute() with records, inputs and outputs in guarded memory, twice if requested, and
+ * checks every byte that it wrote. */
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/scratch.h"

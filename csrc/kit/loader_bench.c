@@ -1,4 +1,4 @@
-/* Times a loader from outside, as a training loop that does nothing else. */
+/* Times a loader in a training loop that does nothing else. */
 #include "core/cpu.h"
 #include "core/error.h"
 #include "kit/op_bench.h"

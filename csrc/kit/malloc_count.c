@@ -1,4 +1,4 @@
-/* Counts allocations by leading the calls of all loaded libraries through counters of its own.
+/* Counts allocations by redirecting the calls of all loaded libraries to its own counters.
  *
  * A library calls malloc() through a pointer in its global offset table, which the dynamic linker
  * has filled in.  Each such pointer is replaced, and put back at the end. */
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Sanitizers have taken the same pointers. */
+/* Sanitizers replace the same pointers. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CAN_COUNT 0
 #elif defined(__has_feature)
@@ -136,7 +136,7 @@ static int32_t remember(const replaced *entry)
     return 1;
 }
 
-/* What a library's dynamic section tells. */
+/* The parts of a library's dynamic section that are needed. */
 typedef struct dynamic {
     const ElfW(Rela) * relocations[2]; /* of data, of calls */
     size_t bytes[2];

@@ -22,7 +22,7 @@ static void keep_best(pfd_bench *b, double *best, int64_t records)
 static pfd_status run_rounds(pfd_bench *b, pfd_bench_work what, double *best, pfd_error *err)
 {
     int64_t round_ns = b->options->round_ns, began = pfd_clock_ns();
-    /* What is far slower than when the window was chosen is not waited for in every round. */
+    /* If rounds are far slower than expected when the window was chosen, fewer of them are run. */
     int64_t longest = round_ns > INT64_MAX / 4 / b->options->rounds
                           ? INT64_MAX / 2
                           : 2 * b->options->rounds * round_ns;
@@ -129,7 +129,8 @@ static pfd_status open_bench(pfd_bench *b, const pfd_blob *blobs, int64_t num_bl
     return pfd_op_chain_allocate(&b->chain, b->range, err);
 }
 
-/* The window is what a first pass gets done in a round's time; it also brings the bytes near. */
+/* Chooses as the window the records that a first pass handles in the time of a round; the pass also
+ * brings their bytes into the cache. */
 static pfd_status choose_window(pfd_bench *b, pfd_error *err)
 {
     int64_t most = b->options->window > 0 ? b->options->window : INT64_MAX;

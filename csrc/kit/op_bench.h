@@ -1,4 +1,4 @@
-/* kit/op_bench.h -- one benchmark of ops: what it has open, and the parts that it times.
+/* kit/op_bench.h -- the state of one benchmark of ops, and the parts that it times.
  *
  *   bench_parts.c   the clock and the counters of a part
  *   bench_memory.c  what memory allows: touching, copying and summing the records
@@ -61,7 +61,7 @@ int64_t pfd_bench_measure_clock(void);
 /* The product's host, but that alloc() counts for pfd_bench_end_part(). */
 void pfd_bench_make_counting_host(pfd_host *host);
 void pfd_bench_begin_part(pfd_bench *b);
-/* What was done since the last call belongs to `part`; the next one starts here. */
+/* Adds the time since the last call to `part`, and starts the next part. */
 void pfd_bench_end_part(pfd_bench *b, int32_t part);
 
 /* bench_memory.c: all over the first n of b->records. */

@@ -1,4 +1,5 @@
-/* The ops that some blobs depend on, in order, with memory for their outputs, and calling them. */
+/* Collects the ops that some blobs depend on, in order, with memory for their outputs, and calls
+ * them. */
 #include "kit/op_chain.h"
 #include "registry/reader_attrs.h"
 #include "core/error.h"
@@ -60,7 +61,7 @@ static int64_t memory_of_row(const pfd_tensor *tensor)
     return tensor->is_ragged ? (int64_t)sizeof(pfd_ragged_row) : tensor->row_bytes;
 }
 
-/* The list of ops does not move any more: tensors may be pointed to. */
+/* Sets pointers to tensors; the list of ops must be complete, because it moves when it grows. */
 static void connect(pfd_op_chain *chain)
 {
     for (int32_t i = 0; i < chain->num_ops; i++) {

@@ -1,4 +1,4 @@
-/* Calls the functions that an op need not have: group(), describe() and places(). */
+/* Calls the optional functions of an op: group(), describe() and places(). */
 #include "core/error.h"
 #include "kit/guard.h"
 #include "kit/run_state.h"

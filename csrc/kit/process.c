@@ -1,4 +1,4 @@
-/* Watches what belongs to the whole process: an op that changes it changes the user's program. */
+/* Watches the state of the whole process: an op that changes it changes the user's program. */
 #include "kit/run_state.h"
 
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Those of crash.c are not among them: the kit itself takes them. */
+/* Without the signals of crash.c, whose handlers the kit itself sets. */
 static const struct {
     int number;
     const char *name;
@@ -63,7 +63,7 @@ static void check_signals(pfd_kit_run_state *run, const char *function)
     }
 }
 
-/* What has changed is put back, so that what follows is checked as in a program. */
+/* Restores whatever has changed, so that later checks run as in a program. */
 void pfd_kit_process_check(pfd_kit_run_state *run, const char *function)
 {
     struct stat st;

@@ -1,4 +1,4 @@
-/* What the kit says of an op. */
+/* Reports what the kit found about an op. */
 #include "core/error.h"
 #include "kit/run_state.h"
 
@@ -75,7 +75,7 @@ pfd_status pfd_kit_returned(pfd_kit_run_state *run, const char *function, pfd_st
     if (agreed == PFD_OK) return PFD_OK;
     pthread_mutex_lock(&lock);
     pfd_kit_result *result = run->result;
-    /* Damage may be what is looked for: any other failure tells more. */
+    /* Damage may be intended by the check, so any other failure takes precedence. */
     if (result->status == PFD_OK ||
         (result->status == PFD_CORRUPT_DATA && agreed != PFD_CORRUPT_DATA)) {
         result->status = agreed;

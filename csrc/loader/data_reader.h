@@ -27,7 +27,7 @@ typedef struct pfd_data_reader {
     int32_t seed_origin;
     int32_t shuffle;       /* PFD_SHUFFLE_* */
     int32_t in_sequence;   /* an epoch has the records in the order of the files */
-    int32_t has_groups;    /* a batch has records of one group, which the op's group() tells */
+    int32_t has_groups;    /* each batch has records of one group, as the op's group() tells */
     int32_t random_access; /* of the whole chain: batches can be read by number */
     int64_t num_files, num_bytes;
     int64_t outside_bytes; /* of a record, about: that the op reads from other files */

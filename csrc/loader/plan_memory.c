@@ -63,15 +63,17 @@ static int64_t record_bytes(const pfd_plan *plan)
     return bytes;
 }
 
-/* About how large a row is, from the size of its records.  Images, of which two dimensions vary, are
- * mostly decoded; records are what they are decoded from. */
+/* About how large a row is, from the size of its records.  Images, (None, None, channels), are
+ * mostly decoded from their records.  How many times larger they are depends on what they show:
+ * their ranges are short. */
 static int64_t guess_row_bytes(const pfd_plan_tensor *tensor, int64_t records)
 {
-    enum { DECODED = 8 };
-    int32_t num_varying = 0;
-    for (int32_t d = 0; d < tensor->type.ndim; d++) num_varying += tensor->type.shape[d] < 0;
+    enum { DECODED = 8, LEAST_IMAGE = CHUNK_BYTES / 4 };
+    const pfd_row_type *type = &tensor->type;
     if (!tensor->is_ragged) return tensor->row_bytes;
-    return tensor->row_bytes + records * (num_varying > 1 ? DECODED : 1);
+    if (type->ndim != 3 || type->shape[0] >= 0 || type->shape[1] >= 0)
+        return tensor->row_bytes + records;
+    return DECODED * records > LEAST_IMAGE ? DECODED * records : LEAST_IMAGE;
 }
 
 /* A range is about as many rows as fit into a core's cache with all that is made of them. */

@@ -2,7 +2,11 @@
 #include "core/fusion.h"
 #include "registry/registry.h"
 
-#define BUILTIN_FUSIONS(X) X(image_decoder, random_resized_crop)
+#define BUILTIN_FUSIONS(X)                                                                         \
+    X(image_decoder, center_crop)                                                                  \
+    X(image_decoder, image_random_crop)                                                            \
+    X(image_decoder, random_crop)                                                                  \
+    X(image_decoder, random_resized_crop)
 
 #define DECLARE(first, second)                                                                     \
     extern const pfd_op pfd_op_##first, pfd_op_##second;                                           \

@@ -46,6 +46,7 @@
     X(coin_flip)                                                                                   \
     X(color_jitter)                                                                                \
     X(crop_mirror_normalize)                                                                       \
+    X(cut_mix)                                                                                     \
     X(equalize)                                                                                    \
     X(gaussian_blur)                                                                               \
     X(grayscale)                                                                                   \
@@ -54,10 +55,15 @@
     X(image_decoder)                                                                               \
     X(image_encoder)                                                                               \
     X(image_flip)                                                                                  \
+    X(image_normalize)                                                                             \
     X(image_pad)                                                                                   \
     X(image_random_crop)                                                                           \
+    X(image_resize_keep_aspect_ratio)                                                              \
+    X(image_resize_to_fixed)                                                                       \
     X(image_size)                                                                                  \
+    X(image_target_resize)                                                                         \
     X(invert)                                                                                      \
+    X(mix_up)                                                                                      \
     X(normalize)                                                                                   \
     X(object_bbox_flip)                                                                            \
     X(object_bbox_scale)                                                                           \
@@ -68,6 +74,7 @@
     X(rand_augment)                                                                                \
     X(random_affine)                                                                               \
     X(random_crop)                                                                                 \
+    X(random_erasing)                                                                              \
     X(random_flip)                                                                                 \
     X(random_resized_crop)                                                                         \
     X(random_rotation)                                                                             \

@@ -251,10 +251,8 @@ static void fail_unknown(const char *name, pfd_error *err)
     pfd_text_add(&text, "unknown op ");
     pfd_text_add_quoted(&text, name);
     const char *near = pfd_nearest_name(name, registry.names, registry.size);
-    if (near) pfd_text_add(&text, "; did you mean '%s'?", near);
-    pfd_text_add(&text, "%s Known ops: ", near ? "" : ".");
-    for (int64_t i = 0; i < registry.size; i++)
-        pfd_text_add(&text, i > 0 ? ", %s" : "%s", registry.names[i]);
+    if (near) pfd_text_add(&text, "; did you mean '%s'", near);
+    pfd_text_add(&text, "%s The command `pyflowdata ops` lists all of them", near ? "?" : ".");
     (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "%s", data);
 }
 

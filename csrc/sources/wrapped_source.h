@@ -3,8 +3,8 @@
  *
  *   state   values of attrs or files that are parsed once at open, for compute()
  *   text    records that end within the head of their file (a header, a byte order mark) are
- *           omitted, and the others are renumbered; a byte order mark is cut off the first record; an
- *           error gets its line
+ *           omitted, and the others are renumbered; a byte order mark is cut off the first record;
+ *           an error gets its line
  *
  * OWNERSHIP  A source made here owns the inner one and the state; the inner one is closed first.
  * THREADS    As of a pfd_source in op.h.

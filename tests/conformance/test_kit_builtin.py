@@ -196,6 +196,15 @@ def polygon_masks():
 def size_ratio():
     blob = ragged_images()
     return blob, flow.Resize(blob, size=(7, 5))
+def with_coins(blob):
+    return blob, flow.CoinFlip(blob)
+
+
+def classified():
+    """Images of uint8 and vectors of their classes."""
+    folder = folder_of(part_0=cifar(IMAGES, np.arange(20) % 10))
+    image, label = flow.CIFARReader(folder, layout="HWC", batch_size=4)
+    return image, flow.OneHot(label, depth=10)
 
 
 # Op -> the blobs of one use of it, over a sample.
@@ -277,7 +286,7 @@ SAMPLES = {
         images(), brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, probability=0.8
     ),
     "CropMirrorNormalize": lambda: flow.CropMirrorNormalize(
-        images(), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
+        *with_coins(images()), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
     ),
     "Equalize": lambda: flow.Equalize(images(40, 30)),
     "GaussianBlur": lambda: flow.GaussianBlur(images(), kernel_size=[5, 21]),
@@ -287,6 +296,15 @@ SAMPLES = {
     "ImageFlip": image_flip,
     "ImagePad": lambda: flow.ImagePad(ragged_images(), padding=[1, 2], mode="reflect"),
     "ImageRandomCrop": lambda: flow.ImageRandomCrop(ragged_images()),
+    "ImageResizeKeepAspectRatio": lambda: flow.ImageResizeKeepAspectRatio(
+        ragged_images(), target_size=5, max_size=30
+    ),
+    "ImageResizeToFixed": lambda: flow.ImageResizeToFixed(
+        images(), target_width=5, target_height=6, data_type="float32"
+    ),
+    "ImageTargetResize": lambda: flow.ImageTargetResize(
+        ragged_images(), target_size=5, max_size=30
+    ),
     "Invert": lambda: flow.Invert(images(channels=1)),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
     "ObjectBboxFlip": lambda: flow.ObjectBboxFlip(*flipped_objects()[:3]),
@@ -315,6 +333,12 @@ SAMPLES = {
     "ImageSize": lambda: flow.ImageSize(image_files()),
     "RandAugment": lambda: flow.RandAugment(images(), num_ops=3, magnitude=12, fill=[1, 2, 3]),
     "TrivialAugment": lambda: flow.TrivialAugment(images(), interpolation="bilinear"),
+    "RandomErasing": lambda: flow.RandomErasing(images(), layout="HWC", noise=True),
+    "MixUp": lambda: flow.MixUp(*[mini_rows()] * 2),
+    "CutMix": lambda: flow.CutMix(*classified(), layout="HWC", group_size=3),
+    "ImageNormalize": lambda: flow.ImageNormalize(
+        flow.Cast(images(), dtype="float64"), mean=3.0, std=9.0
+    ),
 }  # fmt: skip
 
 # What cannot be noticed: text has no checksums, another digit is another number; files of frames
@@ -351,15 +375,21 @@ UNDAMAGED = {
     "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip",
     "ColorJitter", "Concat", "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder",
     "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop",
-    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize",
-    "RandomCrop", "RandomFlip", "RandomResizedCrop", "Resize", "SequenceExampleDecoder",
-    "Slice", "Solarize",
-    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CoinFlip", "ColorJitter", "Concat",
-    "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder", "GaussianBlur", "Grayscale",
-    "Invert", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
+    "ImageResizeKeepAspectRatio", "ImageResizeToFixed", "ImageTargetResize", "Invert",
+    "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
+    "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip", "ColorJitter",
+    "Concat", "CropMirrorNormalize", "CutMix", "DecodeRaw", "Equalize", "ExampleDecoder",
+    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImageNormalize", "ImagePad",
+    "ImageRandomCrop", "Invert", "MixUp", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch",
+    "Posterize", "RandAugment", "RandomAffine", "RandomCrop", "RandomErasing", "RandomFlip",
+    "RandomResizedCrop", "RandomRotation", "Resize", "Rotate", "SequenceExampleDecoder", "Slice",
+    "Solarize", "TrivialAugment",
+    "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop", "Invert",
+    "MixUp", "Normalize", "OneHot", "OneRecDecoder", "Pad", "PadBatch", "Posterize", "RandAugment",
+    "RandomCrop", "RandomErasing", "RandomFlip", "RandomResizedCrop", "Resize",
     "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
     "RandomAffine", "RandomCrop", "RandomFlip", "RandomResizedCrop", "RandomRotation", "Resize",
-    "Rotate", "SequenceExampleDecoder", "Slice", "Solarize",
+    "Rotate", "SequenceExampleDecoder", "Slice", "Solarize", "TrivialAugment",
 }  # fmt: skip
 
 

@@ -70,15 +70,14 @@ def test_an_op_is_one_file_and_one_test(name):
         if path.stem.replace("_", "") == name.lower()
     ]
     assert len(sources) == 1 and sources[0].parts[1] in ("formats", "ops", "image_ops"), sources
-    if sources[0].parts[1] == "image_ops":  # tested by topic
-        tests = (ROOT / "tests/images").glob("test_*.py")
-        found = re.compile(rf"\b{name}\b")
-        assert any(found.search(path.read_text()) for path in tests), f"{name} has no test"
+    if sources[0].parts[1] == "ops":
+        assert (ROOT / f"tests/ops/test_{sources[0].stem}.py").is_file(), f"{name} has no test"
         return
-    test = f"test_{sources[0].stem}.py"
-    tests = [path.relative_to(ROOT) for path in (ROOT / "tests").rglob(test)]
-    assert len(tests) == 1, f"{name} has no test, or several: write one {test}"
-    assert tests[0].parent == "tests" / sources[0].parent.relative_to("csrc"), tests
+    # Those of a format, and of images, are tested by topic.
+    room = sources[0].parent.relative_to("csrc")
+    tests = (ROOT / "tests" / (room if room.parts[0] == "formats" else "images")).glob("test_*.py")
+    found = re.compile(rf"\b{name}\b")
+    assert any(found.search(path.read_text()) for path in tests), f"{name} has no test"
 
 
 @every_op
@@ -197,8 +196,8 @@ def test_spellings(name):
 )
 def test_near_names(given, meant):
     message = find(given)
-    assert message.startswith(f"unknown op '{given}'; did you mean '{meant}'? Known ops: ")
-    assert all(name in message for name in OPS)
+    assert message.startswith(f"unknown op '{given}'; did you mean '{meant}'?")
+    assert "pyflowdata ops" in message
 
 
 @pytest.mark.parametrize("given", ["", "x" * 5000, "Mini Reader 3000", "\n", "MiniReader\x01"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageOps
-from support.decoder_rows import blob_of, load
-from support.same_draws import check_same_draws
+from support.decoder_rows import load
+from support.same_draws import check_same_draws, seeded
 
 import pyflowdata as flow
 
@@ -18,10 +18,10 @@ def test_coin_flips():
     count = 2000
     rows = np.arange(count)
     for probability in (0.0, 0.2, 0.5, 1.0):
-        flips = load(flow.CoinFlip(blob_of(rows, batch_size=64), probability=probability))
+        flips = load(flow.CoinFlip(seeded(rows, batch_size=64), probability=probability))
         assert flips.dtype == np.int8 and set(flips.tolist()) <= {0, 1}
         assert abs(flips.mean() - probability) < 4 * np.sqrt(0.25 / count)
-    blob = blob_of(rows)
+    blob = seeded(rows)
     first, second = load(flow.CoinFlip(blob), flow.CoinFlip(blob))
     assert 0.4 < (first == second).mean() < 0.6  # independent
     with pytest.raises(flow.InvalidArgumentError, match="probability"):
@@ -120,7 +120,7 @@ def picture(height=40, width=66):
 def test_one_change_of_rand_augment(magnitude, bins, fill):
     row = picture()
     out = outcomes(row, rand_augment_strengths(bins, *row.shape[:2]), [magnitude], (fill,) * 3)
-    found = load(flow.RandAugment(blob_of(np.stack([row] * 600)), num_ops=1, magnitude=magnitude,
+    found = load(flow.RandAugment(seeded(np.stack([row] * 600)), num_ops=1, magnitude=magnitude,
                                   num_magnitude_bins=bins, fill=fill))  # fmt: skip
     keys = [recognized(image, out) for image in found]
     for name in NAMES:
@@ -137,22 +137,22 @@ def test_changes_of_rand_augment_follow_each_other():
     for key, image in first.items():
         for other, out in outcomes(image, strengths, [15]).items():
             both[f"{key[0]} {other[0]}", 0, (key[2], other[2])] = out
-    found = load(flow.RandAugment(blob_of(np.stack([row] * 50)), num_ops=2, magnitude=15))
+    found = load(flow.RandAugment(seeded(np.stack([row] * 50)), num_ops=2, magnitude=15))
     for image in found:
         least = min((image != out).any(2).mean() for out in both.values())
         assert least < 0.02
-    none = flow.RandAugment(blob_of(row[None]), num_ops=0)
+    none = flow.RandAugment(seeded(row[None]), num_ops=0)
     assert (load(none)[0] == row).all()
 
 
 def test_trivial_augment():
     row = picture(25, 31)
     out = outcomes(row, trivial_augment_strengths(31), range(31))
-    found = load(flow.TrivialAugment(blob_of(np.stack([row] * 250))))
+    found = load(flow.TrivialAugment(seeded(np.stack([row] * 250))))
     keys = [recognized(image, out) for image in found]
     assert {name for name, _, _ in keys} == set(NAMES)
     assert len({at for _, at, _ in keys}) > 25
-    grey = load(flow.TrivialAugment(blob_of(row[None, ..., :1]), interpolation="bilinear"))
+    grey = load(flow.TrivialAugment(seeded(row[None, ..., :1]), interpolation="bilinear"))
     assert grey.shape == (1, 25, 31, 1)
 
 
@@ -163,7 +163,7 @@ def test_augmentations_are_those_of_the_record():
 
 
 def test_what_augmentations_refuse():
-    blob = blob_of(PICTURES)
+    blob = seeded(PICTURES)
     for op, attrs, found in [
         (flow.RandAugment, {"magnitude": 31}, r"magnitude' = 31; with num_magnitude_bins = 31"),
         (flow.RandAugment, {"fill": [1, 2]}, "'fill'"),
@@ -171,3 +171,83 @@ def test_what_augmentations_refuse():
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=found):
             op(blob, **attrs)
+
+
+# ---- RandomErasing ------------------------------------------------------------------------------
+
+
+def erased_parts(found, rows):
+    """Top, left, height and width of what differs, for each image; None where nothing does."""
+    out = []
+    for image, row in zip(found, rows, strict=True):
+        changed = (image != row).any(0)
+        if not changed.any():
+            out.append(None)
+            continue
+        ys, xs = np.flatnonzero(changed.any(1)), np.flatnonzero(changed.any(0))
+        part = (ys[0], xs[0], len(ys), len(xs))
+        assert changed[ys[0] : ys[-1] + 1, xs[0] : xs[-1] + 1].all()  # a rectangle, all of it
+        out.append(part)
+    return out
+
+
+def test_random_erasing():
+    count, height, width = 1500, 32, 48
+    rows = np.full((count, 3, height, width), 7, np.float32)
+    found = load(flow.RandomErasing(seeded(rows, batch_size=100), fill=[1, 2, 3]))
+    parts = erased_parts(found, rows)
+    kept = [part for part in parts if part is not None]
+    assert 0.45 < len(kept) / count < 0.55
+    areas = np.array([part[2] * part[3] / (height * width) for part in kept])
+    ratios = np.log([part[3] / part[2] for part in kept])
+    assert 0.015 < areas.min() < 0.03 and 0.3 < areas.max() < 0.34
+    assert abs(areas.mean() - 0.175) < 0.02 and abs(ratios.mean()) < 0.1
+    assert np.log(0.3) - 0.2 < ratios.min() < -1 and 1 < ratios.max() < np.log(3.3) + 0.2
+    for axis, side in ((0, height), (1, width)):  # at the edges too, and everywhere alike
+        room = np.array([part[axis] / (side - part[axis + 2]) for part in kept])
+        assert room.min() == 0 and room.max() == 1 and abs(room.mean() - 0.5) < 0.05
+    for image, part in zip(found, parts, strict=True):
+        if part is not None:
+            assert image[:, part[0], part[1]].tolist() == [1, 2, 3]
+
+
+def test_erasing_is_the_same_in_both_layouts_and_dtypes():
+    rows = CHANCE.integers(0, 200, (60, 3, 9, 14), np.uint8)
+    attrs = {"probability": 0.8, "fill": [201, 202, 203]}
+    planes = load(flow.RandomErasing(seeded(rows), **attrs))
+    pixels = np.ascontiguousarray(rows.transpose(0, 2, 3, 1))
+    found = load(flow.RandomErasing(seeded(pixels), layout="HWC", **attrs))
+    assert (found == planes.transpose(0, 2, 3, 1)).all() and (planes != rows).any()
+    halves = load(flow.RandomErasing(seeded(rows.astype(np.float16)), **attrs))
+    assert halves.dtype == np.float16 and (halves == planes).all()
+    ragged = [row[:, : 3 + n % 7] for n, row in enumerate(pixels)]
+    check_same_draws(lambda blob: flow.RandomErasing(blob, layout="HWC", noise=True), ragged,
+                     [-1, -1, 3])  # fmt: skip
+
+
+def test_noise():
+    rows = np.full((200, 1, 30, 30), 300, np.float32)
+    found = load(flow.RandomErasing(seeded(rows), noise=True, probability=1))
+    noise = found[found != 300]
+    assert abs(noise.mean()) < 0.02 and abs(noise.std() - 1) < 0.02
+    assert abs((noise**4).mean() - 3) < 0.2 and len(np.unique(noise)) > 0.99 * len(noise)
+    rows = np.zeros((200, 30, 30, 2), np.uint8)
+    found = load(flow.RandomErasing(seeded(rows), noise=True, probability=1, layout="HWC"))
+    times = np.bincount(found.ravel(), minlength=256)[1:]
+    assert times.min() > 0.75 * times.mean() and times.max() < 1.25 * times.mean()
+
+
+def test_what_erasing_refuses():
+    blob = seeded(np.zeros((2, 9, 8, 3), np.uint8))
+    for attrs, found in [
+        ({}, "images of bytes have layout='HWC'"),
+        ({"layout": "HWC", "area": [0.5, 0.1]}, "'area'"),
+        ({"layout": "HWC", "fill": [1, 2]}, "'fill' has 2 numbers"),
+        ({"layout": "HWC", "fill": 256}, "uint8, which holds 0 to 255"),
+    ]:
+        with pytest.raises(flow.InvalidArgumentError, match=found):
+            flow.RandomErasing(blob, **attrs)
+    with pytest.raises(flow.InvalidArgumentError, match="uint8, float16 or float32"):
+        flow.RandomErasing(seeded(np.zeros((2, 3, 9, 8), np.int32)))
+    tiny = np.zeros((4, 3, 1, 1), np.uint8)  # no rectangle is smaller
+    assert (load(flow.RandomErasing(seeded(tiny), probability=1, fill=9)) == 0).all()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageOps
 from support.decoder_rows import blob_of, load, same
-from support.same_draws import check_same_draws
+from support.same_draws import check_same_draws, seeded
 from support.simd_levels import output_at
 
 import pyflowdata as flow
@@ -126,7 +126,7 @@ def test_the_order_of_changes_is_random():
     rows = np.stack([row] * count)
     names = ("brightness", "contrast", "saturation", "hue")
     attrs = {name: [amount] * 2 for name, amount in zip(names, amounts, strict=True)}
-    found = load(flow.ColorJitter(blob_of(rows), **attrs))
+    found = load(flow.ColorJitter(seeded(rows), **attrs))
     orders = {jittered(row, order, amounts).tobytes() for order in itertools.permutations(range(4))}
     times = {}
     for image in found:
@@ -138,7 +138,7 @@ def test_the_order_of_changes_is_random():
 def test_amounts_are_uniform_in_their_ranges():
     white = np.full((2000, 1, 1, 3), 100, np.uint8)
     for given, low, high in [(0.4, 60, 140), ([0.2, 0.5], 20, 50), (1.5, 0, 250)]:
-        found = load(flow.ColorJitter(blob_of(white), brightness=given))[:, 0, 0, 0].astype(int)
+        found = load(flow.ColorJitter(seeded(white), brightness=given))[:, 0, 0, 0].astype(int)
         assert low <= found.min() < low + 3 and high - 3 < found.max() <= high
         assert abs(found.mean() - (low + high) / 2) < 0.03 * (high - low) + 0.5
 
@@ -176,7 +176,7 @@ def test_blur():
 def test_sigma_is_drawn_from_its_range():
     dot = np.zeros((500, 1, 31, 1), np.uint8)
     dot[:, :, 15] = 255
-    top = load(flow.GaussianBlur(blob_of(dot), kernel_size=[31], sigma=[0.5, 3]))[:, 0, 15, 0]
+    top = load(flow.GaussianBlur(seeded(dot), kernel_size=[31], sigma=[0.5, 3]))[:, 0, 15, 0]
     sigmas = 255 / np.maximum(top, 1) / np.sqrt(2 * np.pi)  # where they are not small
     assert top.max() > 190 and top.min() < 36
     assert abs(np.median(sigmas) - 1.75) < 0.2
@@ -184,7 +184,7 @@ def test_sigma_is_drawn_from_its_range():
 
 def test_probability():
     rows = np.stack([CHANCE.integers(9, 200, (20, 21, 3), np.uint8)] * 400)
-    blob = blob_of(rows)
+    blob = seeded(rows)
     for op, attrs in [
         ("Invert", {}), ("Solarize", {}), ("Posterize", {"bits": 2}), ("Equalize", {}),
         ("AutoContrast", {}), ("AdjustSharpness", {"factor": 3}), ("Grayscale", {"channels": 3}),
@@ -206,8 +206,8 @@ def test_random_changes_are_those_of_the_record():
     check_same_draws(lambda blob: flow.ColorJitter(blob, **jitter), ragged, [-1, -1, 3])
     check_same_draws(lambda blob: flow.GaussianBlur(blob, kernel_size=[5], probability=0.5),
                      np.stack([row[:2] for row in ragged]))  # fmt: skip
-    twice = flow.ColorJitter(flow.ColorJitter(blob_of(ragged, [-1, -1, 3]), hue=0.1), hue=0.1)
-    once = flow.ColorJitter(blob_of(ragged, [-1, -1, 3]), hue=0.2)
+    twice = flow.ColorJitter(flow.ColorJitter(seeded(ragged, [-1, -1, 3]), hue=0.1), hue=0.1)
+    once = flow.ColorJitter(seeded(ragged, [-1, -1, 3]), hue=0.2)
     assert any((one != other).any() for one, other in zip(load(twice), load(once), strict=True))
 
 

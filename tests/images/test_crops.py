@@ -100,8 +100,10 @@ def test_random_crop():
     for mode in ("constant", *MODES):
         for padding in ([], [3], [1, 2, 0, 5]):
             four = {0: [0] * 4, 1: padding * 4}.get(len(padding), padding)
-            blob = flow.RandomCrop(image_blob(rows, seed=5), size=(8, 9), padding=padding,
-                                   pad_if_needed=True, padding_mode=mode, fill=[1, 2, 3])  # fmt: skip
+            blob = flow.RandomCrop(
+                image_blob(rows, seed=5), size=(8, 9), padding=padding, pad_if_needed=True,
+                padding_mode=mode, fill=[1, 2, 3],
+            )  # fmt: skip
             same(load(blob), np.stack([
                 random_cropped(row, i, draws, (8, 9), four, mode, [1, 2, 3])
                 for i, row in enumerate(rows)
@@ -172,7 +174,7 @@ def test_random_resized_crop(rule):
 
 
 def test_areas_and_ratios_of_windows():
-    """Of a wide image in which each window fits, uniform area and uniform logarithm of the ratio."""
+    """Where each window fits: uniform areas, and ratios with uniform logarithm."""
     draws = Draws(0, "any")
     count = 4000
     found = np.array([window(i, draws, (1000, 1000), (0.1, 0.5)) for i in range(count)], float)

@@ -131,6 +131,17 @@ def test_normalize_of_floats_takes_them_as_they_are():
             same(load(out), [normalized(row, mean, std, layout, dtype) for row in rows])
 
 
+def test_image_normalize_keeps_the_type():
+    for dtype in (np.float32, np.float64):
+        rows = [row.astype(dtype) / 7 for row in of_many_sizes()]
+        mean, std = MEAN[:3], STD[:3]
+        scale = (1 / np.array(std)).astype(dtype)
+        found = load(flow.ImageNormalize(blob_of(rows, [-1, -1, 3]), mean=mean, std=std))
+        same(found, [(row - np.array(mean, dtype)) * scale for row in rows])
+    with pytest.raises(flow.InvalidArgumentError, match="float32 or float64"):
+        flow.ImageNormalize(blob_of(images(1, 2, 2, 3)), mean=0, std=1)
+
+
 def digest() -> str:
     """Of many results, for other vector instructions than those of this process."""
     chance = np.random.default_rng(1)

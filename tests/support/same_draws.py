@@ -10,7 +10,13 @@ import numpy as np
 import pyflowdata as flow
 from support.decoder_rows import blob_of
 
+SEED = 3
 Make = Callable[[flow.Blob], flow.Blob]
+
+
+def seeded(rows: Any, shape: list[int] | None = None, **reader: Any) -> flow.Blob:
+    """A blob with these rows, of which each run makes the same random draws."""
+    return blob_of(rows, shape, seed=SEED, **reader)
 
 
 def made_of_records(
@@ -20,7 +26,7 @@ def made_of_records(
     """For each epoch, what the op makes of each row, found by the bytes of the row."""
     found: list[dict[bytes, np.ndarray]] = [{} for _ in range(epochs)]
     for rank in range(world_size):
-        blob = blob_of(rows, shape, seed=3, random_shuffle=True, rank=rank,
+        blob = blob_of(rows, shape, seed=SEED, random_shuffle=True, rank=rank,
                        world_size=world_size, **reader)  # fmt: skip
         with flow.DataLoader(blob, make(blob), num_threads=num_threads) as loader:
             for epoch in found:

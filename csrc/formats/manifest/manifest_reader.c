@@ -450,9 +450,10 @@ const pfd_op pfd_op_manifest_reader = {
     PFD_OP_SIZES,
     .flags = PFD_READS_FILES,
     .name = "ManifestReader",
-    .doc = "Reads the images that a manifest names, as MindData's ManifestDataset does: a file of "
-           "JSON objects, one a line, with source (the path of an image), usage and annotation (a "
-           "list of objects with a name, the label). Paths are relative to the manifest's folder. "
+    .doc = "Reads the images that a manifest names, as MindData's ManifestDataset does. "
+           "A manifest has a JSON object a line, with source (the path of an image), usage and "
+           "annotation (a list of objects with a name, the label). Paths are relative to the "
+           "manifest's folder. "
            "All lines are checked when the reader opens; an image is opened, read and closed when "
            "its record is needed, and one that is missing, empty or cannot be read is a damaged "
            "record, as is a line without label.",

@@ -50,8 +50,7 @@ const pfd_op pfd_op_ofrecord_image_decoder_random_crop = {
     PFD_OP_SIZES,
     .flags = PFD_TAKES_RAGGED,
     .name = "OFRecordImageDecoderRandomCrop",
-    .doc = "Decodes a random window of the image in a feature of each OFRecord, as OneFlow's "
-           "ofrecord_image_decoder_random_crop. "
+    .doc = "Decodes a random window of the image in a feature of each OFRecord. "
            "Area and aspect ratio are drawn until the window fits, as RandomResizedCrop does; its "
            "place is uniform. No more of a JPEG image is decoded than the window needs. Colours "
            "are in the order BGR unless color_space says another. The draws depend on seed, epoch, "

@@ -1,0 +1,131 @@
+/* CutMix: a rectangle of each image replaced by that of another row, and labels mixed. */
+#include "images/image_rows.h"
+#include "images/mixing.h"
+#include "images/random_draws.h"
+#include "parse/row_type.h"
+#include "pyflowdata/op.h"
+#include "pyflowdata/pyflowdata.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { chw, hwc };                /* layout */
+enum { draw_row = 1, draw_column }; /* of a group */
+
+typedef struct cut_mix_attrs {
+    pfd_mix_attrs mix;
+    int32_t layout;
+} cut_mix_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const cut_mix_attrs *attrs = args->attrs;
+    const pfd_row_type *in = &args->inputs[0];
+    int64_t channels = in->ndim == 3 ? in->shape[attrs->layout == hwc ? 2 : 0] : 0;
+    if (channels < 1 || channels > PFD_MAX_CHANNELS)
+        return pfd_refuse_rows(args, 0, "x",
+                               attrs->layout == hwc
+                                   ? "with layout='HWC' they must be (height, width, channels) "
+                                     "with 1 to 4 channels"
+                                   : "with layout='CHW' they must be (channels, height, width) "
+                                     "with 1 to 4 channels: images of bytes have layout='HWC'",
+                               err);
+    args->outputs[0] = *in;
+    args->outputs[1] = args->inputs[1];
+    return pfd_check_labels(args, err);
+}
+
+typedef struct box {
+    int64_t top, left, bottom, right;
+} box;
+
+/* torchvision's rule: around a uniform pixel, with the part 1 - share of the area, but cut off at
+ * the border of the image. */
+static box draw_box(const pfd_compute_args *args, const pfd_mix_group *group, int64_t height,
+                    int64_t width)
+{
+    int64_t y = pfd_uniform_integer(args, group->first, draw_row, height);
+    int64_t x = pfd_uniform_integer(args, group->first, draw_column, width);
+    double half = 0.5 * sqrt(1 - group->share);
+    int64_t above = (int64_t)(half * (double)height), before = (int64_t)(half * (double)width);
+    box out = {y - above, x - before, y + above, x + before};
+    if (out.top < 0) out.top = 0;
+    if (out.left < 0) out.left = 0;
+    if (out.bottom > height) out.bottom = height;
+    if (out.right > width) out.right = width;
+    return out;
+}
+
+/* Row i, with the box of row `other`. */
+static void paste(const pfd_compute_args *args, int64_t i, int64_t other, const box *from)
+{
+    const cut_mix_attrs *attrs = args->attrs;
+    const pfd_tensor *in = args->inputs[0];
+    const int64_t *shape = in->type.shape;
+    int64_t is_hwc = attrs->layout == hwc, planes = is_hwc ? 1 : shape[0];
+    int64_t height = shape[is_hwc ? 0 : 1], width = shape[is_hwc ? 1 : 2];
+    int64_t pixel = pfd_dtype_size(in->type.dtype) * (is_hwc ? shape[2] : 1);
+    uint8_t *out = args->outputs[0]->data + i * in->row_bytes;
+    const uint8_t *image = in->data + other * in->row_bytes;
+    memcpy(out, in->data + i * in->row_bytes, (size_t)in->row_bytes);
+    for (int64_t plane = 0; plane < planes; plane++)
+        for (int64_t y = from->top; y < from->bottom; y++) {
+            int64_t at = ((plane * height + y) * width + from->left) * pixel;
+            memcpy(out + at, image + at, (size_t)((from->right - from->left) * pixel));
+        }
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const cut_mix_attrs *attrs = args->attrs;
+    const int64_t *shape = args->inputs[0]->type.shape;
+    int64_t height = shape[attrs->layout == hwc ? 0 : 1];
+    int64_t width = shape[attrs->layout == hwc ? 1 : 2];
+    pfd_mix_group group;
+    (void)err;
+    for (int64_t first = 0; first < args->num_rows; first += group.size) {
+        box cut = {0};
+        group = pfd_mix_group_at(args, &attrs->mix, first);
+        if (group.share < 1 && height > 0 && width > 0)
+            cut = draw_box(args, &group, height, width);
+        double area = (double)((cut.bottom - cut.top) * (cut.right - cut.left));
+        double share = area > 0 ? 1 - area / (double)(height * width) : 1;
+        for (int64_t i = first; i < first + group.size; i++) {
+            paste(args, i, pfd_mix_partner(&group, i), &cut);
+            pfd_mix_row(args, 1, i, pfd_mix_partner(&group, i), share);
+        }
+    }
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_MIX_ATTRS,
+    PFD_CHOICE_ATTR(cut_mix_attrs, layout, "CHW", "CHW|HWC",
+                    "Whether images are (channels, height, width), as of Normalize, or "
+                    "(height, width, channels), as of decoders."),
+};
+
+static const pfd_port inputs[] = {
+    {"x", "Images of any dtype and one size."},
+    {"labels", "Vectors of floats, a number for each class, as of OneHot."},
+};
+
+static const pfd_port outputs[] = {
+    {"x", "Images of the type of the input."},
+    {"labels", "Those of both images, by the area that each has in the result."},
+};
+
+const pfd_op pfd_op_cut_mix = {
+    PFD_OP_SIZES,
+    .flags = PFD_WHOLE_BATCH,
+    .name = "CutMix",
+    .doc = "Replaces a rectangle of each image by that of another row, and mixes labels by area. "
+           "The rectangle of a group has the part 1 - share of the area, share from "
+           "Beta(alpha, alpha), around a uniform pixel, cut off at the border: as in torchvision, "
+           "which has one for a whole batch. " PFD_MIX_DOC,
+    PFD_OP_ATTRS(cut_mix_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .compute = compute,
+};

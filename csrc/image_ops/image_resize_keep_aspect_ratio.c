@@ -1,0 +1,100 @@
+/* ImageResizeKeepAspectRatio: images of which one side gets a length, as OneFlow makes them. */
+#include "images/oneflow_resize.h"
+#include "pyflowdata/op.h"
+
+typedef struct keep_aspect_ratio_attrs {
+    int32_t target_size, min_size, max_size;
+    int32_t resize_longer, interpolation_type;
+} keep_aspect_ratio_attrs;
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const keep_aspect_ratio_attrs *attrs = args->attrs;
+    PFD_TRY(pfd_expect_images(args, 0, "in", 1u << PFD_UINT8, err));
+    if (attrs->min_size > attrs->target_size)
+        return args->host->fail_attr(err, "min_size", NULL, PFD_INVALID_ARGUMENT,
+                                     " = %d is more than target_size = %d", attrs->min_size,
+                                     attrs->target_size);
+    if (attrs->max_size && attrs->max_size < attrs->target_size)
+        return args->host->fail_attr(err, "max_size", NULL, PFD_INVALID_ARGUMENT,
+                                     " = %d is less than target_size = %d", attrs->max_size,
+                                     attrs->target_size);
+    args->outputs[0] = pfd_image_type(&args->inputs[0], -1, -1);
+    args->outputs[1] = (pfd_row_type){.dtype = PFD_INT32, .ndim = 1, .shape = {2}};
+    args->outputs[2] = (pfd_row_type){.dtype = PFD_FLOAT32, .ndim = 1, .shape = {2}};
+    return PFD_OK;
+}
+
+static pfd_size size_for(const keep_aspect_ratio_attrs *attrs, const pfd_image *image)
+{
+    int32_t is_tall = image->width < image->height;
+    double shorter = (double)(is_tall ? image->width : image->height);
+    double longer = (double)(is_tall ? image->height : image->width), ratio = shorter / longer;
+    int64_t target = attrs->target_size, new_shorter = target, new_longer = target;
+    if (attrs->resize_longer) {
+        new_shorter = pfd_whole_pixels((double)target * ratio);
+        if (new_shorter < attrs->min_size) {
+            new_shorter = attrs->min_size;
+            new_longer = pfd_whole_pixels((double)new_shorter / ratio);
+        }
+    } else {
+        new_longer = pfd_whole_pixels((double)target / ratio);
+        if (attrs->max_size && new_longer > attrs->max_size) {
+            new_longer = attrs->max_size;
+            new_shorter = pfd_whole_pixels((double)new_longer * ratio);
+        }
+    }
+    return is_tall ? (pfd_size){new_longer, new_shorter} : (pfd_size){new_shorter, new_longer};
+}
+
+static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
+{
+    const keep_aspect_ratio_attrs *attrs = args->attrs;
+    pfd_resampler resampler = {.host = args->host, .scratch = args->scratch};
+    for (int64_t i = 0; i < args->num_rows; i++) {
+        pfd_image image;
+        PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
+        pfd_size size = size_for(attrs, &image);
+        int32_t filter = pfd_oneflow_filter(attrs->interpolation_type, &image, &size);
+        PFD_TRY(pfd_resize_row(args, &resampler, i, &image, &size, filter, err));
+        pfd_write_size(&size, 0, (int32_t *)(void *)args->outputs[1]->data + 2 * i);
+        pfd_write_scale(&image, &size, 0, (float *)(void *)args->outputs[2]->data + 2 * i);
+    }
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_INT_ATTR(keep_aspect_ratio_attrs, target_size, NULL, 1, PFD_MOST_SIDE,
+                 "How long the shorter side becomes, or the longer one with resize_longer."),
+    PFD_INT_ATTR(keep_aspect_ratio_attrs, min_size, "0", 0, PFD_MOST_SIDE,
+                 "With resize_longer, the least length of the shorter side, which goes before."),
+    PFD_INT_ATTR(keep_aspect_ratio_attrs, max_size, "0", 0, PFD_MOST_SIDE,
+                 "Without resize_longer, the most of the longer side, which goes before; 0: any."),
+    PFD_BOOL_ATTR(keep_aspect_ratio_attrs, resize_longer, "false",
+                  "Whether target_size is that of the longer side."),
+    PFD_CHOICE_ATTR(keep_aspect_ratio_attrs, interpolation_type, "bilinear",
+                    PFD_ONEFLOW_INTERPOLATIONS, PFD_ONEFLOW_INTERPOLATION_DOC),
+};
+
+static const pfd_port inputs[] = {
+    {"in", "Images, uint8 (height, width, channels) or (height, width), also ragged."},
+};
+static const pfd_port outputs[] = {
+    {"out", "The images in another size, ragged."},
+    {"size", "int32 (2,): the new (width, height)."},
+    {"scale", "float32 (2,): new width / old width, new height / old height."},
+};
+
+const pfd_op pfd_op_image_resize_keep_aspect_ratio = {
+    PFD_OP_SIZES,
+    .flags = PFD_TAKES_RAGGED,
+    .name = "ImageResizeKeepAspectRatio",
+    .doc = "Resamples images so that one side gets a length, and returns size and scale. "
+           "The other side is rounded, ties to even. This is OneFlow's "
+           "image_resize_keep_aspect_ratio, with OpenCV's filters; Resize has Pillow's.",
+    PFD_OP_ATTRS(keep_aspect_ratio_attrs, attr_table),
+    PFD_OP_INPUTS(inputs),
+    PFD_OP_OUTPUTS(outputs),
+    .infer = infer,
+    .compute = compute,
+};
