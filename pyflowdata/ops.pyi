@@ -2514,9 +2514,10 @@ def CenterCrop(
 
 @overload
 def CoinFlip(
-    in_: Blob,
+    in_: Blob | None = None,
     *,
     probability: float = 0.5,
+    batch_size: int = 0,
     name: str | None = None,
 ) -> Blob:
     """Draws 1 or 0 for each record, as for the mirror of CropMirrorNormalize.
@@ -2527,9 +2528,12 @@ def CoinFlip(
     a batch.
 
     Args:
-        in_ (Blob or rows, the input 'in'): Any blob of the batch, also ragged: it tells the
-            records, its values do not matter.
+        in_ (Blob or rows, the input 'in', or None): Any blob of the batch, also ragged: it tells
+            the records, its values do not matter. Without it they are those of the first reader of
+            the loader.
         probability (float, default 0.5, in [0, 1]): Of a 1.
+        batch_size (int, default 0, at least 0): That of the readers, where no input tells the
+            records; 0 if one does.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -2539,11 +2543,13 @@ def CoinFlip(
     ...
 @overload
 def CoinFlip(
-    in_: _Row, *, probability: float = 0.5, name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Row | None = None, *, probability: float = 0.5, batch_size: int = 0,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def CoinFlip(
-    in_: _Rows, *, probability: float = 0.5, name: str | None = None, **on_rows: Unpack[OnRows],
+    in_: _Rows | None = None, *, probability: float = 0.5, batch_size: int = 0,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload

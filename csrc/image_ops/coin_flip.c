@@ -4,6 +4,7 @@
 
 typedef struct coin_flip_attrs {
     double probability;
+    int64_t batch_size; /* for the host */
 } coin_flip_attrs;
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -24,17 +25,20 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FLOAT_ATTR(coin_flip_attrs, probability, "0.5", 0, 1, "Of a 1."),
+    PFD_INT_ATTR(coin_flip_attrs, batch_size, "0", 0, 4294967296.0,
+                 "That of the readers, where no input tells the records; 0 if one does."),
 };
 
 static const pfd_port inputs[] = {
-    {"in", "Any blob of the batch, also ragged: it tells the records, its values do not matter."},
+    {"in", "Any blob of the batch, also ragged: it tells the records, its values do not matter. "
+           "Without it they are those of the first reader of the loader."},
 };
 
 static const pfd_port outputs[] = {{"out", "int8 (), 1 or 0 for each record."}};
 
 const pfd_op pfd_op_coin_flip = {
     PFD_OP_SIZES,
-    .flags = PFD_TAKES_RAGGED,
+    .flags = PFD_TAKES_RAGGED | PFD_OPTIONAL_INPUT,
     .name = "CoinFlip",
     .doc = "Draws 1 or 0 for each record, as for the mirror of CropMirrorNormalize. "
            "The draw depends on seed, epoch, record and the name of the node; two nodes draw "

@@ -31,6 +31,9 @@ static pfd_status add(pfd_op_chain *chain, const pfd_node *node, pfd_error *err)
                         "the blobs depend on the readers %s and %s; one reader is measured at a "
                         "time",
                         chain->ops[0].node->op->op->name, op->name);
+    if (!pfd_op_is_reader(op) && !chain->num_ops)
+        return pfd_fail(err, PFD_UNSUPPORTED, "no reader is upstream of %s; give it an input",
+                        op->name);
     pfd_chain_op *grown = realloc(chain->ops, (size_t)(chain->num_ops + 1) * sizeof *grown);
     if (!grown) return pfd_fail_memory(err, (int64_t)sizeof *grown, "an op");
     chain->ops = grown;

@@ -206,7 +206,8 @@ pfd_status pfd_kit_run(const pfd_blob *blob, const pfd_kit_options *options, pfd
     if (!blob || !blob->node) return pfd_fail(err, PFD_INVALID_ARGUMENT, "the blob has no node");
     if (!pfd_kit_reader_of(blob->node))
         return pfd_fail(err, PFD_UNSUPPORTED,
-                        "several readers are upstream of %s; check it with inputs of one reader",
+                        "no reader or several are upstream of %s; check it with inputs of one "
+                        "reader",
                         blob->node->op->op->name);
     int64_t size = options->capacity > 0 ? options->capacity : options->most_records;
     uint64_t *own = options->capacity > 0 ? NULL : calloc((size_t)size, 2 * sizeof *own);

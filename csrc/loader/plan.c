@@ -83,7 +83,9 @@ static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
         return pfd_fail_memory(err, (int64_t)(ops_bytes + tensors_bytes), "the plan of a loader");
     }
 
-    int32_t reader = plan->num_readers;
+    /* Without inputs it is a new reader, or an op with the rows of the first one. */
+    int32_t is_reader = pfd_op_is_reader(node->op->op);
+    int32_t reader = is_reader || num_inputs > 0 ? plan->num_readers : 0;
     for (uint32_t i = 0; i < num_inputs; i++) {
         const pfd_plan_op *from = &ops[find_op(plan, node->inputs[i].node)];
         inputs[i] = from->first_output + node->inputs[i].output;
@@ -91,7 +93,7 @@ static pfd_status add_node(pfd_plan *plan, pfd_node *node, pfd_error *err)
         if (from->reader < reader) reader = from->reader;
     }
     if (num_inputs > plan->most_inputs) plan->most_inputs = num_inputs;
-    if (pfd_op_is_reader(node->op->op)) plan->num_readers++;
+    if (is_reader) plan->num_readers++;
     int32_t number = count_alike(plan, node);
     ops[plan->num_ops++] = (pfd_plan_op){.node = pfd_node_retain(node),
                                          .reader = reader,
@@ -125,6 +127,9 @@ static pfd_status collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blo
         tensor->in_slot = tensor->is_wanted = tensor->is_used = 1;
     }
     plan->num_wanted = num_blobs;
+    if (plan->num_readers == 0)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "no blob comes from a reader, which would tell how many records there are");
     return PFD_OK;
 }
 
@@ -182,6 +187,24 @@ static pfd_status check_lengths(const pfd_data_reader *first, const pfd_data_rea
                                                                 : fail_rules(first, other, err);
 }
 
+/* Of ops without inputs, which have the rows of the first reader. */
+static pfd_status check_batch_sizes(const pfd_plan *plan, pfd_error *err)
+{
+    const pfd_data_reader *first = &plan->readers[0];
+    for (int32_t i = 0; i < plan->num_ops; i++) {
+        const pfd_node *node = plan->ops[i].node;
+        if (node->op->op->num_inputs > 0 || pfd_op_is_reader(node->op->op) ||
+            node->batch_size == first->attrs->batch_size)
+            continue;
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "%s has batch_size = %" PRId64 ", reader '%s' has %d; they must be the "
+                        "same",
+                        node->op->op->name, node->batch_size, first->name,
+                        first->attrs->batch_size);
+    }
+    return PFD_OK;
+}
+
 /* Readers are zipped by position: batch k of the loader is batch k of each. */
 static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
 {
@@ -216,6 +239,7 @@ pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blob
     PFD_TRY(collect(plan, blobs, num_blobs, err));
     pfd_plan_fuse(plan);
     PFD_TRY(open_readers(plan, err));
+    PFD_TRY(check_batch_sizes(plan, err));
     PFD_TRY(zip_readers(plan, err));
     pfd_plan_lay_out(plan);
     return PFD_OK;

@@ -171,9 +171,8 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, but a reader takes no inputs");
     if ((op->flags & PFD_MANY_INPUTS) && (op->open || op->num_inputs != 1))
         return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs one input declared");
-    if ((op->flags & PFD_OPTIONAL_INPUT) && (op->open || op->num_inputs < 2))
-        return fault(err, op->name, "flags",
-                     "has PFD_OPTIONAL_INPUT, which needs two inputs declared or more");
+    if ((op->flags & PFD_OPTIONAL_INPUT) && (op->open || op->num_inputs < 1))
+        return fault(err, op->name, "flags", "has PFD_OPTIONAL_INPUT, and no input is declared");
     if (op->companions && !(op->flags & PFD_READS_FILES))
         return fault(err, op->name, "companions", "are for ops with PFD_READS_FILES");
     if (op->propose && !(op->flags & PFD_READS_FILES))
@@ -198,6 +197,17 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
     if (!finds && op->propose)
         return fault(err, op->name, "propose", "is set, but no attr has PFD_ATTR_FOUND");
     return PFD_OK;
+}
+
+/* After the attr table was checked. */
+static pfd_status check_batch_size(const pfd_op *op, pfd_error *err)
+{
+    if (!(op->flags & PFD_OPTIONAL_INPUT) || op->num_inputs > 1) return PFD_OK;
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        if (!strcmp(op->attrs[i].name, "batch_size") && op->attrs[i].type == PFD_ATTR_INT64)
+            return PFD_OK;
+    return fault(err, op->name, "flags",
+                 "has PFD_OPTIONAL_INPUT for its only input, which needs an int64 attr batch_size");
 }
 
 /* After the attr table was checked. */
@@ -250,6 +260,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
     PFD_TRY(check_aliases(op, err));
     PFD_TRY(pfd_attr_table_check(op->name, op->attrs, op->num_attrs, op->attrs_struct_size, err));
     PFD_TRY(check_outputs_attr(op, err));
+    PFD_TRY(check_batch_size(op, err));
     PFD_TRY(check_group_attr(op, err));
     PFD_TRY(check_propose(op, err));
     PFD_TRY(check_ports(op->name, "input", op->inputs, op->num_inputs, err));

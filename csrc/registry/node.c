@@ -102,6 +102,36 @@ static pfd_status check_blob(const pfd_blob *blob, pfd_error *err)
     return PFD_OK;
 }
 
+/* Of an op whose only input may be left out: what its attr says; 0: nothing. */
+static int64_t own_batch_size(const pfd_node *node)
+{
+    const pfd_op *op = node->op->op;
+    if (!(op->flags & PFD_OPTIONAL_INPUT) || op->num_inputs > 1) return 0;
+    for (uint32_t i = 0; i < op->num_attrs; i++)
+        if (!strcmp(op->attrs[i].name, "batch_size"))
+            return *(const int64_t *)(const void *)((const char *)pfd_attrs_struct(node->attrs) +
+                                                    op->attrs[i].offset);
+    return 0;
+}
+
+/* `declared`: the op with all its inputs. */
+static pfd_status take_batch_size(pfd_node *node, const pfd_op *declared, pfd_error *err)
+{
+    int64_t own = own_batch_size(node);
+    if (node->op->op->num_inputs > 0) {
+        if (own < 1 || own == node->batch_size) return PFD_OK;
+        return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 ", and input '%s' comes in batches of %" PRId64, own,
+                             declared->inputs[0].name, node->batch_size);
+    }
+    if (own < 1)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                        "input '%s' is missing; without it, give batch_size, that of the readers",
+                        declared->inputs[0].name);
+    node->batch_size = own;
+    return PFD_OK;
+}
+
 static pfd_status take_inputs(pfd_node *node, const pfd_blob *inputs, int64_t n, pfd_error *err)
 {
     const pfd_op *op = node->op->public_op;
@@ -283,9 +313,11 @@ static pfd_status fill(pfd_node *node, const parts *of, pfd_error *err)
     PFD_TRY(pfd_node_infer_attrs(node, of->values, of->num_values, err));
     PFD_TRY(pfd_node_ports_create(node->op, pfd_attrs_struct(node->attrs), of->num_inputs,
                                   &node->own_op, err));
+    const pfd_op *declared = node->op->op;
     if (node->own_op) node->op = node->own_op;
     PFD_TRY(of->types ? check_input_types(node, of->types, of->num_inputs, err)
                       : take_inputs(node, of->blobs, of->num_inputs, err));
+    if (!of->types && !pfd_op_is_reader(declared)) PFD_TRY(take_batch_size(node, declared, err));
     return infer_outputs(node, of->types, err);
 }
 

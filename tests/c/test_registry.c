@@ -140,7 +140,9 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.flags = 1u << 20, "flags has unknown bits");
     FAULT(s.op.flags = PFD_READS_FILES, "PFD_READS_FILES, which is for readers only");
     FAULT((s.op.flags = PFD_OPTIONAL_INPUT, s.op.num_inputs = 1),
-          "PFD_OPTIONAL_INPUT, which needs two inputs declared or more");
+          "its only input, which needs an int64 attr batch_size");
+    FAULT((s.op.flags = PFD_OPTIONAL_INPUT, s.op.num_inputs = 0, s.op.open = open_source),
+          "PFD_OPTIONAL_INPUT, and no input is declared");
     FAULT(s.op.flags = PFD_READS_FOLDERS, "PFD_READS_FOLDERS, which needs PFD_READS_FILES");
     FAULT(s.op.infer = NULL, "infer is NULL");
     FAULT(s.op.compute = NULL, "compute is NULL");

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageOps
@@ -9,6 +11,7 @@ from support.decoder_rows import load
 from support.same_draws import check_same_draws, seeded
 
 import pyflowdata as flow
+from pyflowdata.conformance.bench import measure
 
 CHANCE = np.random.default_rng(0)
 PICTURES = CHANCE.integers(0, 256, (40, 8, 9, 3), np.uint8)
@@ -27,6 +30,30 @@ def test_coin_flips():
     with pytest.raises(flow.InvalidArgumentError, match="probability"):
         flow.CoinFlip(blob, probability=1.1)
     check_same_draws(flow.CoinFlip, PICTURES)
+
+
+def test_coin_flips_without_an_input():
+    """OneFlow's, with the batch_size of the readers."""
+    build = flow.user_op_builder("coin").Op("coin_flip").Output("out").Attr("batch_size", 16)
+    coin = build.Attr("probability", 0.5).Build().SoleOutputBlob()
+    assert (coin.shape, coin.dtype) == ((16,), np.int8)
+    reader = seeded(PICTURES, batch_size=16)
+    flips, images = load(coin, flow.CropMirrorNormalize(reader, coin, output_layout="NHWC"))
+    assert len(flips) == len(PICTURES) and {*flips} == {0, 1}
+    mirrored = np.where(flips[:, None, None, None], PICTURES[:, :, ::-1], PICTURES)
+    assert (images == mirrored).all()
+    same, _ = load(flow.CoinFlip(reader, name="coin"), reader)
+    assert (same == flips).all()  # the records are those of the reader
+    assert pickle.loads(pickle.dumps(coin)).shape == (16,)
+    for make, found in [
+        (flow.CoinFlip, "input 'in' is missing; without it, give batch_size"),
+        (lambda: flow.CoinFlip(reader, batch_size=8), "= 8, and input 'in' comes in batches of 16"),
+        (lambda: flow.DataLoader(flow.CoinFlip(batch_size=8), reader), "has batch_size = 8, read"),
+        (lambda: flow.DataLoader(coin), "no blob comes from a reader"),
+        (lambda: measure([coin]), "no reader is upstream of CoinFlip; give it an input"),
+    ]:
+        with pytest.raises(flow.Error, match=found):
+            make()
 
 
 # ---- RandAugment and TrivialAugment -------------------------------------------------------------
