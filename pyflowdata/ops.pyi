@@ -65,6 +65,7 @@ __all__ = [
     "GaussianBlur",
     "Grayscale",
     "HWC2CHW",
+    "ImageBatchAlign",
     "ImageDecoder",
     "ImageEncoder",
     "ImageFlip",
@@ -78,6 +79,11 @@ __all__ = [
     "Invert",
     "MixUp",
     "Normalize",
+    "ObjectBboxFlip",
+    "ObjectBboxScale",
+    "ObjectSegmentationPolygonFlip",
+    "ObjectSegmentationPolygonScale",
+    "ObjectSegmentationPolygonToMask",
     "Posterize",
     "RandAugment",
     "RandomAffine",
@@ -88,6 +94,7 @@ __all__ = [
     "RandomRotation",
     "Resize",
     "Rotate",
+    "SizeRatio",
     "Solarize",
     "TrivialAugment",
 ]
@@ -2890,6 +2897,48 @@ def HWC2CHW(
 ) -> list[_Array]: ...
 
 @overload
+def ImageBatchAlign(
+    in_: Blob,
+    *,
+    alignment: int = 1,
+    dtype: Literal["same", "float32"] = "same",
+    name: str | None = None,
+) -> Blob:
+    """Pads the images of each batch to its largest height and largest width.
+
+    The batch is that of this rank. This is OneFlow's image_batch_align with dynamic_out; its attr
+    shape is not needed. For one size of all batches there is Pad.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Images, uint8 or float32 (height, width, channels) or
+            (height, width), also ragged.
+        alignment (int, default 1, in [1, 65536]): Height and width are rounded up to a multiple of
+            this.
+        dtype (str, default 'same', one of 'same', 'float32'): Of the output: that of the images, or
+            float32.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The images in the upper left corner, zeros to the right and below: a Ragged whose
+            attribute dense is one array.
+    """
+    ...
+@overload
+def ImageBatchAlign(
+    in_: _Row, *, alignment: int = 1, dtype: Literal["same", "float32"] = "same",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ImageBatchAlign(
+    in_: _Rows, *, alignment: int = 1, dtype: Literal["same", "float32"] = "same",
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def ImageDecoder(
     in_: Blob,
     *,
@@ -3496,6 +3545,207 @@ def Normalize(
 ) -> list[_Array]: ...
 
 @overload
+def ObjectBboxFlip(
+    in_: Blob,
+    image_size: Blob,
+    flip_code: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Mirrors boxes as ImageFlip does their images.
+
+    Right and bottom are the last pixels of a box: a column x becomes width - 1 - x. image_size is
+    (height, width); OneFlow's op of this name takes it as (width, height).
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Boxes, float32 (None, 4): left, top, right and bottom
+            pixel, as of COCOReader.
+        image_size (Blob or rows): Height and width of each image, int32 or int64 (2,), as
+            COCOReader and ImageSize give them.
+        flip_code (Blob or rows): int8, one number for each image: 0 leaves it as it is, 1 mirrors
+            it left to right, 2 top to bottom, 3 both; 16 and 17 are 2 and 3, as OneFlow writes
+            them.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The boxes in the mirrored images, float32.
+    """
+    ...
+@overload
+def ObjectBboxFlip(
+    in_: _Row, image_size: _Row, flip_code: _Row, *, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ObjectBboxFlip(
+    in_: _Rows, image_size: _Rows, flip_code: _Rows, *, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ObjectBboxScale(
+    in_: Blob,
+    scale: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Scales boxes as their images were resized.
+
+    Left and right are multiplied by the scale of the width, top and bottom by that of the height.
+    scale is (height, width); OneFlow's op of this name takes (width, height).
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Boxes, float32 (None, 4): left, top, right, bottom.
+        scale (Blob or rows): float32 (2,), by how much the height and the width of each image
+            change, as SizeRatio makes it.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The boxes in the resized images, float32.
+    """
+    ...
+@overload
+def ObjectBboxScale(
+    in_: _Row, scale: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ObjectBboxScale(
+    in_: _Rows, scale: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ObjectSegmentationPolygonFlip(
+    in_: Blob,
+    image_size: Blob,
+    flip_code: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Mirrors polygons as ImageFlip does their images.
+
+    Points lie between pixels: x becomes width - x. image_size is (height, width); OneFlow's op of
+    this name takes it as (width, height).
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Points of polygons, float32 (None, 2): x, y, as gt_segm
+            of COCOReader.
+        image_size (Blob or rows): Height and width of each image, int32 or int64 (2,), as
+            COCOReader and ImageSize give them.
+        flip_code (Blob or rows): int8, one number for each image: 0 leaves it as it is, 1 mirrors
+            it left to right, 2 top to bottom, 3 both; 16 and 17 are 2 and 3, as OneFlow writes
+            them.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The points in the mirrored images, float32.
+    """
+    ...
+@overload
+def ObjectSegmentationPolygonFlip(
+    in_: _Row, image_size: _Row, flip_code: _Row, *, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ObjectSegmentationPolygonFlip(
+    in_: _Rows, image_size: _Rows, flip_code: _Rows, *, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ObjectSegmentationPolygonScale(
+    in_: Blob,
+    scale: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Scales polygons as their images were resized.
+
+    x is multiplied by the scale of the width, y by that of the height. scale is (height, width);
+    OneFlow's op of this name takes (width, height).
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Points of polygons, float32 (None, 2): x, y, as gt_segm
+            of COCOReader.
+        scale (Blob or rows): float32 (2,), by how much the height and the width of each image
+            change, as SizeRatio makes it.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The points in the resized images, float32.
+    """
+    ...
+@overload
+def ObjectSegmentationPolygonScale(
+    in_: _Row, scale: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ObjectSegmentationPolygonScale(
+    in_: _Rows, scale: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def ObjectSegmentationPolygonToMask(
+    in_: Blob,
+    index: Blob,
+    image_size: Blob,
+    objects: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Makes a mask of the polygons of each object.
+
+    A pixel is 1 if its centre, half a pixel from its left and upper edge, is inside one of the
+    object's polygons, by the even-odd rule. An object without polygons has a mask of zeros.
+    OneFlow's op of this name has no input objects, takes image_size as (width, height), and also
+    sets pixels that an edge touches.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        in_ (Blob or rows, the input 'in'): Points of polygons, float32 (None, 2): x, y, as gt_segm
+            of COCOReader.
+        index (Blob or rows): Of each point its number in its polygon, that polygon's, and that of
+            its object, int32 (None, 3), as gt_segm_index of COCOReader.
+        image_size (Blob or rows): Height and width of each image, int32 or int64 (2,), as
+            COCOReader and ImageSize give them.
+        objects (Blob or rows): Rows of the objects, as gt_bbox or gt_label of COCOReader: their
+            first dimension says how many masks there are, their values do not matter.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: A mask for each object, int8 (None, None, None): objects, height, width; 1 inside.
+    """
+    ...
+@overload
+def ObjectSegmentationPolygonToMask(
+    in_: _Row, index: _Row, image_size: _Row, objects: _Row, *, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def ObjectSegmentationPolygonToMask(
+    in_: _Rows, index: _Rows, image_size: _Rows, objects: _Rows, *, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def Posterize(
     in_: Blob,
     *,
@@ -4018,6 +4268,40 @@ def Rotate(
     in_: _Rows, *, angle: float, expand: bool = False,
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
     fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
+def SizeRatio(
+    before: Blob,
+    after: Blob,
+    *,
+    name: str | None = None,
+) -> Blob:
+    """Tells by how much images were resized, for the boxes and polygons in them.
+
+    Rounded once, from the quotient in float64.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        before (Blob or rows): Images, or their sizes, int32 or int64 (2,), as image_size of
+            COCOReader.
+        after (Blob or rows): The same images, or their sizes, after Resize.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: float32 (2,): height and width after, divided by those before.
+    """
+    ...
+@overload
+def SizeRatio(
+    before: _Row, after: _Row, *, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def SizeRatio(
+    before: _Rows, after: _Rows, *, name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload

@@ -51,6 +51,7 @@
     X(gaussian_blur)                                                                               \
     X(grayscale)                                                                                   \
     X(hwc2chw)                                                                                     \
+    X(image_batch_align)                                                                           \
     X(image_decoder)                                                                               \
     X(image_encoder)                                                                               \
     X(image_flip)                                                                                  \
@@ -64,6 +65,11 @@
     X(invert)                                                                                      \
     X(mix_up)                                                                                      \
     X(normalize)                                                                                   \
+    X(object_bbox_flip)                                                                            \
+    X(object_bbox_scale)                                                                           \
+    X(object_segmentation_polygon_flip)                                                            \
+    X(object_segmentation_polygon_scale)                                                           \
+    X(object_segmentation_polygon_to_mask)                                                         \
     X(posterize)                                                                                   \
     X(rand_augment)                                                                                \
     X(random_affine)                                                                               \
@@ -74,6 +80,7 @@
     X(random_rotation)                                                                             \
     X(resize)                                                                                      \
     X(rotate)                                                                                      \
+    X(size_ratio)                                                                                  \
     X(solarize)                                                                                    \
     X(trivial_augment)
 

@@ -1,5 +1,6 @@
 """The built-in readers and decoders pass the kit that plugins are checked with."""
 
+import functools
 import gzip
 import io
 import random
@@ -77,7 +78,7 @@ def coco():
     images = folder_of()
     format_samples.coco(Path(images))
     part = part_of(Path(images, "instances.json"))
-    return flow.COCOReader(part, image_dir=images, group_by_ratio=False, batch_size=4)
+    return flow.COCOReader(part, image_dir=images, group_by_ratio=False, batch_size=4)[:7]
 
 
 NUMBERS = np.arange(20 * 12, dtype=np.int32).reshape(20, 3, 4)
@@ -173,6 +174,28 @@ def image_flip():
     return flow.ImageFlip(blob, flow.CoinFlip(blob))
 
 
+@functools.cache
+def flipped_objects():
+    """Boxes, sizes, flip codes, and the points of polygons."""
+    _, _, size, box, label, points, _ = coco()
+    return box, size, flow.CoinFlip(label), points
+
+
+@functools.cache
+def scaled_objects():
+    """Boxes, scales, and the points of polygons."""
+    _, _, size, box, _, points, _ = coco()
+    return box, flow.SizeRatio(size, size), points
+
+
+def polygon_masks():
+    _, _, size, box, _, points, index = coco()
+    return flow.ObjectSegmentationPolygonToMask(points, index, size, box)
+
+
+def size_ratio():
+    blob = ragged_images()
+    return blob, flow.Resize(blob, size=(7, 5))
 def with_coins(blob):
     return blob, flow.CoinFlip(blob)
 
@@ -269,6 +292,7 @@ SAMPLES = {
     "GaussianBlur": lambda: flow.GaussianBlur(images(), kernel_size=[5, 21]),
     "Grayscale": lambda: flow.Grayscale(images(), channels=3, probability=0.2),
     "HWC2CHW": lambda: flow.HWC2CHW(images()),
+    "ImageBatchAlign": lambda: flow.ImageBatchAlign(ragged_images(), alignment=8, dtype="float32"),
     "ImageFlip": image_flip,
     "ImagePad": lambda: flow.ImagePad(ragged_images(), padding=[1, 2], mode="reflect"),
     "ImageRandomCrop": lambda: flow.ImageRandomCrop(ragged_images()),
@@ -283,6 +307,15 @@ SAMPLES = {
     ),
     "Invert": lambda: flow.Invert(images(channels=1)),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
+    "ObjectBboxFlip": lambda: flow.ObjectBboxFlip(*flipped_objects()[:3]),
+    "ObjectBboxScale": lambda: flow.ObjectBboxScale(*scaled_objects()[:2]),
+    "ObjectSegmentationPolygonFlip": lambda: flow.ObjectSegmentationPolygonFlip(
+        flipped_objects()[3], *flipped_objects()[1:3]
+    ),
+    "ObjectSegmentationPolygonScale": lambda: flow.ObjectSegmentationPolygonScale(
+        scaled_objects()[2], scaled_objects()[1]
+    ),
+    "ObjectSegmentationPolygonToMask": polygon_masks,
     "Posterize": lambda: flow.Posterize(images(), bits=3),
     "RandomAffine": lambda: flow.RandomAffine(images(), degrees=[30], scale=[0.5, 2]),
     "RandomCrop": lambda: flow.RandomCrop(
@@ -293,6 +326,7 @@ SAMPLES = {
     "RandomResizedCrop": lambda: flow.RandomResizedCrop(images(), size=(5, 6)),
     "Rotate": lambda: flow.Rotate(ragged_images(), angle=30, expand=True),
     "Resize": lambda: flow.Resize(ragged_images(), size=(7, 5), interpolation="bicubic"),
+    "SizeRatio": lambda: flow.SizeRatio(*size_ratio()),
     "Solarize": lambda: flow.Solarize(images(), threshold=99.5),
     "ImageDecoder": lambda: flow.ImageDecoder(image_files(), apply_orientation=True),
     "ImageEncoder": lambda: flow.ImageEncoder(images(), format="png"),
@@ -336,6 +370,8 @@ UNNOTICED = {
 EVERY = ["records", "leaks", "threads", "types", "failures", "sizes", "loader", "damage: flipped"]
 DAMAGED = ["damage: cut", "damage: zeros", "damage: lengths", "damage: swapped"]
 UNDAMAGED = {
+    "ImageBatchAlign", "ObjectBboxFlip", "ObjectBboxScale", "ObjectSegmentationPolygonFlip",
+    "ObjectSegmentationPolygonScale", "ObjectSegmentationPolygonToMask", "SizeRatio",
     "AdjustSharpness", "Affine", "AutoContrast", "Cast", "CenterCrop", "CoinFlip",
     "ColorJitter", "Concat", "CropMirrorNormalize", "DecodeRaw", "Equalize", "ExampleDecoder",
     "GaussianBlur", "Grayscale", "HWC2CHW", "ImageFlip", "ImagePad", "ImageRandomCrop",

@@ -6,7 +6,7 @@
 #include "files/whole_file.h"
 #include "formats/manifest/class_names.h"
 #include "formats/manifest/manifest_line.h"
-#include "formats/manifest/manifest_propose.h"
+#include "formats/manifest/manifest_infer.h"
 #include "pyflowdata/op.h"
 #include "sources/text_check.h"
 #include "sources/wrapped_source.h"
@@ -462,5 +462,5 @@ const pfd_op pfd_op_manifest_reader = {
     .infer = infer,
     .open = open_source,
     .compute = compute,
-    .propose = pfd_manifest_propose,
+    .propose = pfd_manifest_infer_classes,
 };

@@ -1,12 +1,12 @@
-/* formats/manifest/manifest_propose.h -- the classes of manifests, and what finding them shares
+/* formats/manifest/manifest_infer.h -- the classes of manifests, and what finding them shares
  * with reading. */
-#ifndef PFD_FORMATS_MANIFEST_PROPOSE_H
-#define PFD_FORMATS_MANIFEST_PROPOSE_H
+#ifndef PFD_FORMATS_MANIFEST_INFER_H
+#define PFD_FORMATS_MANIFEST_INFER_H
 #include "parse/json.h"
 #include "pyflowdata/op.h"
 
 /* Infers the attr `classes`: all labels of the files, sorted by bytes. */
-pfd_status pfd_manifest_propose(const pfd_propose_args *args, pfd_error *err);
+pfd_status pfd_manifest_infer_classes(const pfd_propose_args *args, pfd_error *err);
 
 /* A label, which is not followed by a 0 byte; NULL: out of memory. */
 const char *pfd_manifest_label(const pfd_host *host, const pfd_json_text *text,

@@ -1,5 +1,5 @@
 /* Infers the classes of manifests from all of their lines. */
-#include "formats/manifest/manifest_propose.h"
+#include "formats/manifest/manifest_infer.h"
 
 #include "core/error.h"
 #include "formats/manifest/class_names.h"
@@ -104,7 +104,7 @@ static pfd_status find_classes(const pfd_propose_args *args, pfd_class_names *na
                              names->size, err);
 }
 
-pfd_status pfd_manifest_propose(const pfd_propose_args *args, pfd_error *err)
+pfd_status pfd_manifest_infer_classes(const pfd_propose_args *args, pfd_error *err)
 {
     pfd_class_names names = {0};
     pfd_status status = find_classes(args, &names, err);
