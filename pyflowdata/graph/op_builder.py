@@ -20,6 +20,19 @@ def _attr_name(op: RegisteredOp, name: str) -> str:
     return other if op.attr(name) is None and op.attr(other) is not None else name
 
 
+def _without_seed(op: RegisteredOp, values: Mapping[str, object]) -> dict[str, object]:
+    """The attrs, without OneFlow's seed of an op: here ops draw by the seed of their reader."""
+    if "has_seed" not in values or op.attr("has_seed") is not None:
+        return dict(values)
+    if values["has_seed"]:
+        raise InvalidArgumentError(
+            "attr 'has_seed' is set; ops draw by the seed of their reader: give it that seed, and "
+            "has_seed = False here",
+            op=op.name,
+        )
+    return {name: value for name, value in values.items() if name not in ("seed", "has_seed")}
+
+
 def _check_port(op: RegisteredOp, ports: tuple[Port, ...], name: str, kind: str) -> None:
     names = [port.name for port in ports]
     if name in names:
@@ -122,7 +135,8 @@ class UserOpBuilder:
         self, attr_name: str, attr_value: object, attr_type_name: str | None = None
     ) -> UserOpBuilder:
         """Sets an attr.  `attr_type_name` is OneFlow's and not needed: the op declares the type.
-        `name` and `data_type` are accepted as OneFlow's names of `blob_name` and `dtype`."""
+        `name` and `data_type` are accepted as OneFlow's names of `blob_name` and `dtype`, and
+        `seed` without effect where `has_seed` is False."""
         op = self._chosen_op(f"Attr({attr_name!r})")
         self._attrs[_attr_name(op, attr_name)] = attr_value
         return self
@@ -137,7 +151,8 @@ class UserOpBuilder:
         """
         op = self._chosen_op("Build()")
         inputs = take_inputs(op, dict(self._inputs))
-        node = Node(op, self._name, inputs, self._attrs)
+        attrs = _without_seed(op, self._attrs)
+        node = Node(op, self._name, inputs, attrs)
         if not self._outputs:
             raise InvalidArgumentError(
                 "no Output() was requested; outputs: "
@@ -149,7 +164,7 @@ class UserOpBuilder:
             wanted = self._named_outputs(op, node)
         for name in wanted:
             switch = op.switch(name)
-            if switch is not None and not is_present(op, name, self._attrs):
+            if switch is not None and not is_present(op, name, attrs):
                 value = "True" if switch.type.word == "bool" else "..."
                 raise InvalidArgumentError(
                     f"output '{name}' needs Attr('{switch.name}', {value})", op=op.name
