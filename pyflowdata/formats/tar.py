@@ -21,8 +21,9 @@ from .base.fields import BYTES, Field
 from .base.format import Format
 from .base.source import Source, make_node
 from .base.writing.columns import as_bytes, check_name, columns, is_bytes_like
+from .base.writing.images import ImageWriter
 from .base.writing.lossless import refuse_masked
-from .base.writing.writer import Shard, Sizes, Writer
+from .base.writing.writer import Shard, Sizes
 
 _BLOCK = 512
 _END = 10240  # the size of a tar file is a multiple of this; it ends with two blocks of zeros
@@ -39,13 +40,14 @@ def _suffix(extension: str) -> str:
 # ---- Writing ------------------------------------------------------------------------------------
 
 
-class TarWriter(Writer):
+class TarWriter(ImageWriter):
     """Writes tar files of samples: a file KEY.EXTENSION for each field of a sample.
 
     A sample is a dict of extensions and contents, with its key under `__key__`: without one it is
     the number of the sample in nine digits.  Bytes, text and arrays of uint8 are stored as they
     are, numbers as text under `cls`, `id`, `index` and `txt`, anything that JSON has under `json`,
-    and arrays as NumPy's files under `npy`.  Shards are named alike whatever the keys are.
+    and arrays as NumPy's files under `npy`; with `images={"jpg": "jpeg"}` arrays under `jpg` are
+    encoded.  A field that is None is left out.  Shards are named alike whatever the keys are.
     """
 
     compressions = ("gzip", "zlib", "zstd")
@@ -61,13 +63,13 @@ class TarWriter(Writer):
         with self._naming():
             if not isinstance(sample, Mapping):
                 raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
-            data = self._members(sample, self.records)
+            data = self._members(self._encoded_sample(sample), self.records)
         self._emit(data, np.array([len(data)], np.int64))
 
     def write_batch(self, batch: Any) -> None:
         """Writes a sample for each row of the columns; as `write`."""
         with self._naming():
-            found, count = columns(batch)
+            found, count = columns(self._encoded_batch(batch))
             samples = []
             for row in range(count):
                 sample = {name: one[row] for name, one in found.items()}
@@ -87,7 +89,7 @@ class TarWriter(Writer):
         pieces: list[bytes] = []
         for extension, value in sample.items():
             check_name(extension)
-            if extension.startswith("__"):
+            if extension.startswith("__") or value is None:
                 continue
             if not extension or set("/\0") & set(extension) or extension != extension.lower():
                 raise InvalidArgumentError(
