@@ -34,6 +34,7 @@ _BEGINNINGS = {
 _BEGINNING = re.compile(
     b"|".join(b"(?P<%b>%b)" % (name.encode(), one) for name, one in _BEGINNINGS.items()), re.DOTALL
 )
+ENDINGS = (*(f".{name}" for name in _BEGINNINGS), ".jpeg", ".tiff")
 
 
 def ending_of(data: bytes) -> str | None:
