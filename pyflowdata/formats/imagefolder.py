@@ -12,14 +12,16 @@ import numpy as np
 from ..errors import InvalidArgumentError, shown
 from ..graph import find_op
 from .base.damage import Damage, Scan
+from .base.fields import Field
 from .base.format import Format
+from .base.images import ImageFields
 from .base.source import Source
 from .base.writing.columns import as_bytes, columns, is_bytes_like
 from .base.writing.folder import OutputFolder
 from .base.writing.images import ENDINGS, ImageEncoding, encoded_rows, ending_of
 from .base.writing.writer import Shard, Writer
 
-_IMAGE, _LABEL = "image", "label"
+_IMAGE, _LABEL, _CLASS_NAME = "image", "label", "class_name"
 _MOST_NUMBERS = 100_000  # classes without names
 _LONGEST_NAME = 255  # bytes
 
@@ -308,6 +310,13 @@ class ImageFolder(Format):
     """Files that are left out are counted, where its files are verified."""
 
     writer = ImageFolderWriter
+    image_names = ImageFields(_IMAGE, _LABEL, _CLASS_NAME)
+    needs_images = True
+
+    def class_names(self, source: Source) -> Sequence[str]:
+        """The names of the folders, where labels are their numbers."""
+        attrs: dict[str, Any] = dict(source.attrs)
+        return () if attrs.get("class_numbers") else attrs.get("classes", ())
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """The files that cannot be read."""
@@ -323,6 +332,19 @@ class ImageFolder(Format):
         if others:
             scan.notes.append(f"{others} files with other extensions left out")
         return found
+
+    def refusal(self, field: Field) -> str | None:
+        """Why a folder has no place for the field; names of files and keys are not kept."""
+        if field.name in (_IMAGE, _LABEL, _CLASS_NAME) or field.name.startswith("__"):
+            return None
+        return (
+            f"{field.name} has no place in an image folder, which has an image and its class: "
+            "choose these with --fields"
+        )
+
+    def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:
+        """The classes by name, where names are known."""
+        return {_LABEL: batch[_CLASS_NAME if _CLASS_NAME in batch else _LABEL]}
 
 
 FORMAT = ImageFolder
