@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from ..errors import CorruptDataError, InvalidArgumentError
-from ..formats import COMPRESSION_SUFFIXES, FORMATS, Source
+from ..formats import COMPRESSION_SUFFIXES, FORMATS, ImageChange, Source
+from ..graph import find_op
 from .conversion.plan import Conversion
 from .conversion.target import Target
 from .conversion.workers import run_tasks
@@ -32,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--compression", choices=("none", "gzip", "zlib", "zstd"),
         help="of the files (default: by the name of DST)")  # fmt: skip
     add("--jobs", type=int, metavar="N", help="processes at most (default: one for each core)")
+    add("--resize", metavar="HxW", help="make images of this height and width, or of shorter=N or "
+        "longer=N pixels, and encode them again")  # fmt: skip
+    add("--image-format", choices=_image_formats(),
+        help="encode images again, or arrays of pixels (default with --resize: jpeg)")  # fmt: skip
+    add("--quality", type=int, metavar="Q", help="encode images as JPEG of this quality, 1 to 100")
     add("--float32", action="store_true", help="store float64 as float32")
     add("--skip-damaged", action="store_true", help="leave damaged records out (one shard only)")
     add("--overwrite", action="store_true", help="replace what is there")
@@ -43,8 +50,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "The same command goes on where one was stopped: finished shards are kept beside DST,\n"
         "in .DST.convert, and the source is compared.  DST appears when all of it is there.\n\n"
         "  pyflowdata convert data/*.csv train.tfrecord --shards 8 --float32\n"
-        "  pyflowdata convert train-*.tfrecord x.npy --fields x"
+        "  pyflowdata convert train-*.tfrecord x.npy --fields x\n"
+        "  pyflowdata convert train/ train.tfrecord --resize shorter=256 --quality 90"
     )
+
+
+def _image_formats() -> tuple[str, ...]:
+    declared = find_op("ImageEncoder").attr("format")
+    return declared.choices if declared else ()
+
+
+def _change(args: argparse.Namespace) -> ImageChange | None:
+    """What becomes of images."""
+    if args.resize is None and args.image_format is None and args.quality is None:
+        return None
+    format = args.image_format or ImageChange.format
+    if args.quality is not None and format != ImageChange.format:
+        raise UsageError(f"--quality is of JPEG, and --image-format is {format}")
+    if args.quality is not None and not 1 <= args.quality <= 100:
+        raise UsageError(f"--quality {args.quality}: it must be 1 to 100")
+    sides: dict[str, Any] = {}
+    if args.resize is not None:
+        found = re.fullmatch("([0-9]{1,5})x([0-9]{1,5})|(shorter|longer)=([0-9]{1,5})", args.resize)
+        numbers = [int(one) for one in found.group(1, 2, 4) if one] if found else [0]
+        if not found or not 1 <= min(numbers) <= max(numbers) <= 65535:
+            raise UsageError(
+                f"--resize {args.resize}: it must be HEIGHTxWIDTH, shorter=N or longer=N, in "
+                "pixels, 1 to 65535"
+            )
+        sides = {found[3]: numbers[0]} if found[3] else {"size": tuple(numbers)}
+    quality = {} if args.quality is None else {"quality": args.quality}
+    return ImageChange(format=format, **sides, **quality)
 
 
 def _target(args: argparse.Namespace, path: str) -> Target:
@@ -54,12 +90,15 @@ def _target(args: argparse.Namespace, path: str) -> Target:
     to = args.to or next(
         (name for name in _WRITTEN if plain.name.lower().endswith(FORMATS[name].suffixes)), None
     )
+    if to is None and path.endswith(os.sep):
+        to = next((name for name in _WRITTEN if FORMATS[name].reads_folders), None)
     if to is None:
         raise UsageError(f"{path}: its name does not say the format; say --to FORMAT")
     said = packed if args.compression is None else args.compression
     return Target(
-        path, to, None if said == "none" else said, args.float32, args.skip_damaged, args.overwrite
-    )
+        path, to, None if said == "none" else said, args.float32, args.skip_damaged,
+        args.overwrite, _change(args),
+    )  # fmt: skip
 
 
 def _bounds(args: argparse.Namespace, records: int) -> list[int]:
@@ -146,7 +185,9 @@ def run(args: argparse.Namespace) -> int:
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"--jobs {args.jobs}: it must be 1 or more")
     source = source_of(args, expand(given, args.format))
-    if FORMATS[source.format.name].is_copied_to(target.kind):
+    if target.takes_images(source):
+        source = FORMATS[source.format.name].with_images(source)
+    elif FORMATS[source.format.name].is_copied_to(target.kind):
         source = source_of(args, expand(given, args.format), only_records=True)
     try:
         source = source.with_types(exact=True)
@@ -154,6 +195,8 @@ def run(args: argparse.Namespace) -> int:
     except InvalidArgumentError as failure:
         raise UsageError(str(failure), failure.attr) from None
     is_sharded = args.shard_records is not None or args.shards not in (None, 1)
+    if is_sharded and not target.writer.is_sharded:
+        raise UsageError(f"--to {target.format} makes one, and no shards")
     records, is_stream, data = _count(source, is_sharded)
     bounds = _bounds(args, records)
     try:
@@ -163,10 +206,12 @@ def run(args: argparse.Namespace) -> int:
     with conversion.at_work():
         if conversion.says:
             say(f"{path}: {conversion.says}", sys.stderr)
+        for note in target.notes(source):
+            say(f"{path}: {note}", sys.stderr)
         progress = _Progress(records, sum(conversion.done.values()), args.quiet)
         jobs = args.jobs or len(os.sched_getaffinity(0))
         try:
-            run_tasks(conversion, conversion.tasks(is_stream), jobs, progress.told)
+            run_tasks(conversion, conversion.tasks(is_stream, jobs), jobs, progress.told)
         finally:
             progress.close()
         written = sum(conversion.done.values())

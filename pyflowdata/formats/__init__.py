@@ -13,9 +13,11 @@ from .base.damage import Damage, Scan, damage_of
 from .base.detection import Detected, detect, is_data_set
 from .base.fields import Field
 from .base.format import Format
+from .base.images import ImageChange, ImageFields, image_fields, image_size, pixel_fields
 from .base.known import FORMATS
 from .base.open_source import open_source
 from .base.source import RECORD, RecordFormat, Source
+from .base.writing.folder import put_in_place, remove
 from .base.writing.names import COMPRESSION_SUFFIXES, Names
 from .base.writing.output import sync_folder
 from .base.writing.writer import Writer
@@ -28,6 +30,8 @@ __all__ = [
     "Detected",
     "Field",
     "Format",
+    "ImageChange",
+    "ImageFields",
     "Names",
     "RecordFormat",
     "Scan",
@@ -35,7 +39,12 @@ __all__ = [
     "Writer",
     "damage_of",
     "detect",
+    "image_fields",
+    "image_size",
     "is_data_set",
     "open_source",
+    "pixel_fields",
+    "put_in_place",
+    "remove",
     "sync_folder",
 ]

@@ -1,14 +1,299 @@
-"""Image folders: what is said of files that are no images."""
+"""Image folders: their writer, and what is said of files that are no images."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..errors import InvalidArgumentError, shown
 from ..graph import find_op
 from .base.damage import Damage, Scan
+from .base.fields import Field
 from .base.format import Format
+from .base.images import ImageFields
 from .base.source import Source
+from .base.writing.columns import as_bytes, columns, is_bytes_like
+from .base.writing.folder import OutputFolder
+from .base.writing.images import ENDINGS, ImageEncoding, encoded_rows, ending_of
+from .base.writing.writer import Shard, Writer
+
+_IMAGE, _LABEL, _CLASS_NAME = "image", "label", "class_name"
+_MOST_NUMBERS = 100_000  # classes without names
+_LONGEST_NAME = 255  # bytes
+
+
+# ---- Classes ------------------------------------------------------------------------------------
+
+
+def _class_name(given: Any) -> str:
+    """A name of a class that may be the name of a folder."""
+    try:
+        name = os.fsdecode(as_bytes(given, _LABEL))
+    except UnicodeDecodeError:  # not on POSIX
+        name = ""
+    size = len(os.fsencode(name))
+    if not name or name.startswith(".") or set("/\0") & set(name) or size > _LONGEST_NAME:
+        raise InvalidArgumentError(
+            f"the class {shown(given)} cannot be the name of a folder: it must have 1 to "
+            f"{_LONGEST_NAME} bytes, without a slash or NUL, and no period in front"
+        )
+    return name
+
+
+class _Classes:
+    """Which folder a label stands for.
+
+    Folders of numbers are renamed at the end, when the largest one is known: sorted by name, they
+    are in the order of their numbers then.
+    """
+
+    def __init__(self, given: Any) -> None:
+        """Takes the names of the classes, or None."""
+        if given is None:
+            self._names: list[str] | None = None
+        elif isinstance(given, Sequence) and not isinstance(given, (str, bytes)) and given:
+            self._names = [_class_name(one) if is_bytes_like(one) else "" for one in given]
+        else:
+            self._names = [""]
+        if self._names is not None and ("" in self._names or len({*self._names}) < len(given)):
+            raise InvalidArgumentError(
+                f"classes = {shown(given)}; it must be a list of names, all different"
+            )
+        self._known = set(self._names or ())
+        self._are_numbers: bool | None = None  # not known before the first label
+
+    @property
+    def names(self) -> list[str]:
+        """Those that were given."""
+        return self._names or []
+
+    def folders(self, labels: Sequence[Any]) -> list[str]:
+        """The folder of each label.
+
+        Raises:
+            InvalidArgumentError: One is no class; `ordinal` is its row.
+        """
+        found = []
+        are_numbers = self._are_numbers
+        for row, label in enumerate(labels):
+            try:
+                plain = _plain(label)
+                found.append(self._folder(plain, are_numbers))
+            except InvalidArgumentError as failure:
+                raise InvalidArgumentError(failure.message, ordinal=row) from None
+            are_numbers = isinstance(plain, int)
+        self._are_numbers = are_numbers
+        return found
+
+    def _folder(self, label: int | str, are_numbers: bool | None) -> str:
+        if self._names is not None:
+            if isinstance(label, int) and 0 <= label < len(self._names):
+                return self._names[label]
+            if label in self._known:
+                return str(label)
+            raise InvalidArgumentError(
+                f"{_LABEL} = {shown(label)}; it must be one of the classes "
+                f"{shown(self._names)}, or a number, 0 to {len(self._names) - 1}"
+            )
+        if are_numbers is not None and isinstance(label, int) != are_numbers:
+            kind = "numbers" if are_numbers else "names"
+            raise InvalidArgumentError(f"{_LABEL} = {shown(label)}, and others are {kind}")
+        if isinstance(label, int) and not 0 <= label < _MOST_NUMBERS:
+            raise InvalidArgumentError(
+                f"{_LABEL} = {label}; without classes it must be 0 to {_MOST_NUMBERS - 1}"
+            )
+        return str(label)
+
+    def renamed(self, folders: set[str]) -> dict[str, str]:
+        """The folders of numbers with the names that they have at the end: with zeros in front,
+        and without gaps."""
+        if self._names is not None or not self._are_numbers:
+            return {}
+        most = max(map(int, folders))
+        return {str(number): f"{number:0{len(str(most))}d}" for number in range(most + 1)}
+
+
+def _plain(label: Any) -> int | str:
+    if isinstance(label, np.ndarray) and label.ndim == 0:
+        label = label.item()
+    if isinstance(label, (int, np.integer)) and not isinstance(label, bool):
+        return int(label)
+    if not is_bytes_like(label):
+        raise InvalidArgumentError(
+            f"{_LABEL} = {shown(label)}; it must be the number of a class, or its name"
+        )
+    return _class_name(label)
+
+
+# ---- Writing ------------------------------------------------------------------------------------
+
+
+class _Image(NamedTuple):
+    """A file that is to be written."""
+
+    data: bytes
+    ending: str
+
+
+class ImageFolderWriter(Writer):
+    """Writes a folder with a folder of image files for each class.
+
+    A sample is a dict of `image` and `label`.  The image is an array of uint8, (height, width) or
+    (height, width, channels), which is encoded, or the bytes of a file, which are written as they
+    are.  The label is the name of a class, or a number: of one of the `classes`, or without them
+    itself the name, with zeros in front.  Files are called by the number of their record in nine
+    digits, so that the records of a class keep their order.
+
+    Readers number the classes by their sorted names.  Classes of which there are no records are
+    empty folders, without which the others had other numbers.
+    """
+
+    compressions = ()
+    is_sharded = False
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        classes: Sequence[str] | None = None,
+        format: str = "jpeg",
+        quality: int = 90,
+        compression: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Begins to write.
+
+        Args:
+            path: The folder.
+            classes: The names of the classes, by number; None: those of the labels.
+            format: Of the files of arrays: "jpeg", "png", "ppm" or "bmp".
+            quality: Of JPEG, 1 to 100.
+            compression: None or "none": files of images are compressed already.
+            overwrite: Whether a folder of images that is there is replaced, with all that is in it;
+                a folder that has anything else is always an error.
+
+        Raises:
+            InvalidArgumentError: An argument is wrong.
+            FileError: The folder around it is not there or not writable, or it is there already.
+        """
+        try:
+            self._encode = ImageEncoding(format, self._whole("quality", quality, 1, 100))
+        except InvalidArgumentError as failure:
+            message = failure.message if failure.op else f"format = {failure.message}"
+            raise InvalidArgumentError(message, op=type(self).__name__) from None
+        try:
+            self._classes = _Classes(classes)
+        except InvalidArgumentError as failure:
+            raise InvalidArgumentError(failure.message, op=type(self).__name__) from None
+        self._made: set[str] = set()
+        super().__init__(path, compression=compression, overwrite=overwrite)
+
+    def write(self, sample: Any) -> None:
+        """Writes one image.
+
+        Raises:
+            InvalidArgumentError: The image is neither an array of uint8 nor a file of a known
+                format, or the label is no class.
+            FileError: It cannot be written.
+        """
+        with self._naming():
+            image, label = _only_two(sample)
+            images = [_file(self._encode(_IMAGE, image))]
+            folders = self._classes.folders([label])
+        self._add(images, folders)
+
+    def write_batch(self, batch: Any) -> None:
+        """Writes an image for each row of the columns; as `write`."""
+        with self._naming():
+            found, _ = columns(batch)
+            image, label = _only_two(found)
+            images = encoded_rows(_IMAGE, image, lambda name, one: _file(self._encode(name, one)))
+            folders = self._classes.folders(list(label))
+        self._add(images, folders)
+
+    # ---- Files --------------------------------------------------------------------------------
+
+    @property
+    def _folder(self) -> OutputFolder:
+        folder = self._shards[-1].files[0]
+        assert isinstance(folder, OutputFolder)
+        return folder
+
+    def _new_file(self, target: Path) -> OutputFolder:
+        return OutputFolder(target)
+
+    def _add(self, images: Sequence[_Image], folders: Sequence[str]) -> None:
+        with self._writing():
+            for image, folder in zip(images, folders, strict=True):
+                self._make(folder)
+                name = f"{self.records:09d}.{image.ending}"
+                self._folder.add_file(folder, name, image.data)
+                self.records += 1
+
+    def _make(self, folder: str) -> None:
+        if folder not in self._made:
+            self._folder.add_folder(folder)
+            self._made.add(folder)
+
+    def _finish(self, shard: Shard) -> None:
+        for name in self._classes.names:
+            self._make(name)
+        for name, new in self._classes.renamed(self._made).items():
+            self._make(name)
+            if name != new:
+                self._folder.rename_folder(name, new)
+
+    @classmethod
+    def obstacle(cls, path: Path) -> str | None:
+        """Why what is there under a name cannot be replaced."""
+        if path.exists() and not path.is_dir():
+            return "it is not a folder; choose another name"
+        other = _other_than_images(path)
+        if other is not None:
+            return f"it has {other}, which is no image in the folder of a class; choose another name"
+        return None
+
+
+def _only_two(fields: Any) -> tuple[Any, Any]:
+    """Image and label of a sample or a batch."""
+    if not isinstance(fields, Mapping) or set(fields) != {_IMAGE, _LABEL}:
+        said = ", ".join(map(str, fields)) if isinstance(fields, Mapping) else shown(fields)
+        raise InvalidArgumentError(
+            f"a sample is a dict of {_IMAGE} and {_LABEL}; this is {said or 'empty'}"
+        )
+    return fields[_IMAGE], fields[_LABEL]
+
+
+def _file(image: Any) -> _Image:
+    data = as_bytes(image, _IMAGE)
+    ending = ending_of(data)
+    if ending is None:
+        raise InvalidArgumentError(
+            f"{_IMAGE} = {shown(data)}: these bytes are no file of JPEG, PNG, WebP, BMP, PPM, PGM, "
+            "PBM or TIFF"
+        )
+    return _Image(data, ending)
+
+
+def _other_than_images(path: Path) -> str | None:
+    """The name of something in a folder that this writer would not have made; None: all is so."""
+    if not path.is_dir():
+        return None
+    for folder in os.scandir(path):
+        if not folder.is_dir(follow_symlinks=False) or folder.name.startswith("."):
+            return folder.name
+        for file in os.scandir(folder.path):
+            is_image = file.name.lower().endswith(ENDINGS) and file.is_file(follow_symlinks=False)
+            if not is_image or file.name.startswith("."):
+                return f"{folder.name}/{file.name}"
+    return None
+
+
+# ---- The format ---------------------------------------------------------------------------------
 
 
 def _count_others(folder: str, endings: tuple[str, ...]) -> int:
@@ -24,6 +309,15 @@ def _count_others(folder: str, endings: tuple[str, ...]) -> int:
 class ImageFolder(Format):
     """Files that are left out are counted, where its files are verified."""
 
+    writer = ImageFolderWriter
+    image_names = ImageFields(_IMAGE, _LABEL, _CLASS_NAME)
+    needs_images = True
+
+    def class_names(self, source: Source) -> Sequence[str]:
+        """The names of the folders, where labels are their numbers."""
+        attrs: dict[str, Any] = dict(source.attrs)
+        return () if attrs.get("class_numbers") else attrs.get("classes", ())
+
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """The files that cannot be read."""
         found = super().damage(source, scan)
@@ -38,6 +332,19 @@ class ImageFolder(Format):
         if others:
             scan.notes.append(f"{others} files with other extensions left out")
         return found
+
+    def refusal(self, field: Field) -> str | None:
+        """Why a folder has no place for the field; names of files and keys are not kept."""
+        if field.name in (_IMAGE, _LABEL, _CLASS_NAME) or field.name.startswith("__"):
+            return None
+        return (
+            f"{field.name} has no place in an image folder, which has an image and its class: "
+            "choose these with --fields"
+        )
+
+    def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:
+        """The classes by name, where names are known."""
+        return {_LABEL: batch[_CLASS_NAME if _CLASS_NAME in batch else _LABEL]}
 
 
 FORMAT = ImageFolder

@@ -131,7 +131,7 @@ class MegatronWriter(Writer):
         counts = np.array([len(document) for document in self._lengths], np.int64)
         documents = np.concatenate([[0], np.cumsum(counts)])
         code = _CODES[self._dtype.name]
-        index = shard.files[1]
+        index = shard.file(1)
         index.write(_MAGIC + struct.pack("<QBQQ", 1, code, len(lengths), len(documents)))
         index.write(lengths.astype("<i4").tobytes())
         index.write(offsets.astype("<i8").tobytes())

@@ -20,6 +20,7 @@ from .base.features.encode import Kinds, encode_message, encode_messages
 from .base.features.message_format import MessageFormat
 from .base.features.message_writer import MessageWriter
 from .base.fields import BYTES, Field
+from .base.images import ImageFields
 from .base.source import Source, make_node
 from .base.writing.writer import Sizes
 
@@ -119,6 +120,7 @@ class OFRecord(MessageFormat):
     """Fields are the features of OFRecords with the same number of values in all records."""
 
     writer = OFRecordWriter
+    image_names = ImageFields("encoded", "class/label", "class/text")
 
     @staticmethod
     def features(record: bytes) -> dict[str, Feature | None]:

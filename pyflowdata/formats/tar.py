@@ -19,10 +19,18 @@ from .base.damage import Damage, Scan
 from .base.detection import Detected
 from .base.fields import BYTES, Field
 from .base.format import Format
+from .base.images import ImageFields
 from .base.source import Source, make_node
-from .base.writing.columns import as_bytes, check_name, columns, is_bytes_like
+from .base.writing.columns import (
+    as_bytes,
+    bytes_rows,
+    check_name,
+    columns,
+    is_bytes_like,
+)
+from .base.writing.images import ENDINGS, ImageWriter, ending_of
 from .base.writing.lossless import refuse_masked
-from .base.writing.writer import Shard, Sizes, Writer
+from .base.writing.writer import Shard, Sizes
 
 _BLOCK = 512
 _END = 10240  # the size of a tar file is a multiple of this; it ends with two blocks of zeros
@@ -39,13 +47,14 @@ def _suffix(extension: str) -> str:
 # ---- Writing ------------------------------------------------------------------------------------
 
 
-class TarWriter(Writer):
+class TarWriter(ImageWriter):
     """Writes tar files of samples: a file KEY.EXTENSION for each field of a sample.
 
     A sample is a dict of extensions and contents, with its key under `__key__`: without one it is
     the number of the sample in nine digits.  Bytes, text and arrays of uint8 are stored as they
     are, numbers as text under `cls`, `id`, `index` and `txt`, anything that JSON has under `json`,
-    and arrays as NumPy's files under `npy`.  Shards are named alike whatever the keys are.
+    and arrays as NumPy's files under `npy`; with `images={"jpg": "jpeg"}` arrays under `jpg` are
+    encoded.  A field that is None is left out.  Shards are named alike whatever the keys are.
     """
 
     compressions = ("gzip", "zlib", "zstd")
@@ -61,13 +70,13 @@ class TarWriter(Writer):
         with self._naming():
             if not isinstance(sample, Mapping):
                 raise InvalidArgumentError(f"a sample is a dict of fields; this is {shown(sample)}")
-            data = self._members(sample, self.records)
+            data = self._members(self._encoded_sample(sample), self.records)
         self._emit(data, np.array([len(data)], np.int64))
 
     def write_batch(self, batch: Any) -> None:
         """Writes a sample for each row of the columns; as `write`."""
         with self._naming():
-            found, count = columns(batch)
+            found, count = columns(self._encoded_batch(batch))
             samples = []
             for row in range(count):
                 sample = {name: one[row] for name, one in found.items()}
@@ -87,7 +96,7 @@ class TarWriter(Writer):
         pieces: list[bytes] = []
         for extension, value in sample.items():
             check_name(extension)
-            if extension.startswith("__"):
+            if extension.startswith("__") or value is None:
                 continue
             if not extension or set("/\0") & set(extension) or extension != extension.lower():
                 raise InvalidArgumentError(
@@ -204,6 +213,7 @@ class Tar(Format):
     """Fields are the key and the members of a sample; class numbers and arrays are decoded."""
 
     writer = TarWriter
+    image_names = ImageFields("jpg", "cls")
 
     def infer(self, source: Source, one: Detected, *, as_stored: bool = False) -> Source:
         """The extensions of the first samples, with the types of what is in their members."""
@@ -245,6 +255,22 @@ class Tar(Format):
             )
         return make_node("DecodeClass", [blob]).outputs[0]
 
+    def with_images(self, source: Source) -> Source:
+        """Images of several kinds are one field where no sample has two of them."""
+        kinds = [field for field in source.fields if f".{field.name}" in ENDINGS]
+        if len(kinds) < 2 or any(field.default is None for field in kinds):
+            return source
+        looked = dataclasses.replace(source, fields=tuple(kinds))
+        batch = next(looked.batches(batch_size=_LOOKED_AT, on_error="skip"), None)
+        if batch is None:
+            return source
+        if (sum((column.lengths > 0).astype(int) for column in batch.values()) != 1).any():
+            return source
+        names = "|".join(field.name for field in kinds)
+        one = Field(kinds[0].name, BYTES, key=names)
+        others = (field for field in source.fields if field not in kinds)
+        return dataclasses.replace(source, fields=(one, *others))
+
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """A member that a sample lacks is not damage."""
         fields = (
@@ -265,6 +291,35 @@ class Tar(Format):
             else list(batch[field.name])
             for field in fields
         }
+
+    def is_image_name(self, name: str) -> bool:
+        """The extensions of all kinds of images are usual."""
+        return f".{name}" in ENDINGS
+
+    def image_columns(self, name: str, images: Any) -> dict[str, Any]:
+        """Images under the extensions of their kinds: a column for each, with gaps."""
+        rows = bytes_rows(name, images)
+        extensions = [_image_extension(name, row) for row in rows]
+        return {
+            extension: [
+                row if one == extension else None
+                for row, one in zip(rows, extensions, strict=True)
+            ]
+            for extension in sorted(set(extensions))
+        }  # fmt: skip
+
+
+_SYNONYMS = {"jpeg": "jpg", "tiff": "tif"}
+
+
+def _image_extension(name: str, data: bytes) -> str:
+    """The extension for an image in a field: the field's own one, if it says what the image is."""
+    name = name.lower().replace("/", "_")
+    front, dot, last = name.rpartition(".")
+    found = ending_of(data)
+    if found is None or _SYNONYMS.get(last, last) == found:
+        return name
+    return f"{front}{dot}{found}"
 
 
 def _extension(field: Field) -> str:

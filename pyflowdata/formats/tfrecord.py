@@ -17,6 +17,7 @@ from .base.features.encode import Kinds, encode_lists, encode_message, encode_me
 from .base.features.message_format import MessageFormat
 from .base.features.message_writer import MessageWriter
 from .base.fields import Field
+from .base.images import ImageFields
 from .base.source import Source
 from .base.writing.writer import Sizes
 
@@ -200,6 +201,7 @@ class TFRecord(MessageFormat):
     """Fields are the features of Examples."""
 
     writer = TFRecordWriter
+    image_names = ImageFields("image/encoded", "image/class/label", "image/class/text")
 
     @staticmethod
     def features(record: bytes) -> dict[str, Feature | None]:

@@ -13,6 +13,7 @@ block, syncs the files and gives them their names; an exception in the block lea
 from ..formats import Writer
 from ..formats.csv import CSVWriter
 from ..formats.idx import IDXWriter
+from ..formats.imagefolder import ImageFolderWriter
 from ..formats.megatron import MegatronWriter
 from ..formats.npy import NpyWriter
 from ..formats.ofrecord import OFRecordWriter, encode_ofrecord, encode_ofrecords
@@ -29,6 +30,7 @@ from ..formats.tfrecord import (
 __all__ = [
     "CSVWriter",
     "IDXWriter",
+    "ImageFolderWriter",
     "MegatronWriter",
     "NpyWriter",
     "OFRecordWriter",

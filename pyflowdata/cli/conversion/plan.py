@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import FileError
-from ...formats import Names, Source, sync_folder
+from ...formats import Names, Source, put_in_place, remove, sync_folder
 from ...io import TextLineWriter
 from .shards import Task
 from .target import Target
@@ -74,6 +74,8 @@ class Conversion:
 
     def _refuse_present(self) -> None:
         for path in self._names.present():
+            if said := self.target.writer.obstacle(path):
+                raise FileError(said, file=str(path))
             if not self.target.overwrite:
                 raise FileError(
                     "it is there already; remove it, or say --overwrite", file=str(path)
@@ -110,7 +112,7 @@ class Conversion:
             for number, about in found["done"].items():
                 files = [self.folder / name for name, _ in about["files"]]
                 sizes = [size for _, size in about["files"]]
-                if all(path.is_file() for path in files) and sizes == [
+                if all(path.exists() for path in files) and sizes == [
                     path.stat().st_size for path in files
                 ]:
                     self.done[int(number)] = about["records"]
@@ -121,7 +123,7 @@ class Conversion:
         keep = {name for number in self.done for name in self._staged(number)}
         for path in self.folder.iterdir():
             if path.name not in keep | {_LOCK, _MANIFEST}:
-                path.unlink(missing_ok=True)
+                remove(path)
 
     def _staged(self, number: int) -> list[str]:
         return [f"{number:05d}{suffix}" for suffix in self._suffixes]
@@ -142,16 +144,27 @@ class Conversion:
         with TextLineWriter(self.folder / _MANIFEST, overwrite=True) as writer:
             writer.write(text)
 
-    def tasks(self, is_stream: bool) -> list[Task]:
-        """What is left to do; of a stream one process reads all."""
+    def tasks(self, is_stream: bool, jobs: int) -> list[Task]:
+        """What is left to do; of a stream one process reads all.
+
+        Args:
+            is_stream: Whether the source is one.
+            jobs: How many processes there are at most; if they work at images, their threads share
+                the cores.
+        """
         left = [
             (number, self.bounds[number], self.bounds[number + 1])
             for number in range(len(self))
             if number not in self.done
         ]
         groups = [left] if is_stream and left else [[one] for one in left]
+        threads = None
+        if self.target.change is not None:
+            cores = len(os.sched_getaffinity(0))
+            threads = max(cores // max(min(jobs, len(groups)), 1), 1)
         return [
-            Task(self.source, self.target, str(self.folder), tuple(group)) for group in groups
+            Task(self.source, self.target, str(self.folder), tuple(group), threads)
+            for group in groups
         ]
 
     def publish(self) -> list[Path]:
@@ -163,7 +176,7 @@ class Conversion:
             for number in range(len(self)):
                 targets = self._names.of(number, len(self))
                 for name, path in zip(self._staged(number), targets, strict=True):
-                    os.replace(self.folder / name, path)
+                    put_in_place(self.folder / name, path)
                     moved.append((self.folder / name, path))
         except OSError as failure:
             for staged, path in moved:

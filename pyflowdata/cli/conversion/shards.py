@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CorruptDataError
-from ...formats import Source
+from ...formats import Source, image_fields
+from ...loader import DataLoader
 from .target import Target
 
 _BATCH = 1024
+_IMAGES = 64  # of records that are large
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,12 +24,14 @@ class Task:
     Attributes:
         shards: (number, first record, record after the last; -1 for the end).
         folder: Where they are made.
+        threads: Of the loader; None: its default.
     """
 
     source: Source
     target: Target
     folder: str
     shards: tuple[tuple[int, int, int], ...]
+    threads: int | None = None
 
 
 _progress: Any = None  # in a worker: the counter that all share
@@ -49,9 +53,12 @@ def count(records: int) -> None:
 def _batches(task: Task, begin: int) -> Generator[tuple[int, int, Any], None, None]:
     """(first record, record after the last, batch) from there on."""
     attrs: dict[str, Any] = {"on_error": "skip"} if task.target.skip else {}
-    with task.source.loader(batch_size=_BATCH, **attrs) as loader:
-        loader.seek(begin // _BATCH)
-        at = begin // _BATCH * _BATCH
+    batch_size = _IMAGES if image_fields(task.source.fields) else _BATCH
+    blobs = task.target.blobs(task.source, batch_size=batch_size, **attrs)
+    budget = task.source.memory_budget
+    with DataLoader(blobs, num_threads=task.threads, memory_budget=budget) as loader:
+        loader.seek(begin // batch_size)
+        at = begin // batch_size * batch_size
         for batch in loader:
             rows = len(next(iter(batch.values())))
             yield at, at + rows, batch

@@ -8,9 +8,20 @@ from typing import Any
 import numpy as np
 
 from ...errors import InvalidArgumentError
-from ...formats import FORMATS, RECORD, Field, Format, Source
+from ...formats import (
+    FORMATS,
+    RECORD,
+    Field,
+    Format,
+    ImageChange,
+    ImageFields,
+    Source,
+    image_fields,
+)
+from ...graph import Blob
 from ...io import Writer
 from ...ragged import Ragged
+from .images import Images, are_pixels, names_in
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +35,7 @@ class Target:
         float32: Whether float64 is stored as float32.
         skip: Whether damaged records are left out.
         overwrite: Whether files that are there are replaced.
+        change: What becomes of images; None: they keep their bytes.
     """
 
     path: str
@@ -32,6 +44,7 @@ class Target:
     float32: bool = False
     skip: bool = False
     overwrite: bool = False
+    change: ImageChange | None = None
 
     @property
     def kind(self) -> Format:
@@ -45,9 +58,66 @@ class Target:
         assert found is not None
         return found
 
+    # ---- Images -------------------------------------------------------------------------------
+
+    def takes_images(self, source: Source) -> bool:
+        """Whether images are more than bytes here: they are changed, or called otherwise."""
+        is_other = source.format != self.kind and self.kind.image_names is not None
+        return self.change is not None or self.kind.needs_images or is_other
+
+    def images(self, source: Source) -> Images | None:
+        """What becomes of the images and labels of a source; None: they are fields like others."""
+        found = image_fields(source.fields) if self.takes_images(source) else None
+        if found is None:
+            return None
+        origin, needs = FORMATS[source.format.name], self.kind.needs_images
+        is_usual = origin.is_image_name(found.image)
+        if not (is_usual or needs or self.change):
+            return None
+        change, names = self.change, found
+        if needs and are_pixels(source.fields, found.image):
+            change = change or ImageChange()
+        if source.format != self.kind and (is_usual or needs):
+            names = names_in(found, self.kind.image_names, source.fields)
+        classes = self._classes(source, found)
+        if classes and self.kind.image_names:
+            names = dataclasses.replace(names, class_name=self.kind.image_names.class_name)
+        return Images(found, names, change, needs and change is None, classes)
+
+    def _classes(self, source: Source, found: ImageFields) -> tuple[str, ...]:
+        """The names of the classes, where the source knows them beside its records, and the target
+        has a field for them."""
+        usual = self.kind.image_names
+        if not found.label or found.class_name or usual is None or not usual.class_name:
+            return ()
+        return tuple(FORMATS[source.format.name].class_names(source))
+
+    def notes(self, source: Source) -> list[str]:
+        """What is to be told the user of how records change."""
+        images = self.images(source) if self.kind.needs_images else None
+        if images is None or not images.found.class_name or not images.found.label:
+            return []
+        return [
+            f"classes are called as {images.found.class_name} says, and readers number them by their "
+            f"sorted names; to keep the numbers of {images.found.label}, say --fields "
+            f"{images.found.image},{images.found.label}"
+        ]
+
+    def blobs(self, source: Source, **attrs: Any) -> dict[str, Blob]:
+        """A blob for each field that is read, with attrs of the reader."""
+        blobs = source.blobs(**attrs)
+        names = [field.name for field in source.fields] or [RECORD]
+        chosen = {name: blobs[name] for name in names}
+        images = self.images(source)
+        return images.blobs(chosen) if images else chosen
+
+    # ---- Fields -------------------------------------------------------------------------------
+
     def fields(self, source: Source) -> list[Field]:
         """The fields as they are written."""
-        return [self._narrowed(field) for field in source.fields]
+        images = self.images(source)
+        found = images.fields(source.fields) if images else source.fields
+        return [self._narrowed(field) for field in found]
 
     def _narrowed(self, field: Field) -> Field:
         is_narrowed = self.float32 and field.dtype == "float64"
@@ -72,9 +142,27 @@ class Target:
                 f"--to {self.format} takes one field, and there are {names}: choose one with "
                 "--fields"
             )
+        self._check_images(source)
         for field in self.fields(source):
             if refusal := self.kind.refusal(field):
                 raise InvalidArgumentError(refusal)
+
+    def _check_images(self, source: Source) -> None:
+        if source.is_empty or not (self.change or self.kind.needs_images):
+            return
+        images = self.images(source)
+        names = ", ".join(f"{field.name}:{field.type}" for field in source.fields)
+        if images is None:
+            raise InvalidArgumentError(
+                f"no field is known as that of the images; there are {names}: choose it, and a "
+                "label, with --fields"
+            )
+        found = images.found
+        if self.kind.needs_images and not (found.label or found.class_name):
+            raise InvalidArgumentError(
+                f"no field is known as that of the labels; there are {names}: {self.kind.title} "
+                "needs one, called label, say"
+            )
 
     def _check_without_fields(self, source: Source) -> None:
         """Of records without fields the same format alone can be made."""
@@ -90,7 +178,13 @@ class Target:
 
     def options(self, source: Source) -> dict[str, Any]:
         """What the writer needs to know of the rows, so that empty files are of their type too."""
-        return self.kind.writer_options(self.fields(source)) if source.fields else {}
+        if not source.fields:
+            return {}
+        options = self.kind.writer_options(self.fields(source))
+        images = self.images(source)
+        if self.kind.needs_images and images and images.classes:
+            options["classes"] = images.classes
+        return options
 
     def adapted(self, batch: dict[str, Any], source: Source) -> Any:
         """A batch as the writer takes it."""
@@ -98,7 +192,14 @@ class Target:
             return batch[RECORD]
         if self.float32:
             batch = {name: _narrow(column) for name, column in batch.items()}
-        return self.kind.adapted(self.fields(source), batch)
+        fields, images = self.fields(source), self.images(source)
+        if images is None:
+            return self.kind.adapted(fields, batch)
+        batch = images.columns(batch)
+        name = images.names.image
+        columns = self.kind.image_columns(name, batch.pop(name))
+        others = [field for field in fields if field.name != name]
+        return {**columns, **self.kind.adapted(others, batch)}
 
 
 def _narrow(column: Any) -> Any:

@@ -17,6 +17,7 @@ from ...loader import DataLoader
 from .damage import Damage, Scan, read_all
 from .detection import Detected
 from .fields import BYTES, Field, field_of, listed_field, output_fields, port_name
+from .images import ImageFields
 from .source import RECORD, RecordFormat, Source, make_node
 from .writing.writer import Writer
 
@@ -30,11 +31,16 @@ class Format(RecordFormat):
         writer: The class that writes it; None: there is none.
         holds_one_field: Whether a file holds one field, and no name of it.
         holds_records: Whether its writer takes the whole records that its reader gives.
+        image_names: What the fields of records of images are usually called in it; None: nothing is
+            usual.
+        needs_images: Whether its records are images with labels, and nothing else.
     """
 
     writer: ClassVar[type[Writer] | None] = None
     holds_one_field: ClassVar[bool] = False
     holds_records: ClassVar[bool] = False
+    image_names: ClassVar[ImageFields | None] = None
+    needs_images: ClassVar[bool] = False
 
     # ---- Reading ------------------------------------------------------------------------------
 
@@ -109,6 +115,19 @@ class Format(RecordFormat):
         made = make_node(op.name, [record]).outputs
         return tuple(field_of(port_name(blob), blob) for blob in made)
 
+    def with_images(self, source: Source) -> Source:
+        """The source with one field of images, where files of several kinds are fields of theirs."""
+        return source
+
+    def is_image_name(self, name: str) -> bool:
+        """Whether a field of images is usually called so."""
+        return self.image_names is not None and name == self.image_names.image
+
+    def class_names(self, source: Source) -> Sequence[str]:
+        """The names of the classes, by the numbers that labels are; none where only labels are
+        known."""
+        return ()
+
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """All damage of the source's only file that can be detected.
 
@@ -147,3 +166,8 @@ class Format(RecordFormat):
     def adapted(self, fields: Sequence[Field], batch: dict[str, Any]) -> dict[str, Any]:
         """A batch of these fields as the writer takes it."""
         return batch
+
+    def image_columns(self, name: str, images: Any) -> dict[str, Any]:
+        """The columns of files of images, as the writer takes them, where they are a field of that
+        name."""
+        return {name: images}

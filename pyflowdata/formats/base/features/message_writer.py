@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..writing.columns import as_bytes, bytes_rows, is_bytes_like
-from ..writing.writer import Writer
+from ..writing.images import ImageWriter
 
 
-class MessageWriter(Writer):
+class MessageWriter(ImageWriter):
     """Takes dicts of features, which become messages, or the bytes of messages as they are."""
 
     def write(self, sample: Any) -> None:
@@ -23,7 +23,9 @@ class MessageWriter(Writer):
         """
         with self._naming():
             is_bytes = is_bytes_like(sample)
-            self._frame([as_bytes(sample) if is_bytes else self._encode(sample)])
+            self._frame(
+                [as_bytes(sample) if is_bytes else self._encode(self._encoded_sample(sample))]
+            )
 
     def write_batch(self, batch: Any) -> None:
         """Writes a record for each row.
@@ -34,8 +36,11 @@ class MessageWriter(Writer):
         """
         with self._naming():
             is_columns = isinstance(batch, Mapping)
-            encoded = self._encode_batch(batch) if is_columns else bytes_rows("records", batch)
-            self._frame(encoded)
+            self._frame(
+                self._encode_batch(self._encoded_batch(batch))
+                if is_columns
+                else bytes_rows("records", batch)
+            )
 
     @abstractmethod
     def _encode(self, sample: Mapping[str, Any]) -> bytes:

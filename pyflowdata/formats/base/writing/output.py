@@ -68,6 +68,30 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def temporary(target: Path) -> Path:
+    """A name beside the target for what is not finished; another one in each call."""
+    # Names have a limit in bytes; a character that is cut there is left out.
+    stem = os.fsencode(target.name)[:_STEM].decode("utf-8", "ignore")
+    return target.parent / f".{stem}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
+
+
+def check_length(target: Path) -> None:
+    """A name that is too long fails now, not when all is written."""
+    try:
+        os.lstat(target)
+    except OSError as failure:
+        if failure.errno == errno.ENAMETOOLONG:
+            raise failed(failure, target, "making it") from failure
+
+
+def not_made(failure: OSError, target: Path, what: str) -> Error:
+    """The error of a folder in which nothing can be made."""
+    said = failure.strerror or str(failure)
+    return FileError(
+        f"no {what} can be made in the folder {target.parent}: {said}", file=os.fspath(target)
+    )
+
+
 class OutputFile:
     """A new file beside the place it is meant for.
 
@@ -97,7 +121,7 @@ class OutputFile:
             FileError: The folder is not there, or nothing can be written into it.
         """
         self.target = target
-        self._check_name()
+        check_length(target)
         self.size = 0
         self._packer: Any = compressor(compression, level) if compression else None
         self._is_late = is_patched and compression is not None
@@ -106,30 +130,15 @@ class OutputFile:
         self._process = os.getpid()
         self._file, self.path = self._create()
 
-    def _check_name(self) -> None:
-        """A name that is too long fails now, not when all is written."""
-        try:
-            os.lstat(self.target)
-        except OSError as failure:
-            if failure.errno == errno.ENAMETOOLONG:
-                raise failed(failure, self.target, "making it") from failure
-
     def _create(self) -> tuple[FileIO, Path]:
-        # Names have a limit in bytes; a character that is cut there is left out.
-        stem = os.fsencode(self.target.name)[:_STEM].decode("utf-8", "ignore")
         while True:
-            name = f".{stem}.{self._process}-{secrets.token_hex(4)}.tmp"
-            path = self.target.parent / name
+            path = temporary(self.target)
             try:
                 return FileIO(path, "x+"), path
             except FileExistsError:
                 continue
             except OSError as failure:
-                said = failure.strerror or str(failure)
-                raise FileError(
-                    f"no file can be made in the folder {self.target.parent}: {said}",
-                    file=os.fspath(self.target),
-                ) from failure
+                raise not_made(failure, self.target, "file") from failure
 
     def _do(self, call: Callable[[], T], doing: str) -> T:
         try:

@@ -7,7 +7,7 @@ import operator
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import Error, FileError, InvalidArgumentError, shown
+from .folder import OutputFolder, put_in_place
 from .names import Names
 from .output import COMPRESSIONS, LEVELS, OutputFile, failed, sync_folder
 
@@ -31,20 +32,26 @@ class Shard:
     """The files of one shard, while they are written.
 
     Attributes:
-        files: One, or as many as the format has for one dataset.
+        files: One, or as many as the format has for one dataset; or the folder that is one.
         records: How many it holds.
         bytes: Their size in the first file, before compression.
         is_started: Whether the part before the first record is written.
     """
 
-    def __init__(self, files: list[OutputFile]) -> None:
+    def __init__(self, files: Sequence[OutputFile | OutputFolder]) -> None:
         self.files, self.records, self.bytes = files, 0, 0
         self.is_started = False
 
     @property
     def main(self) -> OutputFile:
         """The file of the records."""
-        return self.files[0]
+        return self.file(0)
+
+    def file(self, place: int) -> OutputFile:
+        """One of the files, where it is not a folder."""
+        found = self.files[place]
+        assert isinstance(found, OutputFile)
+        return found
 
 
 class Writer(ABC):
@@ -65,6 +72,7 @@ class Writer(ABC):
 
     compressions: ClassVar[tuple[str, ...]] = COMPRESSIONS
     suffixes: ClassVar[tuple[str, ...]] = ("",)
+    is_sharded: ClassVar[bool] = True  # whether there may be several shards
     is_patched: ClassVar[bool] = False  # whether the head of a file is known at its end only
 
     def __init__(
@@ -161,10 +169,15 @@ class Writer(ABC):
 
     def _emit(self, data: bytes | memoryview, sizes: Sizes) -> None:
         """Appends records that stand back to back in a buffer, each as a whole in one shard."""
-        self._check_open()
-        # A failure to write makes the writer useless: what it has is removed.
-        try:
+        with self._writing():
             self._fill(memoryview(data).cast("B") if len(data) else data, np.cumsum(sizes))
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A failure to write makes the writer useless: what it has is removed."""
+        self._check_open()
+        try:
+            yield
         except BaseException:
             self._drop()
             self._state = _BROKEN
@@ -253,25 +266,35 @@ class Writer(ABC):
             raise InvalidArgumentError(f"{what}; it must be {known}", op=type(self).__name__)
         return found, self._whole("level", level, *LEVELS[found])
 
+    @classmethod
+    def obstacle(cls, path: Path) -> str | None:
+        """Why what is there under a name cannot be replaced; None: it can."""
+        if path.is_dir() or (path.exists() and not path.is_file()):
+            return "it is not a regular file; choose another name"
+        return None
+
     def _refuse_present(self) -> None:
         for path in self._names.present():
-            if path.is_dir() or (path.exists() and not path.is_file()):
-                raise FileError("it is not a regular file; choose another name", file=str(path))
+            if said := self.obstacle(path):
+                raise FileError(said, file=str(path))
             if not self._overwrite:
                 raise FileError(
                     "it is there already; remove it, or say overwrite=True", file=str(path)
                 )
 
     def _new_shard(self) -> Shard:
-        files: list[OutputFile] = []
+        files: list[OutputFile | OutputFolder] = []
         try:
             for target in self._names.of(len(self._shards), len(self._shards) + 1):
-                files.append(OutputFile(target, *self._packing, is_patched=self.is_patched))
+                files.append(self._new_file(target))
             return Shard(files)
         except BaseException:
             for file in files:
                 file.discard()
             raise
+
+    def _new_file(self, target: Path) -> OutputFile | OutputFolder:
+        return OutputFile(target, *self._packing, is_patched=self.is_patched)
 
     def _begin_once(self, shard: Shard) -> None:
         if not shard.is_started:
@@ -335,7 +358,7 @@ class Writer(ABC):
 
     def _rename(self, temporary: Path, path: Path) -> None:
         if self._overwrite:
-            os.replace(temporary, path)
+            put_in_place(temporary, path)
             return
         try:  # unlike a rename, a link fails where another writer was first
             os.link(temporary, path)

@@ -495,8 +495,10 @@ typedef struct pfd_port {
 #define PFD_WHOLE_BATCH 2u  /* other ops: compute() is called with all rows of a batch at once */
 #define PFD_TAKES_RAGGED 4u /* other ops: inputs may be ragged; else the host refuses them */
 #define PFD_MANY_INPUTS 8u  /* other ops: one or more blobs for its only input */
-#define PFD_OPTIONAL_INPUT 16u /* since 1.1; other ops: the last of two or more inputs may be left
-                                  out, num_inputs is then one less */
+#define PFD_OPTIONAL_INPUT 16u /* since 1.1; other ops: the last input may be left out; num_inputs
+                                  is then one less.  If it is the only one, the op has an int64
+                                  attr batch_size, which is needed then: rows are those of the first
+                                  reader of the loader, which must have this batch_size */
 
 /* Since 1.1, with PFD_READS_FILES: what data_dir or `files` name are folders, each of which is a data
  * set. The host opens a folder as a file without bytes, and open() looks into it; of changes in it

@@ -1,0 +1,174 @@
+"""Images in records: which files of images bytes are, and arrays that writers encode."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ....errors import Error, InvalidArgumentError, shown
+from ....graph import find_op
+from ....graph.eager import call
+from .columns import column, is_bytes_like
+from .lossless import refuse_masked
+from .writer import Writer
+
+_ENCODER = "ImageEncoder"
+_FORMAT = "format"  # the encoder's attrs
+_QUALITY = "quality"
+
+# What files of images begin with, and how their names end.
+_BEGINNINGS = {
+    "jpg": rb"\xff\xd8\xff",
+    "png": rb"\x89PNG\r\n\x1a\n",
+    "webp": rb"RIFF.{4}WEBP",
+    "bmp": rb"BM.{4}\0{4}",
+    "ppm": rb"P[36]\s",
+    "pgm": rb"P[25]\s",
+    "pbm": rb"P[14]\s",
+    "tif": rb"II\*\0|MM\0\*",
+}
+_BEGINNING = re.compile(
+    b"|".join(b"(?P<%b>%b)" % (name.encode(), one) for name, one in _BEGINNINGS.items()), re.DOTALL
+)
+ENDINGS = (*(f".{name}" for name in _BEGINNINGS), ".jpeg", ".tiff")
+
+
+def ending_of(data: bytes) -> str | None:
+    """How the name of a file with these bytes ends, as jpg; None: it is no known image."""
+    found = _BEGINNING.match(data)
+    return found.lastgroup if found else None
+
+
+class ImageEncoding:
+    """How arrays become files of images."""
+
+    def __init__(self, format: Any = "jpeg", quality: Any = 90) -> None:
+        """Checks the attrs of the encoder.
+
+        Raises:
+            InvalidArgumentError: One of them is wrong.
+        """
+        declared = find_op(_ENCODER).attr(_FORMAT)
+        choices = declared.choices if declared else ()
+        if not isinstance(format, str) or format not in choices:
+            known = ", ".join(map(repr, choices))
+            raise InvalidArgumentError(f"{shown(format)} must be one of {known}")
+        self._attrs = {_FORMAT: format, _QUALITY: quality}
+
+    def __call__(self, name: str, image: Any) -> Any:
+        """The file of an image; bytes and flat arrays of uint8 are files already.
+
+        Args:
+            name: Of the field, for messages.
+            image: An array of uint8, (height, width) or (height, width, channels), or a file.
+
+        Raises:
+            InvalidArgumentError: It is neither.
+        """
+        refuse_masked(name, image)
+        is_file = is_bytes_like(image) and not isinstance(image, str)
+        if is_file and getattr(image, "ndim", 1) == 1:
+            return image
+        if not isinstance(image, np.ndarray) or image.dtype != np.uint8:
+            said = f"of {image.dtype}" if isinstance(image, np.ndarray) else shown(image)
+            raise InvalidArgumentError(
+                f"{name} is {said}; an image is an array of uint8, (height, width) or (height, "
+                "width, channels), or the bytes of a file"
+            )
+        try:
+            return call(find_op(_ENCODER), None, dict(self._attrs), {"in": image}).tobytes()
+        except Error as failure:
+            raise InvalidArgumentError(f"{name}: {failure.message}") from None
+
+
+class ImageWriter(Writer):
+    """A writer of records with fields; those of images may be given as arrays."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        images: Mapping[str, str] | None = None,
+        quality: int = 90,
+        **options: Any,
+    ) -> None:
+        """Begins to write.
+
+        Args:
+            path: The file.
+            images: Name of a field -> "jpeg", "png", "ppm" or "bmp": its arrays, which are uint8 of
+                shape (height, width) or (height, width, channels), are encoded so.  Bytes in it are
+                files already, and stay as they are.
+            quality: Of JPEG, 1 to 100.
+            **options: As for every `Writer`.
+
+        Raises:
+            InvalidArgumentError: An argument is wrong.
+            FileError: The folder is not there or not writable, or the file is there already.
+            UnsupportedError: The compression needs a package that is not installed.
+        """
+        whole = self._whole("quality", quality, 1, 100)
+        self._encodings = self._checked_images({} if images is None else images, whole)
+        super().__init__(path, **options)
+
+    def _checked_images(self, images: Any, quality: int | None) -> dict[str, ImageEncoding]:
+        if not isinstance(images, Mapping):
+            raise InvalidArgumentError(
+                f"images = {shown(images)}; it must be a dict of fields and formats, as "
+                "{'image': 'jpeg'}",
+                op=type(self).__name__,
+            )
+        found = {}
+        for name, format in images.items():
+            try:
+                found[name] = ImageEncoding(format, 90 if quality is None else quality)
+            except InvalidArgumentError as failure:
+                raise InvalidArgumentError(
+                    f"images[{shown(name)}] = {failure.message}", op=type(self).__name__
+                ) from None
+        return found
+
+    def _of(self, fields: Mapping[str, Any], name: str) -> Any:
+        if name not in fields:
+            raise InvalidArgumentError(
+                f"images names the field {shown(name)}, and there are "
+                f"{', '.join(map(str, fields)) or 'none'}"
+            )
+        return fields[name]
+
+    def _encoded_sample(self, sample: Any) -> Any:
+        """A sample with its images as bytes; what is no dict stays as it is."""
+        if not self._encodings or not isinstance(sample, Mapping):
+            return sample
+        return {**sample} | {
+            name: None if (one := self._of(sample, name)) is None else encode(name, one)
+            for name, encode in self._encodings.items()
+        }
+
+    def _encoded_batch(self, batch: Any) -> Any:
+        """A batch with its images as lists of bytes; what is no dict stays as it is."""
+        if not self._encodings or not isinstance(batch, Mapping):
+            return batch
+        return {**batch} | {
+            name: encoded_rows(name, self._of(batch, name), encode)
+            for name, encode in self._encodings.items()
+        }
+
+
+def encoded_rows(name: str, given: Any, encode: Callable[[str, Any], Any]) -> list[Any]:
+    """The rows of a column as files of images.
+
+    Raises:
+        InvalidArgumentError: One is none; `ordinal` is its row.
+    """
+    rows: list[Any] = []
+    for row, one in enumerate(column(name, given)):
+        try:
+            rows.append(None if one is None else encode(name, one))
+        except InvalidArgumentError as failure:
+            raise InvalidArgumentError(failure.message, ordinal=row) from None
+    return rows
