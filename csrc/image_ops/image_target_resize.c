@@ -70,8 +70,8 @@ const pfd_op pfd_op_image_target_resize = {
     .flags = PFD_TAKES_RAGGED,
     .name = "ImageTargetResize",
     .doc = "Resamples images so that the shorter side gets a length, and returns size and scale. "
-           "This is OneFlow's image_target_resize. Sizes and scales are (height, width). Pixels are "
-           "bilinear, without antialias.",
+           "This is OneFlow's image_target_resize. Sizes and scales are (height, width). Pixels "
+           "are bilinear, without antialias.",
     PFD_OP_ATTRS(target_resize_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

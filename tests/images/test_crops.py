@@ -202,9 +202,9 @@ def test_the_same_draws_for_a_record():
     check_same_draws(lambda blob: flow.RandomResizedCrop(blob, size=(4, 5)), rows, shape)
     check_same_draws(lambda blob: flow.RandomCrop(blob, size=(4, 5)), rows, shape)
     check_same_draws(flow.ImageRandomCrop, rows, shape)
-    blob = image_blob(rows)
-    one, other = (flow.RandomCrop(blob, size=(3, 3)) for _ in range(2))
-    assert 0 < (load(one) == load(other)).all((1, 2, 3)).sum() < 20  # of 70 places
+    blob = image_blob(rows, seed=1)
+    one, other = load(*(flow.RandomCrop(blob, size=(3, 3)) for _ in range(2)))
+    assert (one == other).all((1, 2, 3)).sum() < 10  # one of 70 places is the same by chance
 
 
 def test_what_is_refused():
