@@ -419,8 +419,8 @@ def test_a_folder_of_classes_is_known(tmp_path, capsys):
     target = tmp_path / "all.tfrecord"
     assert cli.main(["convert", str(root), str(target)]) == 0
     record = flow.TFRecordReader(files=target, batch_size=10)
-    blobs = flow.ExampleDecoder(record, features=["image:bytes", "label:int64"])
-    with flow.DataLoader(list(blobs)) as loader:
+    features = ["image/encoded:bytes", "image/class/label:int64"]
+    with flow.DataLoader(list(flow.ExampleDecoder(record, features=features))) as loader:
         images, labels = next(iter(loader))
     assert [(i.tobytes(), n) for i, n in zip(images, labels, strict=True)] == truth(root)
     (root / "1/4.png").write_bytes(b"")
