@@ -1,6 +1,7 @@
 """Conversions of images: against Pillow, Python's `tarfile`, and torchvision's rules of folders."""
 
 import io
+import json
 import os
 import tarfile
 
@@ -117,6 +118,21 @@ def test_a_folder_to_ofrecord_and_back(run, tree, tmp_path):
     convert(run, tmp_path / "a.ofrecord", tmp_path / "c", "--to", "imagefolder")
     convert(run, tmp_path / "c", tmp_path / "d", "--to", "imagefolder")
     assert samples(tree) == samples(tmp_path / "c") == samples(tmp_path / "d")
+
+
+def test_a_manifest_to_a_folder_and_to_tfrecord(run, tree, tmp_path):
+    lines = [
+        json.dumps({"source": f"src/{path}", "usage": "train", "annotation": [{"name": name}]})
+        for path, name in [("cät/2.jpg", "two"), ("ant/0.png", "zero"), ("ant/3.jpg", "two")]
+    ]
+    (tmp_path / "a.manifest").write_text("\n".join(lines))
+    expected = [("two", picture(2)), ("two", picture(3)), ("zero", picture(0))]
+    convert(run, tmp_path / "a.manifest", tmp_path / "b", "--to", "imagefolder")
+    assert samples(tmp_path / "b") == expected
+    convert(run, tmp_path / "a.manifest", tmp_path / "b.tfrecord")
+    found = read(tmp_path / "b.tfrecord")
+    assert found["image/encoded"] == [picture(2), picture(0), picture(3)]
+    assert found["image/class/text"] == [b"two", b"zero", b"two"]
 
 
 def test_numbers_of_classes_are_kept_by_the_choice_of_fields(run, tmp_path):
