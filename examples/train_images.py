@@ -15,18 +15,20 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # works without being installed
 import pyflowdata as flow
 from pyflowdata.integrations.torch import TorchLoader
+from pyflowdata.io import ImageFolderWriter
 
 folder = tempfile.TemporaryDirectory()
 chance = np.random.default_rng(0)
-for number in range(780):
-    y, x = (np.mgrid[:64, :72] - chance.uniform(28, 36, (2, 1, 1))) / chance.uniform(16, 24)
-    name, is_inside = [("disc", y**2 + x**2 < 1), ("square", np.maximum(abs(y), abs(x)) < 0.9),
-                       ("triangle", (y < 0.8) & (2 * abs(x) < y + 1))][number % 3]  # fmt: skip
-    image = chance.integers(0, 100, (64, 72, 3), np.uint8)
-    image[is_inside] += chance.integers(50, 156, 3, np.uint8)
-    path = Path(folder.name) / ("train" if number < 600 else "test") / name / f"{number}.jpg"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(flow.ImageEncoder(image, quality=90))
+for part, count in (("train", 200), ("test", 60)):
+    with ImageFolderWriter(f"{folder.name}/{part}") as writer:
+        for _ in range(count):
+            y, x = (np.mgrid[:64, :72] - chance.uniform(28, 36, (2, 1, 1))) / chance.uniform(16, 24)
+            shapes = {"disc": y**2 + x**2 < 1, "square": np.maximum(abs(y), abs(x)) < 0.9,
+                      "triangle": (y < 0.8) & (2 * abs(x) < y + 1)}  # fmt: skip
+            for name, is_inside in shapes.items():
+                image = chance.integers(0, 100, (64, 72, 3), np.uint8)
+                image[is_inside] += chance.integers(50, 156, 3, np.uint8)
+                writer.write({"image": image, "label": name})
 
 
 def open_loader(part: str, is_training: bool) -> TorchLoader[tuple[torch.Tensor, ...]]:
@@ -43,10 +45,8 @@ def open_loader(part: str, is_training: bool) -> TorchLoader[tuple[torch.Tensor,
 
 torch.manual_seed(0)
 torch.set_num_threads(1)
-model = nn.Sequential(
-    nn.Conv2d(3, 16, 5, 2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3), nn.ReLU(),
-    nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 3),
-)  # fmt: skip
+model = nn.Sequential(nn.Conv2d(3, 16, 5, 2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 3),
+                      nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 3))  # fmt: skip
 optimizer = torch.optim.Adam(model.parameters(), lr=0.003)
 with open_loader("train", True) as train, open_loader("test", False) as test:
     for epoch in range(6):

@@ -3230,7 +3230,8 @@ def ImageResizeKeepAspectRatio(
     """Resamples images so that one side gets a length, and returns size and scale.
 
     The other side is rounded, ties to even. This is OneFlow's image_resize_keep_aspect_ratio, with
-    OpenCV's filters; Resize has Pillow's.
+    OpenCV's filters; Resize has Pillow's. Sizes and scales are (height, width), OneFlow's are
+    (width, height).
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -3255,8 +3256,8 @@ def ImageResizeKeepAspectRatio(
     Returns:
         The blobs of the outputs:
         out: The images in another size, ragged.
-        size: int32 (2,): the new (width, height).
-        scale: float32 (2,): new width / old width, new height / old height.
+        size: int32 (2,): the new (height, width).
+        scale: float32 (2,): new height / old height, new width / old width.
     """
     ...
 @overload
@@ -3287,7 +3288,8 @@ def ImageResizeToFixed(
 ) -> tuple[Blob, Blob]:
     """Resamples images to one size, and returns by how much.
 
-    This is OneFlow's image_resize_to_fixed, with OpenCV's filters; Resize has Pillow's.
+    This is OneFlow's image_resize_to_fixed, with OpenCV's filters; Resize has Pillow's. The scale
+    is (height, width), OneFlow's is (width, height).
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -3310,7 +3312,7 @@ def ImageResizeToFixed(
     Returns:
         The blobs of the outputs:
         out: Images of one size.
-        scale: float32 (2,): new width / old width, new height / old height.
+        scale: float32 (2,): new height / old height, new width / old width.
     """
     ...
 @overload
@@ -3377,8 +3379,8 @@ def ImageTargetResize(
 ) -> tuple[Blob, Blob, Blob]:
     """Resamples images so that the shorter side gets a length, and returns size and scale.
 
-    This is OneFlow's image_target_resize; sizes are (height, width) here, and (width, height) in
-    ImageResizeKeepAspectRatio, as OneFlow has them. Pixels are bilinear, without antialias.
+    This is OneFlow's image_target_resize. Sizes and scales are (height, width). Pixels are
+    bilinear, without antialias.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.

@@ -57,8 +57,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         pfd_size size = size_for(attrs, &image);
         int32_t filter = pfd_oneflow_filter(attrs->interpolation_type, &image, &size);
         PFD_TRY(pfd_resize_row(args, &resampler, i, &image, &size, filter, err));
-        pfd_write_size(&size, 0, (int32_t *)(void *)args->outputs[1]->data + 2 * i);
-        pfd_write_scale(&image, &size, 0, (float *)(void *)args->outputs[2]->data + 2 * i);
+        pfd_write_size(&size, (int32_t *)(void *)args->outputs[1]->data + 2 * i);
+        pfd_write_scale(&image, &size, (float *)(void *)args->outputs[2]->data + 2 * i);
     }
     return PFD_OK;
 }
@@ -81,8 +81,8 @@ static const pfd_port inputs[] = {
 };
 static const pfd_port outputs[] = {
     {"out", "The images in another size, ragged."},
-    {"size", "int32 (2,): the new (width, height)."},
-    {"scale", "float32 (2,): new width / old width, new height / old height."},
+    {"size", "int32 (2,): the new (height, width)."},
+    {"scale", "float32 (2,): new height / old height, new width / old width."},
 };
 
 const pfd_op pfd_op_image_resize_keep_aspect_ratio = {
@@ -91,7 +91,8 @@ const pfd_op pfd_op_image_resize_keep_aspect_ratio = {
     .name = "ImageResizeKeepAspectRatio",
     .doc = "Resamples images so that one side gets a length, and returns size and scale. "
            "The other side is rounded, ties to even. This is OneFlow's "
-           "image_resize_keep_aspect_ratio, with OpenCV's filters; Resize has Pillow's.",
+           "image_resize_keep_aspect_ratio, with OpenCV's filters; Resize has Pillow's. Sizes and "
+           "scales are (height, width), OneFlow's are (width, height).",
     PFD_OP_ATTRS(keep_aspect_ratio_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

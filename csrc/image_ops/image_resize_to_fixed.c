@@ -54,7 +54,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         if (between)
             (void)pfd_convert(PFD_UINT8, bytes, out->type.dtype, out->data + i * out->row_bytes,
                               pixels, PFD_OVERFLOW_WRAP);
-        pfd_write_scale(&image, &size, 0, (float *)(void *)args->outputs[1]->data + 2 * i);
+        pfd_write_scale(&image, &size, (float *)(void *)args->outputs[1]->data + 2 * i);
     }
     return PFD_OK;
 }
@@ -77,7 +77,7 @@ static const pfd_port inputs[] = {
 };
 static const pfd_port outputs[] = {
     {"out", "Images of one size."},
-    {"scale", "float32 (2,): new width / old width, new height / old height."},
+    {"scale", "float32 (2,): new height / old height, new width / old width."},
 };
 
 const pfd_op pfd_op_image_resize_to_fixed = {
@@ -85,7 +85,8 @@ const pfd_op pfd_op_image_resize_to_fixed = {
     .flags = PFD_TAKES_RAGGED,
     .name = "ImageResizeToFixed",
     .doc = "Resamples images to one size, and returns by how much. "
-           "This is OneFlow's image_resize_to_fixed, with OpenCV's filters; Resize has Pillow's.",
+           "This is OneFlow's image_resize_to_fixed, with OpenCV's filters; Resize has Pillow's. "
+           "The scale is (height, width), OneFlow's is (width, height).",
     PFD_OP_ATTRS(image_resize_to_fixed_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

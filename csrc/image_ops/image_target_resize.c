@@ -43,8 +43,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
         pfd_size size = size_for(args->attrs, &image);
         PFD_TRY(pfd_resize_row(args, &resampler, i, &image, &size, PFD_POINT_BILINEAR, err));
-        pfd_write_size(&size, 1, (int32_t *)(void *)args->outputs[1]->data + 2 * i);
-        pfd_write_scale(&image, &size, 1, (float *)(void *)args->outputs[2]->data + 2 * i);
+        pfd_write_size(&size, (int32_t *)(void *)args->outputs[1]->data + 2 * i);
+        pfd_write_scale(&image, &size, (float *)(void *)args->outputs[2]->data + 2 * i);
     }
     return PFD_OK;
 }
@@ -70,9 +70,8 @@ const pfd_op pfd_op_image_target_resize = {
     .flags = PFD_TAKES_RAGGED,
     .name = "ImageTargetResize",
     .doc = "Resamples images so that the shorter side gets a length, and returns size and scale. "
-           "This is OneFlow's image_target_resize; sizes are (height, width) here, and (width, "
-           "height) in ImageResizeKeepAspectRatio, as OneFlow has them. Pixels are bilinear, "
-           "without antialias.",
+           "This is OneFlow's image_target_resize. Sizes and scales are (height, width). Pixels are "
+           "bilinear, without antialias.",
     PFD_OP_ATTRS(target_resize_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

@@ -31,17 +31,16 @@ int64_t pfd_whole_pixels(double n)
     return whole > 1 ? (int64_t)whole : 1;
 }
 
-void pfd_write_scale(const pfd_image *image, const pfd_size *size, int32_t height_first,
-                     float scale[2])
+void pfd_write_size(const pfd_size *size, int32_t out[2])
 {
-    scale[!height_first] = (float)size->height / (float)image->height;
-    scale[height_first] = (float)size->width / (float)image->width;
+    out[0] = (int32_t)size->height;
+    out[1] = (int32_t)size->width;
 }
 
-void pfd_write_size(const pfd_size *size, int32_t height_first, int32_t out[2])
+void pfd_write_scale(const pfd_image *image, const pfd_size *size, float scale[2])
 {
-    out[!height_first] = (int32_t)size->height;
-    out[height_first] = (int32_t)size->width;
+    scale[0] = (float)size->height / (float)image->height;
+    scale[1] = (float)size->width / (float)image->width;
 }
 
 pfd_status pfd_resize_row(const pfd_compute_args *args, pfd_resampler *resampler, int64_t i,

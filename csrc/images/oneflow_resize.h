@@ -16,11 +16,9 @@ int32_t pfd_oneflow_filter(int32_t interpolation, const pfd_image *image, const 
 /* n, rounded to the nearest integer, ties to even, as OneFlow does; at least one pixel. */
 int64_t pfd_whole_pixels(double n);
 
-/* `size` in proportion to the image's, (width, height) or, where `height_first` says so, (height,
- * width), at `scale`. */
-void pfd_write_scale(const pfd_image *image, const pfd_size *size, int32_t height_first,
-                     float scale[2]);
-void pfd_write_size(const pfd_size *size, int32_t height_first, int32_t out[2]);
+/* (height, width): `size`, and `size` in proportion to the image's. */
+void pfd_write_size(const pfd_size *size, int32_t out[2]);
+void pfd_write_scale(const pfd_image *image, const pfd_size *size, float scale[2]);
 
 /* Output 0 of row i: the image of this size. */
 pfd_status pfd_resize_row(const pfd_compute_args *args, pfd_resampler *resampler, int64_t i,

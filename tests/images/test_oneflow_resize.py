@@ -1,4 +1,4 @@
-"""OneFlow's ops that resize: sizes and scales by its rules, pixels as sums in NumPy."""
+"""OneFlow's ops that resize: sizes by its rules, (height, width) first, pixels as sums in NumPy."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_resize_to_fixed(interpolation):
         found, scale = load(*blobs)
         for row, image, both in zip(rows, found, scale, strict=True):
             check_pixels(row, image, interpolation)
-            assert both.tolist() == scales(row.shape[:2], out_size)[::-1]
+            assert both.tolist() == scales(row.shape[:2], out_size)
         floats = flow.ImageResizeToFixed(image_blob(rows), interpolation_type=interpolation,
                                          data_type="float32", **attrs)  # fmt: skip
         same(load(floats[0]), found.astype(np.float32))
@@ -78,8 +78,8 @@ def test_resize_keep_aspect_ratio(target, attrs):
     for row, image, both, by in zip(rows, out, size, scale, strict=True):
         expected = kept(row.shape[:2], target, attrs.get("min_size", 0), attrs.get("max_size", 0),
                         attrs.get("resize_longer", False))  # fmt: skip
-        assert image.shape[:2] == expected and both.tolist() == list(expected[::-1])
-        assert by.tolist() == scales(row.shape[:2], expected)[::-1]
+        assert image.shape[:2] == expected and both.tolist() == list(expected)
+        assert by.tolist() == scales(row.shape[:2], expected)
         check_pixels(row, image, "auto")
 
 
