@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CorruptDataError, InvalidArgumentError
-from ..formats import COMPRESSION_SUFFIXES, FORMATS, ImageChange, Source
-from ..graph import find_op
+from ..formats import COMPRESSION_SUFFIXES, FORMATS, ImageChange, Source, image_formats
 from .conversion.plan import Conversion
 from .conversion.target import Target
 from .conversion.workers import run_tasks
@@ -36,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--jobs", type=int, metavar="N", help="processes at most (default: one for each core)")
     add("--resize", metavar="HxW", help="make images of this height and width, or of shorter=N or "
         "longer=N pixels, and encode them again")  # fmt: skip
-    add("--image-format", choices=_image_formats(),
+    add("--image-format", choices=image_formats(),
         help="encode images again, or arrays of pixels (default with --resize: jpeg)")  # fmt: skip
     add("--quality", type=int, metavar="Q", help="encode images as JPEG of this quality, 1 to 100")
     add("--float32", action="store_true", help="store float64 as float32")
@@ -53,11 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  pyflowdata convert train-*.tfrecord x.npy --fields x\n"
         "  pyflowdata convert train/ train.tfrecord --resize shorter=256 --quality 90"
     )
-
-
-def _image_formats() -> tuple[str, ...]:
-    declared = find_op("ImageEncoder").attr("format")
-    return declared.choices if declared else ()
 
 
 def _change(args: argparse.Namespace) -> ImageChange | None:

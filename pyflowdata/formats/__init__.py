@@ -18,6 +18,7 @@ from .base.known import FORMATS
 from .base.open_source import open_source
 from .base.source import RECORD, RecordFormat, Source
 from .base.writing.folder import put_in_place, remove
+from .base.writing.images import image_formats
 from .base.writing.names import COMPRESSION_SUFFIXES, Names
 from .base.writing.output import sync_folder
 from .base.writing.writer import Writer
@@ -40,6 +41,7 @@ __all__ = [
     "damage_of",
     "detect",
     "image_fields",
+    "image_formats",
     "image_size",
     "is_data_set",
     "open_source",

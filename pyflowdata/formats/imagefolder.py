@@ -254,7 +254,7 @@ class ImageFolderWriter(Writer):
             return "it is not a folder; choose another name"
         other = _other_than_images(path)
         if other is not None:
-            return f"it has {other}, which is no image in the folder of a class; choose another name"
+            return f"it has {other}, which is no image of a class; choose another name"
         return None
 
 
@@ -312,11 +312,6 @@ class ImageFolder(Format):
     writer = ImageFolderWriter
     image_names = ImageFields(_IMAGE, _LABEL, _CLASS_NAME)
     needs_images = True
-
-    def class_names(self, source: Source) -> Sequence[str]:
-        """The names of the folders, where labels are their numbers."""
-        attrs: dict[str, Any] = dict(source.attrs)
-        return () if attrs.get("class_numbers") else attrs.get("classes", ())
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """The files that cannot be read."""

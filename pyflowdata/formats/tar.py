@@ -293,8 +293,8 @@ class Tar(Format):
         }
 
     def is_image_name(self, name: str) -> bool:
-        """The extensions of all kinds of images are usual."""
-        return f".{name}" in ENDINGS
+        """The extensions of all kinds of images are usual, as jpg or jpg|png."""
+        return all(f".{one}" in ENDINGS for one in name.split("|"))
 
     def image_columns(self, name: str, images: Any) -> dict[str, Any]:
         """Images under the extensions of their kinds: a column for each, with gaps."""

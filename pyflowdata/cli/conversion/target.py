@@ -98,8 +98,8 @@ class Target:
         if images is None or not images.found.class_name or not images.found.label:
             return []
         return [
-            f"classes are called as {images.found.class_name} says, and readers number them by their "
-            f"sorted names; to keep the numbers of {images.found.label}, say --fields "
+            f"classes are called as {images.found.class_name} says, and readers number them by "
+            f"their sorted names; to keep the numbers of {images.found.label}, say --fields "
             f"{images.found.image},{images.found.label}"
         ]
 

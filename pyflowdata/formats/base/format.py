@@ -116,7 +116,7 @@ class Format(RecordFormat):
         return tuple(field_of(port_name(blob), blob) for blob in made)
 
     def with_images(self, source: Source) -> Source:
-        """The source with one field of images, where files of several kinds are fields of theirs."""
+        """The source with one field of images, where files of each kind are a field of theirs."""
         return source
 
     def is_image_name(self, name: str) -> bool:
@@ -125,8 +125,9 @@ class Format(RecordFormat):
 
     def class_names(self, source: Source) -> Sequence[str]:
         """The names of the classes, by the numbers that labels are; none where only labels are
-        known."""
-        return ()
+        known.  The attrs of a reader that numbers classes have them."""
+        attrs: dict[str, Any] = dict(source.attrs)
+        return () if attrs.get("class_numbers") else attrs.get("classes", ())
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """All damage of the source's only file that can be detected.

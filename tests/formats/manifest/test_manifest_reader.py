@@ -230,7 +230,7 @@ def test_commands(data, capsys, tmp_path):
     target = tmp_path / "eval.tfrecord"
     assert cli.main(["convert", "--attr", "usage=eval", str(path), str(target)]) == 0
     record = flow.TFRecordReader(files=target, batch_size=10)
-    blobs = flow.ExampleDecoder(record, features=["image:bytes", "label:int64"])
+    blobs = flow.ExampleDecoder(record, features=["image/encoded:bytes", "image/class/label:int64"])
     with flow.DataLoader(list(blobs)) as loader:
         images, labels = next(iter(loader))
     assert [(image.tobytes(), label) for image, label in zip(images, labels, strict=True)] == (

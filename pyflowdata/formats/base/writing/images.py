@@ -37,6 +37,12 @@ _BEGINNING = re.compile(
 ENDINGS = (*(f".{name}" for name in _BEGINNINGS), ".jpeg", ".tiff")
 
 
+def image_formats() -> tuple[str, ...]:
+    """The formats in which arrays are encoded, the default one first."""
+    declared = find_op(_ENCODER).attr(_FORMAT)
+    return declared.choices if declared else ()
+
+
 def ending_of(data: bytes) -> str | None:
     """How the name of a file with these bytes ends, as jpg; None: it is no known image."""
     found = _BEGINNING.match(data)
@@ -52,10 +58,8 @@ class ImageEncoding:
         Raises:
             InvalidArgumentError: One of them is wrong.
         """
-        declared = find_op(_ENCODER).attr(_FORMAT)
-        choices = declared.choices if declared else ()
-        if not isinstance(format, str) or format not in choices:
-            known = ", ".join(map(repr, choices))
+        if not isinstance(format, str) or format not in image_formats():
+            known = ", ".join(map(repr, image_formats()))
             raise InvalidArgumentError(f"{shown(format)} must be one of {known}")
         self._attrs = {_FORMAT: format, _QUALITY: quality}
 
