@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 
-pfd_status pfd_fail_producer(const pfd_producer *producer, pfd_error *err)
+pfd_status pfd_producer_failed(const pfd_producer *producer, pfd_error *err)
 {
     pfd_error_set_op(err, producer->name);
     return err->status;

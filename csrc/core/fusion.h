@@ -15,7 +15,7 @@ typedef struct pfd_producer {
 } pfd_producer;
 
 /* As compute() of the second op, but for args->inputs, which are those of the producer.  A failure of
- * what the producer does is handed to pfd_fail_producer(). */
+ * what the producer does is handed to pfd_producer_failed(). */
 typedef pfd_status (*pfd_fused_compute)(const pfd_compute_args *args, const pfd_producer *producer,
                                         pfd_error *err);
 
@@ -25,5 +25,5 @@ typedef struct pfd_fusion {
 } pfd_fusion;
 
 /* The failure in *err is the producer's; returns its status. */
-pfd_status pfd_fail_producer(const pfd_producer *producer, pfd_error *err);
+pfd_status pfd_producer_failed(const pfd_producer *producer, pfd_error *err);
 #endif

@@ -1,6 +1,6 @@
 /* AutoContrast: each channel from 0 to 255. */
 #include "images/each_image.h"
-#include "images/tables.h"
+#include "images/pixel_tables.h"
 #include "pyflowdata/op.h"
 
 typedef struct auto_contrast_attrs {

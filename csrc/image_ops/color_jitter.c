@@ -3,7 +3,7 @@
 #include "images/each_image.h"
 #include "images/hsv.h"
 #include "images/random_draws.h"
-#include "images/tables.h"
+#include "images/pixel_tables.h"
 #include "pyflowdata/op.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* CutMix: a rectangle of each image replaced by that of another row, and labels mixed. */
 #include "images/image_rows.h"
-#include "images/mixing.h"
+#include "image_ops/mixing.h"
 #include "images/random_draws.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"

@@ -1,6 +1,6 @@
 /* Equalize: histograms made flat. */
 #include "images/each_image.h"
-#include "images/tables.h"
+#include "images/pixel_tables.h"
 #include "pyflowdata/op.h"
 
 typedef struct equalize_attrs {

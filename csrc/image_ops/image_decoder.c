@@ -1,6 +1,6 @@
 /* ImageDecoder: the bytes of image files as pixels. */
-#include "images/decode_attrs.h"
-#include "images/image_codec.h"
+#include "image_codecs/decode_attrs.h"
+#include "image_codecs/image_codec.h"
 #include "images/image_rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"

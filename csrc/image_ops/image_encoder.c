@@ -1,6 +1,6 @@
 /* ImageEncoder: images as the bytes of files. */
 #include "core/rows.h"
-#include "images/encode_image.h"
+#include "image_codecs/encode_image.h"
 #include "images/image_rows.h"
 #include "pyflowdata/op.h"
 

@@ -1,5 +1,5 @@
 /* ImageFlip: images mirrored as numbers say. */
-#include "images/flip_code.h"
+#include "image_ops/flip_code.h"
 #include "images/image_attrs.h"
 #include "pyflowdata/op.h"
 

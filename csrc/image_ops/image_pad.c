@@ -1,6 +1,6 @@
 /* ImagePad: something put around each image. */
 #include "images/image_attrs.h"
-#include "images/padding.h"
+#include "image_ops/padding.h"
 #include "images/window_copy.h"
 #include "pyflowdata/op.h"
 

@@ -1,5 +1,5 @@
 /* ImageRandomCrop: a random part of each image, in its own size. */
-#include "images/image_windows.h"
+#include "image_ops/decoded_window.h"
 #include "pyflowdata/op.h"
 
 typedef struct image_random_crop_attrs {

@@ -1,5 +1,5 @@
 /* ImageResizeKeepAspectRatio: images of which one side gets a length, as OneFlow makes them. */
-#include "images/oneflow_resize.h"
+#include "image_ops/oneflow_resize.h"
 #include "pyflowdata/op.h"
 
 typedef struct keep_aspect_ratio_attrs {

@@ -1,6 +1,6 @@
 /* ImageResizeToFixed: images of one size, as OneFlow makes them. */
 #include "core/convert.h"
-#include "images/oneflow_resize.h"
+#include "image_ops/oneflow_resize.h"
 #include "pyflowdata/op.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* ImageSize: height and width of image files, without decoding them. */
-#include "images/decode_attrs.h"
-#include "images/image_codec.h"
+#include "image_codecs/decode_attrs.h"
+#include "image_codecs/image_codec.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
 

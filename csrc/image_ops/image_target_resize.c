@@ -1,6 +1,6 @@
 /* ImageTargetResize: images of which the shorter side gets a length, as OneFlow makes them. */
 #include "images/interpolation.h"
-#include "images/oneflow_resize.h"
+#include "image_ops/oneflow_resize.h"
 #include "pyflowdata/op.h"
 
 typedef struct target_resize_attrs {

@@ -1,6 +1,6 @@
 /* Invert: 255 - x. */
 #include "images/each_image.h"
-#include "images/tables.h"
+#include "images/pixel_tables.h"
 #include "pyflowdata/op.h"
 
 typedef struct invert_attrs {

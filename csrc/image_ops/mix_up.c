@@ -1,5 +1,5 @@
 /* MixUp: images and labels mixed with those of another row. */
-#include "images/mixing.h"
+#include "image_ops/mixing.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
 

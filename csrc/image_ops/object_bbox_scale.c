@@ -1,5 +1,5 @@
 /* ObjectBboxScale: boxes that follow resized images. */
-#include "images/object_rows.h"
+#include "image_ops/object_rows.h"
 #include "pyflowdata/op.h"
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)

@@ -1,6 +1,6 @@
 /* ObjectSegmentationPolygonFlip: polygons that follow mirrored images. */
-#include "images/flip_code.h"
-#include "images/object_rows.h"
+#include "image_ops/flip_code.h"
+#include "image_ops/object_rows.h"
 #include "pyflowdata/op.h"
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)

@@ -1,7 +1,7 @@
 /* ObjectSegmentationPolygonToMask: a mask for each object of an image. */
 #include "core/rows.h"
 #include "images/fill_polygon.h"
-#include "images/object_rows.h"
+#include "image_ops/object_rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
 

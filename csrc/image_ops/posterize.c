@@ -1,6 +1,6 @@
 /* Posterize: few bits for each channel. */
 #include "images/each_image.h"
-#include "images/tables.h"
+#include "images/pixel_tables.h"
 #include "pyflowdata/op.h"
 
 typedef struct posterize_attrs {

@@ -1,6 +1,6 @@
 /* RandomAffine: images rotated, moved, scaled and sheared by chance. */
 #include "images/affine_warp.h"
-#include "images/image_rotation.h"
+#include "image_ops/image_rotation.h"
 #include "images/random_draws.h"
 #include "pyflowdata/op.h"
 

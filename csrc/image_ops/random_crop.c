@@ -1,6 +1,6 @@
 /* RandomCrop: a part of one size from a random place of each image. */
-#include "images/image_windows.h"
-#include "images/padding.h"
+#include "image_ops/decoded_window.h"
+#include "image_ops/padding.h"
 #include "images/random_draws.h"
 #include "pyflowdata/op.h"
 

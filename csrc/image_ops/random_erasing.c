@@ -1,7 +1,7 @@
 /* RandomErasing: a random rectangle of each image, filled. */
 #include "core/convert.h"
 #include "core/rows.h"
-#include "images/crop_window.h"
+#include "images/random_window.h"
 #include "images/image_attrs.h"
 #include "images/random_draws.h"
 #include "images/random_variates.h"

@@ -1,5 +1,5 @@
 /* RandomResizedCrop: a random part of each image, resampled to one size. */
-#include "images/image_windows.h"
+#include "image_ops/decoded_window.h"
 #include "images/interpolation.h"
 #include "pyflowdata/op.h"
 

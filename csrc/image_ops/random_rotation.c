@@ -1,5 +1,5 @@
 /* RandomRotation: images turned by random angles. */
-#include "images/image_rotation.h"
+#include "image_ops/image_rotation.h"
 #include "images/random_draws.h"
 #include "pyflowdata/op.h"
 

@@ -1,5 +1,5 @@
 /* Rotate: images turned by one angle. */
-#include "images/image_rotation.h"
+#include "image_ops/image_rotation.h"
 #include "pyflowdata/op.h"
 
 typedef struct rotate_attrs {

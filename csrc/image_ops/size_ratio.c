@@ -1,6 +1,6 @@
 /* SizeRatio: how much larger each image became. */
 #include "core/rows.h"
-#include "images/object_rows.h"
+#include "image_ops/object_rows.h"
 #include "parse/row_type.h"
 #include "pyflowdata/op.h"
 

@@ -1,6 +1,6 @@
 /* Solarize: bright numbers inverted. */
 #include "images/each_image.h"
-#include "images/tables.h"
+#include "images/pixel_tables.h"
 #include "pyflowdata/op.h"
 
 typedef struct solarize_attrs {

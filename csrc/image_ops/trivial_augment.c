@@ -1,5 +1,5 @@
 /* TrivialAugment: one random change of random strength. */
-#include "images/augmentations.h"
+#include "image_ops/augmentations.h"
 #include "images/image_attrs.h"
 #include "images/random_draws.h"
 #include "pyflowdata/op.h"

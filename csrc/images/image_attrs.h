@@ -1,7 +1,7 @@
 /* images/image_attrs.h -- what ops that change the size of images check in the same way. */
 #ifndef PFD_IMAGES_IMAGE_ATTRS_H
 #define PFD_IMAGES_IMAGE_ATTRS_H
-#include "images/crop_window.h"
+#include "images/random_window.h"
 #include "images/image_rows.h"
 #include "images/resample.h"
 #include "images/window_copy.h"

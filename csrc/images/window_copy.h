@@ -3,7 +3,7 @@
  */
 #ifndef PFD_IMAGES_WINDOW_COPY_H
 #define PFD_IMAGES_WINDOW_COPY_H
-#include "images/crop_window.h"
+#include "images/random_window.h"
 #include "images/image_rows.h"
 
 /* What is beyond the edges: the numbers of the attr's choices. */
