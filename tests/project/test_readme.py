@@ -17,8 +17,8 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.S | re.M)
 
 
-QUICK_START, RESUME, FILES, OWN_READER = blocks("python")
-QUICK_START_PRINTS, FILES_PRINT, OWN_READER_PRINTS = blocks("text")
+QUICK_START, RESUME, FILES, IMAGES, OWN_READER = blocks("python")
+QUICK_START_PRINTS, FILES_PRINT, IMAGES_PRINT, OWN_READER_PRINTS = blocks("text")
 
 
 def run(code, folder, **variables):
@@ -48,6 +48,11 @@ def test_files(tmp_path):
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
     assert (tmp_path / "train.csv").read_text().count("\n") == 1001
+
+
+def test_images(tmp_path):
+    assert run(IMAGES, tmp_path) == IMAGES_PRINT
+    assert (tmp_path / "sheet.png").read_bytes()[1:4] == b"PNG"
 
 
 def test_own_reader(tmp_path):
