@@ -1,5 +1,5 @@
-/* images/random_window.h -- the random window of RandomResizedCrop: torchvision's rule, which is that
- * of Inception and of OneFlow's RandomCropGenerator. */
+/* images/random_window.h -- the random window of RandomResizedCrop: torchvision's rule, which is
+ * that of Inception and of OneFlow's RandomCropGenerator. */
 #ifndef PFD_IMAGES_RANDOM_WINDOW_H
 #define PFD_IMAGES_RANDOM_WINDOW_H
 #include "pyflowdata/op.h"

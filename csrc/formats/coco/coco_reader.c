@@ -38,7 +38,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- The source: a record is the entry of an image in the index ------------------------------- */
+/* ---- The source: a record is the entry of an image in the index ------------------------------ */
 typedef struct coco {
     const pfd_host *host;
     const coco_attrs *attrs;

@@ -139,7 +139,7 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
     return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the paths of files");
 }
 
-/* ---- The source: a record is the path of a file below its root -------------------------------- */
+/* ---- The source: a record is the path of a file below its root ------------------------------- */
 typedef struct image_folders {
     const pfd_host *host;
     const image_folder_attrs *attrs;
@@ -364,10 +364,10 @@ const pfd_op pfd_op_image_folder_reader = {
            "are those of torchvision's ImageFolder, in its order: by the name of the class, then "
            "by folder and name, compared as bytes. Files in folders of a class count to it, at any "
            "depth; symbolic links are followed, unless they lead back to a folder above. Names "
-           "that begin with a period are left out, files and folders. The list of files is an index, "
-           "kept as others are for 4096 files or more; opening it again looks at each folder, and "
-           "at no file. Each file is opened, read and closed when its record is needed; one that "
-           "is empty or cannot be read is a damaged record.",
+           "that begin with a period are left out, files and folders. The list of files is an "
+           "index, kept as others are for 4096 files or more; opening it again looks at each "
+           "folder, and at no file. Each file is opened, read and closed when its record is "
+           "needed; one that is empty or cannot be read is a damaged record.",
     PFD_OP_ATTRS(image_folder_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,
