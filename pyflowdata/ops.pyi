@@ -2538,7 +2538,7 @@ def CoinFlip(
         in_ (Blob or rows, the input 'in', or None): Any blob of the batch, also ragged: it tells
             the records, its values do not matter. Without it they are those of the first reader of
             the loader.
-        probability (float, default 0.5, in [0, 1]): Of a 1.
+        probability (float, default 0.5, in [0, 1]): Probability of a 1.
         batch_size (int, default 0, at least 0): That of the readers, where no input tells the
             records; 0 if one does.
         name (str, default None): Name of this node, unique in a loader; None for none.
@@ -3814,10 +3814,12 @@ def RandAugment(
         magnitude (int, default 9, in [0, 1000000]): How strong they are, from 0 to
             num_magnitude_bins - 1.
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
-        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
-            and moved pixels are resampled.
-        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
-            one number, or one for each channel.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour of pixels that lie outside the
+            image: one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3875,8 +3877,8 @@ def RandomAffine(
             pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
             as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
             default is 'nearest'.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
-            number, or one for each channel.
+        fill (list of float, default (0.0,), in [0, 255]): The colour of pixels that lie outside the
+            image: one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3991,7 +3993,7 @@ def RandomErasing(
             each channel.
         noise (bool, default False): Whether it becomes noise instead: normal numbers of mean 0 and
             variance 1, or uniform ones where images are uint8.
-        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether rows are (channels, height,
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether images are (channels, height,
             width), as of Normalize, or (height, width, channels), as of decoders.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
@@ -4145,8 +4147,8 @@ def RandomRotation(
             pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
             as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
             default is 'nearest'.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
-            number, or one for each channel.
+        fill (list of float, default (0.0,), in [0, 255]): The colour of pixels that lie outside the
+            image: one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -4249,9 +4251,10 @@ def Rotate(
             needs, and ragged; else it has the size of the input, and corners are cut off.
         interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
             pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
-            as Pillow, whose bilinear numbers are cut off where these are rounded.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
-            number, or one for each channel.
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour of pixels that lie outside the
+            image: one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -4366,10 +4369,12 @@ def TrivialAugment(
         in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
             channels, also ragged.
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
-        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
-            and moved pixels are resampled.
-        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
-            one number, or one for each channel.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour of pixels that lie outside the
+            image: one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
