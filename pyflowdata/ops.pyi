@@ -1505,9 +1505,9 @@ def OFRecordImageDecoderRandomCrop(
     apply_orientation: bool = False,
     incomplete: Literal["error", "fill"] = "error",
     max_pixels: int = 178956970,
-    num_attempts: int = 10,
     random_area: float | Sequence[float] = (0.08, 1.0),
     random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
+    num_attempts: int = 10,
     name: str | None = None,
 ) -> Blob:
     """Decodes a random window of the image in a feature of each OFRecord.
@@ -1538,12 +1538,12 @@ def OFRecordImageDecoderRandomCrop(
             marker and the other things that libjpeg warns of. Of PNG, a wrong checksum is damage.
         max_pixels (int, default 178956970, at least 1): An image with more pixels is damaged, which
             keeps a few wrong bytes from asking for much memory. The default is Pillow's limit.
-        num_attempts (int, default 10, in [0, 1000]): How often a window is drawn that may not fit
-            into the image; then it is the largest one in the middle.
-        random_area (list of float, default (0.08, 1.0), in [0, 1]): Area of the window as a
-            fraction of the image's: lowest and highest.
-        random_aspect_ratio (list of float, default (0.75, 1.333333), in [0, 1000000]): Width of the
-            window divided by its height: lowest and highest.
+        random_area (list of float, default (0.08, 1.0), in [0, 1]): Range of the window's area as a
+            part of the image's, [min, max].
+        random_aspect_ratio (list of float, default (0.75, 1.333333), in [0, 1000000]): Range of the
+            window's width / height, [min, max].
+        num_attempts (int, default 10, in [0, 1000]): How often a window is drawn until one fits
+            into the image; after that it is the largest one in the middle.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -1556,18 +1556,18 @@ def OFRecordImageDecoderRandomCrop(
     in_: _Row, *, blob_name: str | PathLike[str],
     color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
     incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
-    num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), num_attempts: int = 10,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def OFRecordImageDecoderRandomCrop(
     in_: _Rows, *, blob_name: str | PathLike[str],
     color_space: Literal["RGB", "BGR", "GRAY", "RGBA"] = "BGR", apply_orientation: bool = False,
     incomplete: Literal["error", "fill"] = "error", max_pixels: int = 178956970,
-    num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), num_attempts: int = 10,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -2344,8 +2344,8 @@ def ManifestReader(
         classes (list of str, found in the files if left out): The labels in the order of their
             numbers; lines that have other labels alone are left out. Left out, all labels of the
             files, of every usage, sorted by bytes.
-        class_numbers (list of int, default ()): The number of each of the classes; empty for 0, 1,
-            2 and so on.
+        class_numbers (list of int, default ()): The label of each of the classes; empty for 0, 1, 2
+            and so on.
         multi_label (bool, default False): Whether a line may have any number of labels: the output
             label is then ragged.
         with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
@@ -2538,7 +2538,7 @@ def CoinFlip(
         in_ (Blob or rows, the input 'in', or None): Any blob of the batch, also ragged: it tells
             the records, its values do not matter. Without it they are those of the first reader of
             the loader.
-        probability (float, default 0.5, in [0, 1]): Of a 1.
+        probability (float, default 0.5, in [0, 1]): Probability of a 1.
         batch_size (int, default 0, at least 0): That of the readers, where no input tells the
             records; 0 if one does.
         name (str, default None): Name of this node, unique in a loader; None for none.
@@ -3174,9 +3174,9 @@ def ImagePad(
 def ImageRandomCrop(
     in_: Blob,
     *,
-    num_attempts: int = 10,
     random_area: float | Sequence[float] = (0.08, 1.0),
     random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333),
+    num_attempts: int = 10,
     name: str | None = None,
 ) -> Blob:
     """Cuts a random part out of each image, as RandomResizedCrop does before it resamples.
@@ -3190,12 +3190,12 @@ def ImageRandomCrop(
     Args:
         in_ (Blob or rows, the input 'in'): Images of any dtype, (height, width, channels) or
             (height, width), also ragged.
-        num_attempts (int, default 10, in [0, 1000]): How often a part is drawn until one fits into
-            the image; after that it is the largest one in the middle.
-        random_area (list of float, default (0.08, 1.0), in [0, 1]): The least and the most of the
-            image's area that is cut out.
-        random_aspect_ratio (list of float, default (0.75, 1.333333), in [0, 1000000]): The least
-            and the largest width / height of what is cut out.
+        random_area (list of float, default (0.08, 1.0), in [0, 1]): Range of the window's area as a
+            part of the image's, [min, max].
+        random_aspect_ratio (list of float, default (0.75, 1.333333), in [0, 1000000]): Range of the
+            window's width / height, [min, max].
+        num_attempts (int, default 10, in [0, 1000]): How often a window is drawn until one fits
+            into the image; after that it is the largest one in the middle.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3205,15 +3205,15 @@ def ImageRandomCrop(
     ...
 @overload
 def ImageRandomCrop(
-    in_: _Row, *, num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    in_: _Row, *, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), num_attempts: int = 10,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def ImageRandomCrop(
-    in_: _Rows, *, num_attempts: int = 10, random_area: float | Sequence[float] = (0.08, 1.0),
-    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    in_: _Rows, *, random_area: float | Sequence[float] = (0.08, 1.0),
+    random_aspect_ratio: float | Sequence[float] = (0.75, 1.333333), num_attempts: int = 10,
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -3814,10 +3814,12 @@ def RandAugment(
         magnitude (int, default 9, in [0, 1000000]): How strong they are, from 0 to
             num_magnitude_bins - 1.
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
-        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
-            and moved pixels are resampled.
-        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
-            one number, or one for each channel.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour of pixels that lie outside the
+            image: one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3875,8 +3877,8 @@ def RandomAffine(
             pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
             as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
             default is 'nearest'.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
-            number, or one for each channel.
+        fill (list of float, default (0.0,), in [0, 255]): The colour of pixels that lie outside the
+            image: one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3991,7 +3993,7 @@ def RandomErasing(
             each channel.
         noise (bool, default False): Whether it becomes noise instead: normal numbers of mean 0 and
             variance 1, or uniform ones where images are uint8.
-        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether rows are (channels, height,
+        layout (str, default 'CHW', one of 'CHW', 'HWC'): Whether images are (channels, height,
             width), as of Normalize, or (height, width, channels), as of decoders.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
@@ -4081,12 +4083,12 @@ def RandomResizedCrop(
         in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
             width), also ragged.
         size (list of int, required, in [1, 65535]): (height, width) of the output.
-        area (list of float, default (0.08, 1.0), in [0, 1]): The least and the most of the image's
-            area that is cut out.
-        aspect_ratio (list of float, default (0.75, 1.3333333333333333), in [0, 1000000]): The least
-            and the largest width / height of what is cut out.
-        num_attempts (int, default 10, in [0, 1000]): How often a part is drawn until one fits into
-            the image; after that it is the largest one in the middle.
+        area (list of float, default (0.08, 1.0), in [0, 1]): Range of the window's area as a part
+            of the image's, [min, max].
+        aspect_ratio (list of float, default (0.75, 1.3333333333333333), in [0, 1000000]): Range of
+            the window's width / height, [min, max].
+        num_attempts (int, default 10, in [0, 1000]): How often a window is drawn until one fits
+            into the image; after that it is the largest one in the middle.
         interpolation (str, default 'bilinear', one of 'nearest', 'bilinear', 'bicubic', 'lanczos',
             'area'): How pixels are resampled: 'bilinear', 'bicubic' and 'lanczos' equal Pillow's,
             'nearest' takes the pixel that a place is in, 'area' averages what an output pixel
@@ -4145,8 +4147,8 @@ def RandomRotation(
             pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
             as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
             default is 'nearest'.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
-            number, or one for each channel.
+        fill (list of float, default (0.0,), in [0, 255]): The colour of pixels that lie outside the
+            image: one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -4249,9 +4251,10 @@ def Rotate(
             needs, and ragged; else it has the size of the input, and corners are cut off.
         interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
             pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
-            as Pillow, whose bilinear numbers are cut off where these are rounded.
-        fill (list of float, default (0.0,), in [0, 255]): The colour where the image is not: one
-            number, or one for each channel.
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour of pixels that lie outside the
+            image: one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -4366,10 +4369,12 @@ def TrivialAugment(
         in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) with 1 or 3
             channels, also ragged.
         num_magnitude_bins (int, default 31, in [2, 1000000]): How many strengths there are.
-        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): How rotated, sheared
-            and moved pixels are resampled.
-        fill (list of float, default (0.0,)): The colour where a moved image leaves a place empty:
-            one number, or one for each channel.
+        interpolation (str, default 'nearest', one of 'nearest', 'bilinear'): 'nearest' takes the
+            pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
+            as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
+            default is 'nearest'.
+        fill (list of float, default (0.0,), in [0, 255]): The colour of pixels that lie outside the
+            image: one number, or one for each channel.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:

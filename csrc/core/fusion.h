@@ -1,8 +1,9 @@
 /* core/fusion.h -- two ops computed as one.
  *
  * An op that needs only a part of what the op before it makes can have both done together: the
- * loader gives its fused function the inputs of the first op and the attrs of both.  Fused or not, the
- * rows are the same.  registry/builtin_fusions.c lists such pairs.
+ * loader gives its fused function the inputs of the first op and the attrs of both.  The rows are
+ * the same, fused or not, but for a damaged one whose damage is in the part that is not needed: it
+ * fails only where the ops are not fused.  registry/builtin_fusions.c lists such pairs.
  */
 #ifndef PFD_CORE_FUSION_H
 #define PFD_CORE_FUSION_H
@@ -14,8 +15,8 @@ typedef struct pfd_producer {
     const void *attrs;
 } pfd_producer;
 
-/* As compute() of the second op, but for args->inputs, which are those of the producer.  A failure of
- * what the producer does is handed to pfd_producer_failed(). */
+/* As compute() of the second op, but for args->inputs, which are those of the producer.  A failure
+ * of what the producer does is handed to pfd_producer_failed(). */
 typedef pfd_status (*pfd_fused_compute)(const pfd_compute_args *args, const pfd_producer *producer,
                                         pfd_error *err);
 

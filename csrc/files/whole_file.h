@@ -22,4 +22,8 @@ pfd_status pfd_whole_file_read(const pfd_compute_args *args, int64_t row,
 
 /* Bytes of such a file; 0 where it cannot be examined. */
 int64_t pfd_whole_file_size(int folder, const char *path);
+
+/* Mean size of n files, for record_bytes(): of a few of them, spread over all.  size_of() gives the
+ * bytes of file i, 0 <= i < n. */
+int64_t pfd_whole_files_mean(int64_t n, int64_t (*size_of)(void *ctx, int64_t i), void *ctx);
 #endif

@@ -1,4 +1,5 @@
-/* image_codecs/encoder_table.h -- what an encoder is and gets; for encode_image.h and the encoders. */
+/* image_codecs/encoder_table.h -- what an encoder is and gets, for encode_image.h and
+ * the encoders. */
 #ifndef PFD_IMAGE_CODECS_ENCODER_TABLE_H
 #define PFD_IMAGE_CODECS_ENCODER_TABLE_H
 #include "images/image_rows.h"

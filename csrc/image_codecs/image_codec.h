@@ -1,4 +1,4 @@
-/* image_codecs/image_codec.h -- images in the bytes of a file: what they are, their size and pixels.
+/* image_codecs/image_codec.h -- images in the bytes of a file: their format, size and pixels.
  *
  *   pfd_image_file file = pfd_image_file_at(args, i);
  *   pfd_image_header header;

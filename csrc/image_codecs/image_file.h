@@ -1,4 +1,5 @@
-/* image_codecs/image_file.h -- an image file in memory, and what is asked of it; see image_codec.h. */
+/* image_codecs/image_file.h -- an image file in memory, and what is asked of it; see
+ * image_codec.h. */
 #ifndef PFD_IMAGE_CODECS_IMAGE_FILE_H
 #define PFD_IMAGE_CODECS_IMAGE_FILE_H
 #include "pyflowdata/op.h"

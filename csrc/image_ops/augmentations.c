@@ -3,7 +3,6 @@
 
 #include "images/affine_warp.h"
 #include "images/blend.h"
-#include "images/image_attrs.h"
 #include "images/pixel_tables.h"
 
 #include <math.h>
@@ -85,14 +84,4 @@ void pfd_augment(const pfd_image *in, int32_t change, const pfd_strength *streng
     case PFD_EQUALIZE: pfd_equalize(in, out); break;
     default: warp(in, change, strength, style, out);
     }
-}
-
-pfd_status pfd_take_warp_style(const pfd_host *host, int32_t interpolation, pfd_list_float64 fill,
-                               const pfd_row_type *images, pfd_warp_style *out, pfd_error *err)
-{
-    uint8_t pixel[PFD_MOST_PIXEL_BYTES] = {0};
-    PFD_TRY(pfd_take_fill(host, "fill", fill, images, pixel, err));
-    out->bilinear = interpolation;
-    memcpy(out->fill, pixel, sizeof out->fill);
-    return PFD_OK;
 }

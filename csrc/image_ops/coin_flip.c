@@ -24,7 +24,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_FLOAT_ATTR(coin_flip_attrs, probability, "0.5", 0, 1, "Of a 1."),
+    PFD_FLOAT_ATTR(coin_flip_attrs, probability, "0.5", 0, 1, "Probability of a 1."),
     PFD_INT_ATTR(coin_flip_attrs, batch_size, "0", 0, 4294967296.0,
                  "That of the readers, where no input tells the records; 0 if one does."),
 };
@@ -48,4 +48,5 @@ const pfd_op pfd_op_coin_flip = {
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,
     .compute = compute,
+    .batch_size_attr = "batch_size",
 };

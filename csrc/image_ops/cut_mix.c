@@ -1,15 +1,13 @@
 /* CutMix: a rectangle of each image replaced by that of another row, and labels mixed. */
-#include "images/image_rows.h"
+#include "image_ops/image_layout.h"
 #include "image_ops/mixing.h"
 #include "images/random_draws.h"
-#include "parse/row_type.h"
 #include "pyflowdata/op.h"
 #include "pyflowdata/pyflowdata.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { chw, hwc };                /* layout */
 enum { draw_row = 1, draw_column }; /* of a group */
 
 typedef struct cut_mix_attrs {
@@ -20,17 +18,8 @@ typedef struct cut_mix_attrs {
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const cut_mix_attrs *attrs = args->attrs;
-    const pfd_row_type *in = &args->inputs[0];
-    int64_t channels = in->ndim == 3 ? in->shape[attrs->layout == hwc ? 2 : 0] : 0;
-    if (channels < 1 || channels > PFD_MAX_CHANNELS)
-        return pfd_refuse_rows(args, 0, "x",
-                               attrs->layout == hwc
-                                   ? "with layout='HWC' they must be (height, width, channels) "
-                                     "with 1 to 4 channels"
-                                   : "with layout='CHW' they must be (channels, height, width) "
-                                     "with 1 to 4 channels: images of bytes have layout='HWC'",
-                               err);
-    args->outputs[0] = *in;
+    PFD_TRY(pfd_expect_layout(args, 0, "x", attrs->layout, err));
+    args->outputs[0] = args->inputs[0];
     args->outputs[1] = args->inputs[1];
     return pfd_check_labels(args, err);
 }
@@ -61,16 +50,16 @@ static void paste(const pfd_compute_args *args, int64_t i, int64_t other, const 
 {
     const cut_mix_attrs *attrs = args->attrs;
     const pfd_tensor *in = args->inputs[0];
-    const int64_t *shape = in->type.shape;
-    int64_t is_hwc = attrs->layout == hwc, planes = is_hwc ? 1 : shape[0];
-    int64_t height = shape[is_hwc ? 0 : 1], width = shape[is_hwc ? 1 : 2];
-    int64_t pixel = pfd_dtype_size(in->type.dtype) * (is_hwc ? shape[2] : 1);
+    pfd_image_grid grid = pfd_image_grid_of(attrs->layout, in->type.shape);
+    int64_t planes = attrs->layout == PFD_HWC ? 1 : grid.channels;
+    int64_t bytes = pfd_dtype_size(in->type.dtype), pixel = grid.pixel_step * bytes;
     uint8_t *out = args->outputs[0]->data + i * in->row_bytes;
     const uint8_t *image = in->data + other * in->row_bytes;
     memcpy(out, in->data + i * in->row_bytes, (size_t)in->row_bytes);
     for (int64_t plane = 0; plane < planes; plane++)
         for (int64_t y = from->top; y < from->bottom; y++) {
-            int64_t at = ((plane * height + y) * width + from->left) * pixel;
+            int64_t at =
+                (plane * grid.channel_step + y * grid.row_step) * bytes + from->left * pixel;
             memcpy(out + at, image + at, (size_t)((from->right - from->left) * pixel));
         }
 }
@@ -78,18 +67,16 @@ static void paste(const pfd_compute_args *args, int64_t i, int64_t other, const 
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const cut_mix_attrs *attrs = args->attrs;
-    const int64_t *shape = args->inputs[0]->type.shape;
-    int64_t height = shape[attrs->layout == hwc ? 0 : 1];
-    int64_t width = shape[attrs->layout == hwc ? 1 : 2];
+    pfd_image_grid grid = pfd_image_grid_of(attrs->layout, args->inputs[0]->type.shape);
     pfd_mix_group group;
     (void)err;
     for (int64_t first = 0; first < args->num_rows; first += group.size) {
         box cut = {0};
         group = pfd_mix_group_at(args, &attrs->mix, first);
-        if (group.share < 1 && height > 0 && width > 0)
-            cut = draw_box(args, &group, height, width);
+        if (group.share < 1 && grid.height > 0 && grid.width > 0)
+            cut = draw_box(args, &group, grid.height, grid.width);
         double area = (double)((cut.bottom - cut.top) * (cut.right - cut.left));
-        double share = area > 0 ? 1 - area / (double)(height * width) : 1;
+        double share = area > 0 ? 1 - area / (double)(grid.height * grid.width) : 1;
         for (int64_t i = first; i < first + group.size; i++) {
             paste(args, i, pfd_mix_partner(&group, i), &cut);
             pfd_mix_row(args, 1, i, pfd_mix_partner(&group, i), share);
@@ -100,9 +87,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_MIX_ATTRS,
-    PFD_CHOICE_ATTR(cut_mix_attrs, layout, "CHW", "CHW|HWC",
-                    "Whether images are (channels, height, width), as of Normalize, or "
-                    "(height, width, channels), as of decoders."),
+    PFD_LAYOUT_ATTR(cut_mix_attrs),
 };
 
 static const pfd_port inputs[] = {

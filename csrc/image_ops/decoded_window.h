@@ -1,6 +1,7 @@
-/* image_ops/decoded_window.h -- windows of an op's input images, which are pixels or still files: of a
- * file no more is decoded than a window needs.  An op that takes windows is written once, and works
- * alone and fused with the decoder before it (core/fusion.h); the pixels are the same.
+/* image_ops/decoded_window.h -- windows of an op's input images, which are pixels or still files.
+ *
+ * Of a file no more is decoded than a window needs.  An op that takes windows is written once, and
+ * works alone and fused with the decoder before it (core/fusion.h); the pixels are the same.
  */
 #ifndef PFD_IMAGE_OPS_DECODED_WINDOW_H
 #define PFD_IMAGE_OPS_DECODED_WINDOW_H

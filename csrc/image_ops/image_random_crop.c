@@ -52,13 +52,8 @@ pfd_status pfd_fused_image_random_crop(const pfd_compute_args *args, const pfd_p
 }
 
 static const pfd_attr attr_table[] = {
-    PFD_INT_ATTR(image_random_crop_attrs, num_attempts, "10", 0, PFD_MOST_CROP_ATTEMPTS,
-                 "How often a part is drawn until one fits into the image; after that it is the "
-                 "largest one in the middle."),
-    PFD_FLOATS_ATTR(image_random_crop_attrs, random_area, "0.08,1", 0, 1,
-                    "The least and the most of the image's area that is cut out."),
-    PFD_FLOATS_ATTR(image_random_crop_attrs, random_aspect_ratio, "0.75,1.333333", 0, 1e6,
-                    "The least and the largest width / height of what is cut out."),
+    PFD_CROP_RULE_ATTRS(image_random_crop_attrs, random_area, random_aspect_ratio,
+                        "0.75,1.333333"),
 };
 
 static const pfd_port inputs[] = {

@@ -47,7 +47,7 @@ static pfd_size size_of_all(const pfd_affine *places, double height, double widt
 }
 
 pfd_status pfd_rotate_image(const pfd_compute_args *args, int64_t i, double degrees,
-                            int32_t expand, const pfd_warp_look *look, pfd_error *err)
+                            int32_t expand, const pfd_warp_style *style, pfd_error *err)
 {
     pfd_image image;
     PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
@@ -69,6 +69,6 @@ pfd_status pfd_rotate_image(const pfd_compute_args *args, int64_t i, double degr
     pfd_image_part part = pfd_whole_image(&image);
     uint8_t *out = pfd_image_to_write(args, 0, i, size.height, size.width, err);
     if (!out) return err->status;
-    pfd_affine_warp(&part, &places, look->bilinear, look->fill, out, size.height, size.width);
+    pfd_affine_warp(&part, &places, style->bilinear, style->fill, out, size.height, size.width);
     return PFD_OK;
 }

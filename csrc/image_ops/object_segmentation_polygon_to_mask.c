@@ -136,8 +136,8 @@ const pfd_op pfd_op_object_segmentation_polygon_to_mask = {
     .name = "ObjectSegmentationPolygonToMask",
     .doc = "Makes a mask of the polygons of each object. "
            "A pixel is 1 if its centre, half a pixel from its left and upper edge, is inside one "
-           "of the object's polygons, by the even-odd rule. An object without polygons has a mask of "
-           "zeros. OneFlow's op of this name has no input objects, takes image_size as (width, "
+           "of the object's polygons, by the even-odd rule. An object without polygons has a mask "
+           "of zeros. OneFlow's op of this name has no input objects, takes image_size as (width, "
            "height), and also sets pixels that an edge touches.",
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

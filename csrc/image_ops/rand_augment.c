@@ -8,9 +8,8 @@
 #include <string.h>
 
 typedef struct rand_augment_attrs {
+    pfd_warp_attrs warp;
     int64_t num_ops, magnitude, num_magnitude_bins;
-    int32_t interpolation;
-    pfd_list_float64 fill;
 } rand_augment_attrs;
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -24,8 +23,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
                                      attrs->magnitude, attrs->num_magnitude_bins,
                                      attrs->num_magnitude_bins - 1);
     pfd_warp_style style;
-    return pfd_take_warp_style(args->host, attrs->interpolation, attrs->fill, &args->inputs[0],
-                               &style, err);
+    return pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0], &style, err);
 }
 
 /* Change k has the draws 2 * k + 1, which one, and 2 * k + 2, in which direction. */
@@ -40,8 +38,8 @@ static pfd_status change(const pfd_compute_args *args, int64_t row, const pfd_im
     uint8_t *other = pfd_room_for(args, room, bytes, err);
     if (!other) return err->status;
     PFD_TRY(pfd_check_size(args, row, &size, err));
-    PFD_TRY(pfd_take_warp_style(args->host, attrs->interpolation, attrs->fill,
-                                &args->inputs[0]->type, &style, err));
+    PFD_TRY(pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0]->type, &style,
+                                err));
     for (int64_t k = 0; k < attrs->num_ops; k++) {
         int64_t chosen = pfd_uniform_integer(args, row, 2 * k + 1, PFD_AUGMENTATIONS);
         pfd_strength strength = {.bin = attrs->magnitude,
@@ -67,7 +65,7 @@ static const pfd_attr attr_table[] = {
                  "How strong they are, from 0 to num_magnitude_bins - 1."),
     PFD_INT_ATTR(rand_augment_attrs, num_magnitude_bins, "31", 2, 1e6,
                  "How many strengths there are."),
-    PFD_WARP_ATTRS(rand_augment_attrs),
+    PFD_WARP_ATTRS("nearest"),
 };
 
 static const pfd_port inputs[] = {

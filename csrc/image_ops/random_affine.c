@@ -9,15 +9,14 @@
 enum { DRAW_ANGLE, DRAW_DOWN, DRAW_RIGHT, DRAW_SCALE, DRAW_SHEAR_X, DRAW_SHEAR_Y };
 
 typedef struct random_affine_attrs {
+    pfd_warp_attrs warp;
     pfd_list_float64 degrees, translate, scale, shear;
-    int32_t interpolation;
-    pfd_list_float64 fill;
 } random_affine_attrs;
 
 /* The attrs, checked. */
 typedef struct affine_plan {
     double degrees[2], translate[2], scale[2], shear_x[2], shear_y[2];
-    pfd_warp_look look;
+    pfd_warp_style style;
 } affine_plan;
 
 static pfd_status fail_count(const pfd_host *host, const char *attr, int64_t count,
@@ -43,10 +42,10 @@ static pfd_status take_shear(const pfd_host *host, pfd_list_float64 list, affine
 static pfd_status make_plan(const pfd_host *host, const random_affine_attrs *attrs,
                             const pfd_row_type *in, affine_plan *out, pfd_error *err)
 {
-    *out = (affine_plan){.scale = {1, 1}, .look.bilinear = attrs->interpolation};
+    *out = (affine_plan){.scale = {1, 1}};
     PFD_TRY(pfd_take_degrees(host, "degrees", attrs->degrees, out->degrees, err));
     PFD_TRY(take_shear(host, attrs->shear, out, err));
-    PFD_TRY(pfd_take_fill(host, "fill", attrs->fill, in, out->look.fill, err));
+    PFD_TRY(pfd_take_warp_style(host, &attrs->warp, in, &out->style, err));
     if (attrs->translate.size != 2)
         return fail_count(host, "translate", attrs->translate.size, "(of the height, of the width)",
                           err);
@@ -110,7 +109,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         pfd_image_part part = pfd_whole_image(&image);
         uint8_t *out = pfd_image_to_write(args, 0, i, image.height, image.width, err);
         if (!out) return err->status;
-        pfd_affine_warp(&part, &places, plan.look.bilinear, plan.look.fill, out, image.height,
+        pfd_affine_warp(&part, &places, plan.style.bilinear, plan.style.fill, out, image.height,
                         image.width);
     }
     return PFD_OK;
@@ -129,9 +128,7 @@ static const pfd_attr attr_table[] = {
     PFD_FLOATS_ATTR(random_affine_attrs, shear, "", -89, 89,
                     "Degrees: (least, most) by which rows are moved against each other, and two "
                     "more by which columns are; one number n is (-n, n) for rows; none: no shear."),
-    PFD_CHOICE_ATTR(random_affine_attrs, interpolation, "bilinear", PFD_WARP_INTERPOLATIONS,
-                    PFD_WARP_INTERPOLATION_DOC " torchvision's default is 'nearest'."),
-    PFD_FLOATS_ATTR(random_affine_attrs, fill, "0", 0, 255, PFD_WARP_FILL_DOC),
+    PFD_WARP_ATTRS("bilinear"),
 };
 
 static const pfd_port inputs[] = {

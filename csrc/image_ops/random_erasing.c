@@ -1,6 +1,7 @@
 /* RandomErasing: a random rectangle of each image, filled. */
 #include "core/convert.h"
 #include "core/rows.h"
+#include "image_ops/image_layout.h"
 #include "images/random_window.h"
 #include "images/image_attrs.h"
 #include "images/random_draws.h"
@@ -12,8 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { chw, hwc }; /* layout */
-
 /* Of a record: whether, where, the areas and ratios of the attempts, the noise. */
 enum { draw_whether, draw_top, draw_left, draw_attempts, draw_noise = PFD_CROP_DRAWS + 1 };
 
@@ -24,29 +23,6 @@ typedef struct random_erasing_attrs {
     double probability;
 } random_erasing_attrs;
 
-/* An image in either layout; distances between its elements. */
-typedef struct grid {
-    int64_t channels, height, width;
-    int64_t channel_step, row_step, pixel_step;
-} grid;
-
-static grid grid_of(int32_t layout, const int64_t *shape)
-{
-    if (layout == hwc)
-        return (grid){.channels = shape[2],
-                      .height = shape[0],
-                      .width = shape[1],
-                      .channel_step = 1,
-                      .row_step = shape[1] * shape[2],
-                      .pixel_step = shape[2]};
-    return (grid){.channels = shape[0],
-                  .height = shape[1],
-                  .width = shape[2],
-                  .channel_step = shape[1] * shape[2],
-                  .row_step = shape[2],
-                  .pixel_step = 1};
-}
-
 /* The attrs, checked. */
 typedef struct plan {
     pfd_crop_rule rule;
@@ -56,8 +32,8 @@ typedef struct plan {
 static pfd_status make_plan(const pfd_host *host, const random_erasing_attrs *attrs,
                             const pfd_row_type *in, plan *out, pfd_error *err)
 {
-    pfd_row_type pixels = {
-        .dtype = in->dtype, .ndim = 3, .shape = {-1, -1, in->shape[attrs->layout == hwc ? 2 : 0]}};
+    int64_t channels = pfd_image_grid_of(attrs->layout, in->shape).channels;
+    pfd_row_type pixels = {.dtype = in->dtype, .ndim = 3, .shape = {-1, -1, channels}};
     PFD_TRY(pfd_make_crop_rule(host, "area", attrs->area, "aspect_ratio", attrs->aspect_ratio,
                                attrs->num_attempts, &out->rule, err));
     return pfd_take_fill(host, "fill", attrs->fill, &pixels, out->fill, err);
@@ -67,16 +43,8 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const random_erasing_attrs *attrs = args->attrs;
     const pfd_row_type *in = &args->inputs[0];
-    int64_t channels = in->ndim == 3 ? in->shape[attrs->layout == hwc ? 2 : 0] : 0;
     plan checked;
-    if (channels < 1 || channels > PFD_MAX_CHANNELS)
-        return pfd_refuse_rows(args, 0, "in",
-                               attrs->layout == hwc
-                                   ? "with layout='HWC' they must be (height, width, channels) "
-                                     "with 1 to 4 channels"
-                                   : "with layout='CHW' they must be (channels, height, width) "
-                                     "with 1 to 4 channels: images of bytes have layout='HWC'",
-                               err);
+    PFD_TRY(pfd_expect_layout(args, 0, "in", attrs->layout, err));
     if (in->dtype != PFD_UINT8 && in->dtype != PFD_FLOAT16 && in->dtype != PFD_FLOAT32)
         return pfd_refuse_rows(args, 0, "in", "they must be uint8, float16 or float32", err);
     args->outputs[0] = *in;
@@ -85,7 +53,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 
 /* torchvision's rule: an attempt that is as high or as wide as the image fails.  0: all failed. */
 static int32_t find_window(const pfd_compute_args *args, int64_t row, const pfd_crop_rule *rule,
-                           const grid *image, pfd_window *out)
+                           const pfd_image_grid *image, pfd_window *out)
 {
     double area = (double)image->height * (double)image->width;
     for (int64_t k = 0; k < rule->num_attempts; k++) {
@@ -125,7 +93,7 @@ static void make_noise(const pfd_compute_args *args, int64_t row, noise *state, 
     (void)pfd_convert(PFD_FLOAT64, &state->pair[k], dtype, out, 1, PFD_OVERFLOW_WRAP);
 }
 
-static void erase(const pfd_compute_args *args, int64_t row, const grid *image,
+static void erase(const pfd_compute_args *args, int64_t row, const pfd_image_grid *image,
                   const pfd_window *window, const uint8_t *fill, uint8_t *out)
 {
     const random_erasing_attrs *attrs = args->attrs;
@@ -155,7 +123,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         pfd_row row;
         pfd_window window;
         pfd_row_at(in, i, &row);
-        grid image = grid_of(attrs->layout, row.shape);
+        pfd_image_grid image = pfd_image_grid_of(attrs->layout, row.shape);
         if (row.num_elements == 0 || !pfd_bernoulli(args, i, draw_whether, attrs->probability) ||
             !find_window(args, i, &by.rule, &image, &window)) {
             PFD_TRY(pfd_image_pass(args, 0, 0, i, err));
@@ -184,9 +152,7 @@ static const pfd_attr attr_table[] = {
     PFD_BOOL_ATTR(random_erasing_attrs, noise, "false",
                   "Whether it becomes noise instead: normal numbers of mean 0 and variance 1, or "
                   "uniform ones where images are uint8."),
-    PFD_CHOICE_ATTR(random_erasing_attrs, layout, "CHW", "CHW|HWC",
-                    "Whether rows are (channels, height, width), as of Normalize, or "
-                    "(height, width, channels), as of decoders."),
+    PFD_LAYOUT_ATTR(random_erasing_attrs),
 };
 
 static const pfd_port inputs[] = {

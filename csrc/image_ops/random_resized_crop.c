@@ -68,13 +68,7 @@ pfd_status pfd_fused_random_resized_crop(const pfd_compute_args *args, const pfd
 
 static const pfd_attr attr_table[] = {
     PFD_SIZE_ATTR(random_resized_crop_attrs, size, NULL, "(height, width) of the output."),
-    PFD_FLOATS_ATTR(random_resized_crop_attrs, area, "0.08,1", 0, 1,
-                    "The least and the most of the image's area that is cut out."),
-    PFD_FLOATS_ATTR(random_resized_crop_attrs, aspect_ratio, "0.75,1.3333333333333333", 0, 1e6,
-                    "The least and the largest width / height of what is cut out."),
-    PFD_INT_ATTR(random_resized_crop_attrs, num_attempts, "10", 0, PFD_MOST_CROP_ATTEMPTS,
-                 "How often a part is drawn until one fits into the image; after that it is the "
-                 "largest one in the middle."),
+    PFD_CROP_RULE_ATTRS(random_resized_crop_attrs, area, aspect_ratio, "0.75,1.3333333333333333"),
     PFD_CHOICE_ATTR(random_resized_crop_attrs, interpolation, "bilinear", PFD_INTERPOLATIONS,
                     PFD_INTERPOLATION_DOC),
     PFD_BOOL_ATTR(random_resized_crop_attrs, antialias, "true", PFD_ANTIALIAS_DOC),

@@ -6,19 +6,19 @@
 enum { DRAW_ANGLE };
 
 typedef struct random_rotation_attrs {
+    pfd_warp_attrs warp;
     pfd_list_float64 degrees;
-    int32_t expand, interpolation;
-    pfd_list_float64 fill;
+    int32_t expand;
 } random_rotation_attrs;
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const random_rotation_attrs *attrs = args->attrs;
-    pfd_warp_look look;
+    pfd_warp_style style;
     double degrees[2];
     PFD_TRY(pfd_expect_images(args, 0, "in", 1u << PFD_UINT8, err));
     PFD_TRY(pfd_take_degrees(args->host, "degrees", attrs->degrees, degrees, err));
-    PFD_TRY(pfd_take_fill(args->host, "fill", attrs->fill, &args->inputs[0], look.fill, err));
+    PFD_TRY(pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0], &style, err));
     args->outputs[0] = pfd_rotated_type(&args->inputs[0], attrs->expand);
     return PFD_OK;
 }
@@ -26,14 +26,14 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const random_rotation_attrs *attrs = args->attrs;
-    pfd_warp_look look = {.bilinear = attrs->interpolation};
+    pfd_warp_style style;
     double degrees[2];
     PFD_TRY(pfd_take_degrees(args->host, "degrees", attrs->degrees, degrees, err));
-    PFD_TRY(pfd_take_fill(args->host, "fill", attrs->fill, &args->inputs[0]->type, look.fill,
-                          err));
+    PFD_TRY(pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0]->type, &style,
+                                err));
     for (int64_t i = 0; i < args->num_rows; i++) {
         double angle = pfd_uniform_between(args, i, DRAW_ANGLE, degrees[0], degrees[1]);
-        PFD_TRY(pfd_rotate_image(args, i, angle, attrs->expand, &look, err));
+        PFD_TRY(pfd_rotate_image(args, i, angle, attrs->expand, &style, err));
     }
     return PFD_OK;
 }
@@ -44,9 +44,7 @@ static const pfd_attr attr_table[] = {
     PFD_BOOL_ATTR(random_rotation_attrs, expand, "false",
                   "Whether the output is as large as all of the rotated image needs, and ragged; "
                   "else it has the size of the input, and corners are cut off."),
-    PFD_CHOICE_ATTR(random_rotation_attrs, interpolation, "bilinear", PFD_WARP_INTERPOLATIONS,
-                    PFD_WARP_INTERPOLATION_DOC " torchvision's default is 'nearest'."),
-    PFD_FLOATS_ATTR(random_rotation_attrs, fill, "0", 0, 255, PFD_WARP_FILL_DOC),
+    PFD_WARP_ATTRS("bilinear"),
 };
 
 static const pfd_port inputs[] = {

@@ -5,9 +5,8 @@
 #include "pyflowdata/op.h"
 
 typedef struct trivial_augment_attrs {
+    pfd_warp_attrs warp;
     int64_t num_magnitude_bins;
-    int32_t interpolation;
-    pfd_list_float64 fill;
 } trivial_augment_attrs;
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
@@ -15,8 +14,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     const trivial_augment_attrs *attrs = args->attrs;
     PFD_TRY(pfd_infer_same_colours(args, err));
     pfd_warp_style style;
-    return pfd_take_warp_style(args->host, attrs->interpolation, attrs->fill, &args->inputs[0],
-                               &style, err);
+    return pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0], &style, err);
 }
 
 static pfd_status change(const pfd_compute_args *args, int64_t row, const pfd_image *in,
@@ -32,8 +30,8 @@ static pfd_status change(const pfd_compute_args *args, int64_t row, const pfd_im
                              .negative = pfd_bernoulli(args, row, 3, 0.5)};
     (void)room;
     PFD_TRY(pfd_check_size(args, row, &size, err));
-    PFD_TRY(pfd_take_warp_style(args->host, attrs->interpolation, attrs->fill,
-                                &args->inputs[0]->type, &style, err));
+    PFD_TRY(pfd_take_warp_style(args->host, &attrs->warp, &args->inputs[0]->type, &style,
+                                err));
     pfd_augment(in, (int32_t)chosen, &strength, &style, out);
     return PFD_OK;
 }
@@ -46,7 +44,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(trivial_augment_attrs, num_magnitude_bins, "31", 2, 1e6,
                  "How many strengths there are."),
-    PFD_WARP_ATTRS(trivial_augment_attrs),
+    PFD_WARP_ATTRS("nearest"),
 };
 
 static const pfd_port inputs[] = {

@@ -1,5 +1,6 @@
-/* images/pixel_tables.h -- changes of colour that map each number of a channel by a table: brightness,
- * contrast and the functions of Pillow's ImageOps, bit for bit.
+/* images/pixel_tables.h -- changes of colour that map each number of a channel by a table.
+ *
+ * They are brightness, contrast and the functions of Pillow's ImageOps, bit for bit.
  *
  * Images have 1 or 3 channels; in and out may be the same memory.
  */

@@ -1,5 +1,5 @@
-/* images/random_window.h -- the random window of RandomResizedCrop: torchvision's rule, which is that
- * of Inception and of OneFlow's RandomCropGenerator. */
+/* images/random_window.h -- the random window of RandomResizedCrop: torchvision's rule, which is
+ * that of Inception and of OneFlow's RandomCropGenerator. */
 #ifndef PFD_IMAGES_RANDOM_WINDOW_H
 #define PFD_IMAGES_RANDOM_WINDOW_H
 #include "pyflowdata/op.h"
@@ -25,6 +25,16 @@ enum {
 pfd_status pfd_make_crop_rule(const pfd_host *host, const char *area_name, pfd_list_float64 area,
                               const char *aspect_ratio_name, pfd_list_float64 aspect_ratio,
                               int64_t num_attempts, pfd_crop_rule *out, pfd_error *err);
+
+/* The rows of attr tables for the rule, with the names given, and num_attempts. */
+#define PFD_CROP_RULE_ATTRS(owner, area_name, ratio_name, default_ratio)                           \
+    PFD_FLOATS_ATTR(owner, area_name, "0.08,1", 0, 1,                                              \
+                    "Range of the window's area as a part of the image's, [min, max]."),           \
+        PFD_FLOATS_ATTR(owner, ratio_name, default_ratio, 0, 1e6,                                  \
+                        "Range of the window's width / height, [min, max]."),                      \
+        PFD_INT_ATTR(owner, num_attempts, "10", 0, PFD_MOST_CROP_ATTEMPTS,                         \
+                     "How often a window is drawn until one fits into the image; after that it "   \
+                     "is the largest one in the middle.")
 
 /* A window of a row's image with height and width > 0.  Each attempt draws an area and an aspect
  * ratio, and is taken if the window fits into the image; its place is uniform.  After the last

@@ -77,9 +77,9 @@ pfd_status pfd_plan_open(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blob
                          const pfd_bounds *bounds, pfd_error *err);
 void pfd_plan_close(pfd_plan *plan); /* accepts a zeroed struct */
 
-/* plan_fusion.c: makes one op of two where what the first one makes is used by the second one alone,
- * and both can be computed together.  The first one is then no longer in plan->ops; its tensors
- * are there, and nothing uses them. */
+/* plan_fusion.c: makes one op of two where what the first one makes is used by the second one
+ * alone, and both can be computed together.  The first one is then no longer in plan->ops; its
+ * tensors are there, and nothing uses them. */
 void pfd_plan_fuse(pfd_plan *plan);
 
 /* A tensor with rows of a type, which lies nowhere yet.  Where only the first dimension varies,

@@ -55,7 +55,8 @@ int32_t pfd_json_int64(pfd_json *json, int64_t *value); /* no fraction, no expon
 /* A number, rounded to the nearest double. */
 int32_t pfd_json_double(pfd_json *json, double *value);
 
-/* Whether the next value is of this kind: { [ " t (true) f n, or 0 for a number; the cursor stays. */
+/* Whether the next value is of this kind: { [ " t (true) f n, or 0 for a number; the cursor
+ * stays. */
 int32_t pfd_json_is(pfd_json *json, char kind);
 
 /* Returns 1 and passes the next value if it is null; else 0, and the cursor stays. */

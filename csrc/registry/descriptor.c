@@ -200,14 +200,21 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
 }
 
 /* After the attr table was checked. */
-static pfd_status check_batch_size(const pfd_op *op, pfd_error *err)
+static pfd_status check_batch_size_attr(const pfd_op *op, pfd_error *err)
 {
-    if (!(op->flags & PFD_OPTIONAL_INPUT) || op->num_inputs > 1) return PFD_OK;
+    int32_t can_lack_inputs = (op->flags & PFD_OPTIONAL_INPUT) && op->num_inputs == 1;
+    if (!op->batch_size_attr && can_lack_inputs)
+        return fault(err, op->name, "batch_size_attr",
+                     "is NULL, and PFD_OPTIONAL_INPUT is that of the only input");
+    if (!op->batch_size_attr) return PFD_OK;
+    if (!can_lack_inputs)
+        return fault(err, op->name, "batch_size_attr",
+                     "is there, and the op has no PFD_OPTIONAL_INPUT for its only input");
     for (uint32_t i = 0; i < op->num_attrs; i++)
-        if (!strcmp(op->attrs[i].name, "batch_size") && op->attrs[i].type == PFD_ATTR_INT64)
+        if (!strcmp(op->attrs[i].name, op->batch_size_attr) &&
+            op->attrs[i].type == PFD_ATTR_INT64)
             return PFD_OK;
-    return fault(err, op->name, "flags",
-                 "has PFD_OPTIONAL_INPUT for its only input, which needs an int64 attr batch_size");
+    return fault(err, op->name, "batch_size_attr", "must be the name of an attr that is an int64");
 }
 
 /* After the attr table was checked. */
@@ -260,7 +267,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
     PFD_TRY(check_aliases(op, err));
     PFD_TRY(pfd_attr_table_check(op->name, op->attrs, op->num_attrs, op->attrs_struct_size, err));
     PFD_TRY(check_outputs_attr(op, err));
-    PFD_TRY(check_batch_size(op, err));
+    PFD_TRY(check_batch_size_attr(op, err));
     PFD_TRY(check_group_attr(op, err));
     PFD_TRY(check_propose(op, err));
     PFD_TRY(check_ports(op->name, "input", op->inputs, op->num_inputs, err));

@@ -210,10 +210,11 @@ pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size
 
 const pfd_format *pfd_format_of_folder(const char *path)
 {
+    const pfd_probe_folder_args args = {PFD_SIZE(pfd_probe_folder_args), path};
     const pfd_format *best = NULL, *format;
     int32_t most = PFD_PROBE_NO;
     for (int64_t i = 0; (format = pfd_format_at(i)); i++) {
-        int32_t score = format->probe_folder ? format->probe_folder(path) : PFD_PROBE_NO;
+        int32_t score = format->probe_folder ? format->probe_folder(&args) : PFD_PROBE_NO;
         if (score <= most || score > PFD_PROBE_CERTAIN) continue;
         most = score;
         best = format;

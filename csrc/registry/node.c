@@ -102,13 +102,12 @@ static pfd_status check_blob(const pfd_blob *blob, pfd_error *err)
     return PFD_OK;
 }
 
-/* Of an op whose only input may be left out: what its attr says; 0: nothing. */
+/* What the attr of batch_size_attr says; 0: nothing. */
 static int64_t own_batch_size(const pfd_node *node)
 {
     const pfd_op *op = node->op->op;
-    if (!(op->flags & PFD_OPTIONAL_INPUT) || op->num_inputs > 1) return 0;
-    for (uint32_t i = 0; i < op->num_attrs; i++)
-        if (!strcmp(op->attrs[i].name, "batch_size"))
+    for (uint32_t i = 0; op->batch_size_attr && i < op->num_attrs; i++)
+        if (!strcmp(op->attrs[i].name, op->batch_size_attr))
             return *(const int64_t *)(const void *)((const char *)pfd_attrs_struct(node->attrs) +
                                                     op->attrs[i].offset);
     return 0;
@@ -118,16 +117,17 @@ static int64_t own_batch_size(const pfd_node *node)
 static pfd_status take_batch_size(pfd_node *node, const pfd_op *declared, pfd_error *err)
 {
     int64_t own = own_batch_size(node);
+    const char *attr = declared->batch_size_attr;
     if (node->op->op->num_inputs > 0) {
         if (own < 1 || own == node->batch_size) return PFD_OK;
-        return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT,
+        return pfd_fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
                              " = %" PRId64 ", and input '%s' comes in batches of %" PRId64, own,
                              declared->inputs[0].name, node->batch_size);
     }
     if (own < 1)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
-                        "input '%s' is missing; without it, give batch_size, that of the readers",
-                        declared->inputs[0].name);
+                        "input '%s' is missing; without it, give %s, the batch_size of the readers",
+                        declared->inputs[0].name, attr);
     node->batch_size = own;
     return PFD_OK;
 }

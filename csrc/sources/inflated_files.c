@@ -38,9 +38,9 @@ static pfd_status inflate(pfd_inflated_files *self, int64_t i, int32_t compressi
     copy->file.size = inflated.size;
     if (status == PFD_CORRUPT_DATA && inflated.size == most)
         return pfd_fail_at(err, file, -1, PFD_OUT_OF_MEMORY,
-                           "it is decompressed as a whole, and the compressed files of a reader may "
-                           "take %" PRId64 " bytes in memory, a quarter of what this process may "
-                           "use, or memory_budget; raise memory_budget or decompress the files",
+                           "it is decompressed as a whole, and the compressed files of a reader "
+                           "may take %" PRId64 " bytes in memory, a quarter of what this process "
+                           "may use, or memory_budget; raise memory_budget or decompress the files",
                            most_bytes(bounds));
     if (status != PFD_OK) return status;
     copy->methods = &pfd_mapped_file;

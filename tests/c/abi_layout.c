@@ -226,7 +226,7 @@ SIZE(pfd_port, 16);
 AT(pfd_port, name, 0, 8);
 AT(pfd_port, doc, 8, 8);
 
-SIZE(pfd_op, 152);
+SIZE(pfd_op, 160);
 AT(pfd_op, struct_size, 0, 4);
 AT(pfd_op, attr_size, 4, 4);
 AT(pfd_op, port_size, 8, 4);
@@ -249,6 +249,7 @@ AT(pfd_op, outputs_attr, 120, 8);
 AT(pfd_op, companions, 128, 8);
 AT(pfd_op, propose, 136, 8);
 AT(pfd_op, group_attr, 144, 8);
+AT(pfd_op, batch_size_attr, 152, 8);
 
 SIZE(pfd_probe_args, 40);
 AT(pfd_probe_args, struct_size, 0, 4);
@@ -257,6 +258,11 @@ AT(pfd_probe_args, data, 8, 8);
 AT(pfd_probe_args, size, 16, 8);
 AT(pfd_probe_args, file_size, 24, 8);
 AT(pfd_probe_args, path, 32, 8);
+
+SIZE(pfd_probe_folder_args, 16);
+AT(pfd_probe_folder_args, struct_size, 0, 4);
+AT(pfd_probe_folder_args, reserved, 4, 4);
+AT(pfd_probe_folder_args, path, 8, 8);
 
 SIZE(pfd_format, 96);
 AT(pfd_format, struct_size, 0, 4);

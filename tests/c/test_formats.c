@@ -122,9 +122,9 @@ static void test_built_in_formats(void)
         CHECK(pfd_registry_find("FormatBoxReader", &err) == NULL);                                 \
     } while (0)
 
-static int32_t no_folder(const char *path)
+static int32_t no_folder(const pfd_probe_folder_args *args)
 {
-    (void)path;
+    (void)args;
     return PFD_PROBE_NO;
 }
 

@@ -140,7 +140,11 @@ static void test_faults_of_the_whole(void)
     FAULT(s.op.flags = 1u << 20, "flags has unknown bits");
     FAULT(s.op.flags = PFD_READS_FILES, "PFD_READS_FILES, which is for readers only");
     FAULT((s.op.flags = PFD_OPTIONAL_INPUT, s.op.num_inputs = 1),
-          "its only input, which needs an int64 attr batch_size");
+          "batch_size_attr is NULL, and PFD_OPTIONAL_INPUT is that of the only input");
+    FAULT((s.op.flags = PFD_OPTIONAL_INPUT, s.op.num_inputs = 1, s.op.batch_size_attr = "absent"),
+          "batch_size_attr must be the name of an attr that is an int64");
+    FAULT(s.op.batch_size_attr = "flag",
+          "batch_size_attr is there, and the op has no PFD_OPTIONAL_INPUT");
     FAULT((s.op.flags = PFD_OPTIONAL_INPUT, s.op.num_inputs = 0, s.op.open = open_source),
           "PFD_OPTIONAL_INPUT, and no input is declared");
     FAULT(s.op.flags = PFD_READS_FOLDERS, "PFD_READS_FOLDERS, which needs PFD_READS_FILES");

@@ -67,7 +67,8 @@ def manifest():
     """A manifest, as the only part of its folder, and its images in another one."""
     images = Path(image_folder())
     lines = [
-        f'{{"source": "{path}", "usage": "train", "annotation": [{{"name": "{path.parent.name}"}}]}}'
+        f'{{"source": "{path}", "usage": "train", '
+        f'"annotation": [{{"name": "{path.parent.name}"}}]}}'
         for path in sorted(images.glob("*/*.png"))
     ]
     return folder_of(part_0="\n".join(lines).encode())

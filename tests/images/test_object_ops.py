@@ -320,6 +320,7 @@ def test_a_detection_pipeline(tmp_path):
                                               (top, rows.min(), down),
                                               (bottom + down - 1, rows.max(), down),
                                               (corners[:, 0].min(), columns.min(), across),
-                                              (corners[:, 1].max(), rows.max() + 1, down)):  # fmt: skip
+                                              (corners[:, 1].max(), rows.max() + 1, down),
+                                              ):  # fmt: skip
                         assert abs(edge - found) <= 1 + step / 2
     assert flips == {0, 1}

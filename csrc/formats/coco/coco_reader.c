@@ -38,7 +38,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* ---- The source: a record is the entry of an image in the index ------------------------------- */
+/* ---- The source: a record is the entry of an image in the index ------------------------------ */
 typedef struct coco {
     const pfd_host *host;
     const coco_attrs *attrs;
@@ -164,19 +164,15 @@ static pfd_status open_folder(coco *self, pfd_error *err)
     return PFD_IO;
 }
 
-/* Ranges of rows are planned by it: a few images, spread over all, tell it well enough. */
-static int64_t mean_of_some(const coco *self)
+/* Bytes of image i; 0: not known. */
+static int64_t size_of(void *ctx, int64_t i)
 {
-    enum { most = 16 };
-    int64_t n = self->index.num_images, some = n < most ? n : most, bytes = 0;
-    for (int64_t i = 0; i < some; i++) {
-        const pfd_coco_place *objects;
-        int64_t count;
-        const char *name;
-        if (pfd_coco_index_at(&self->index, i * (n / some), &objects, &count, &name))
-            bytes += pfd_whole_file_size(self->folder, name);
-    }
-    return some > 0 ? bytes / some : 0;
+    const coco *self = ctx;
+    const pfd_coco_place *objects;
+    int64_t count;
+    const char *name;
+    if (!pfd_coco_index_at(&self->index, i, &objects, &count, &name)) return 0;
+    return pfd_whole_file_size(self->folder, name);
 }
 
 static pfd_status fail_lost(const coco *self, int64_t row, pfd_error *err)
@@ -197,7 +193,7 @@ static pfd_status open_all(coco *self, const pfd_open_args *args, pfd_error *err
     PFD_TRY(pfd_index_obtain(args, PFD_INDEX_OBJECTS, pfd_coco_index_build, &from, &self->image,
                              err));
     if (!pfd_coco_index_init(&self->index, self->image)) return fail_lost(self, -1, err);
-    self->mean_bytes = mean_of_some(self);
+    self->mean_bytes = pfd_whole_files_mean(self->index.num_images, size_of, self);
     return PFD_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "formats/imagefolder/class_folders.h"
 #include "index/index_cache.h"
 #include "pyflowdata/op.h"
+#include "sources/class_numbers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -123,12 +124,8 @@ static pfd_status check_classes(const pfd_host *host, const pfd_list_string *cla
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const image_folder_attrs *attrs = args->attrs;
-    int64_t numbers = attrs->class_numbers.size;
     PFD_TRY(check_classes(args->host, &attrs->classes, err));
-    if (numbers > 0 && numbers != attrs->classes.size)
-        return args->host->fail_attr(err, "class_numbers", NULL, PFD_INVALID_ARGUMENT,
-                                     " has %" PRId64 " numbers, and there are %" PRId64
-                                     " classes; give one for each", numbers, attrs->classes.size);
+    PFD_TRY(pfd_check_class_numbers(args->host, &attrs->class_numbers, attrs->classes.size, err));
     args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
     args->outputs[1] = (pfd_row_type){.dtype = PFD_INT64};
     return PFD_OK;
@@ -139,7 +136,7 @@ static pfd_status fail_memory(const pfd_host *host, pfd_error *err)
     return host->fail(err, PFD_OUT_OF_MEMORY, "no memory for the paths of files");
 }
 
-/* ---- The source: a record is the path of a file below its root -------------------------------- */
+/* ---- The source: a record is the path of a file below its root ------------------------------- */
 typedef struct image_folders {
     const pfd_host *host;
     const image_folder_attrs *attrs;
@@ -244,18 +241,14 @@ static pfd_status open_roots(image_folders *self, pfd_error *err)
     return PFD_OK;
 }
 
-/* Ranges of rows are planned by it: a few files, spread over all, tell it well enough. */
-static int64_t mean_of_some(const image_folders *self)
+/* Bytes of file i; 0: not known. */
+static int64_t size_of(void *ctx, int64_t i)
 {
-    enum { most = 16 };
-    int64_t n = self->list.num_files, some = n < most ? n : most, bytes = 0;
-    for (int64_t i = 0; i < some; i++) {
-        pfd_listed_file file;
-        if (!pfd_file_list_at(&self->list, i * (n / some), &file)) continue;
-        if (file.root >= 0 && file.root < self->num_roots)
-            bytes += pfd_whole_file_size(self->roots[file.root], file.path);
-    }
-    return some > 0 ? bytes / some : 0;
+    const image_folders *self = ctx;
+    pfd_listed_file file;
+    if (!pfd_file_list_at(&self->list, i, &file)) return 0;
+    if (file.root < 0 || file.root >= self->num_roots) return 0;
+    return pfd_whole_file_size(self->roots[file.root], file.path);
 }
 
 static pfd_status list_files(image_folders *self, const pfd_open_args *args, pfd_error *err)
@@ -275,7 +268,7 @@ static pfd_status list_files(image_folders *self, const pfd_open_args *args, pfd
                                    .least_cached_records = least_cached_files};
     PFD_TRY(pfd_index_make(args, &maker, &self->image, err));
     if (!pfd_file_list_init(&self->list, self->image)) return fail_lost(self, -1, err);
-    self->mean_bytes = mean_of_some(self);
+    self->mean_bytes = pfd_whole_files_mean(self->list.num_files, size_of, self);
     return PFD_OK;
 }
 
@@ -321,7 +314,6 @@ static pfd_status read_image(const pfd_compute_args *args, int64_t row, pfd_erro
 static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const image_folders *self = args->source;
-    const pfd_list_int64 *numbers = &self->attrs->class_numbers;
     int64_t *labels = (void *)args->outputs[1]->data;
     for (int64_t row = 0; row < args->num_rows; row++) {
         int64_t ordinal = args->records[row].ordinal, label = -1;
@@ -329,7 +321,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         if (ordinal >= 0 && ordinal < self->list.num_files)
             label = pfd_file_list_group(&self->list, ordinal);
         if (label < 0 || label >= self->attrs->classes.size) return fail_lost(self, row, err);
-        labels[row] = numbers->size > 0 ? numbers->data[label] : label;
+        labels[row] = pfd_class_number(&self->attrs->class_numbers, label);
     }
     return PFD_OK;
 }
@@ -340,8 +332,7 @@ static const pfd_attr attr_table[] = {
                        "The classes in the order of their numbers, each the name of a folder in "
                        "data_dir; other folders are not read. Left out, all folders, sorted by the "
                        "bytes of their names."),
-    PFD_INTS_ATTR(image_folder_attrs, class_numbers, "", 0, 0,
-                  "The label of each of the classes; empty for 0, 1, 2 and so on."),
+    PFD_CLASS_NUMBERS_ATTR(image_folder_attrs),
     PFD_STRINGS_ATTR(image_folder_attrs, extensions,
                      ".jpg,.jpeg,.png,.ppm,.bmp,.pgm,.tif,.tiff,.webp,.pbm",
                      "How names of image files end, in any case; other files are left out. An "
@@ -364,10 +355,10 @@ const pfd_op pfd_op_image_folder_reader = {
            "are those of torchvision's ImageFolder, in its order: by the name of the class, then "
            "by folder and name, compared as bytes. Files in folders of a class count to it, at any "
            "depth; symbolic links are followed, unless they lead back to a folder above. Names "
-           "that begin with a period are left out, files and folders. The list of files is an index, "
-           "kept as others are for 4096 files or more; opening it again looks at each folder, and "
-           "at no file. Each file is opened, read and closed when its record is needed; one that "
-           "is empty or cannot be read is a damaged record.",
+           "that begin with a period are left out, files and folders. The list of files is an "
+           "index, kept as others are for 4096 files or more; opening it again looks at each "
+           "folder, and at no file. Each file is opened, read and closed when its record is "
+           "needed; one that is empty or cannot be read is a damaged record.",
     PFD_OP_ATTRS(image_folder_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,

@@ -22,14 +22,14 @@ static int32_t has_images(const char *path, const char *name)
     return found;
 }
 
-static int32_t probe_folder(const char *path)
+static int32_t probe_folder(const pfd_probe_folder_args *args)
 {
     static const pfd_list_string all = {0};
     pfd_folder_names names = {0};
     int32_t score = PFD_PROBE_NO;
-    if (pfd_folder_names_read(AT_FDCWD, path, &all, &names) == 0)
+    if (pfd_folder_names_read(AT_FDCWD, args->path, &all, &names) == 0)
         for (int64_t i = 0; i < names.folders.size && i < most_folders && !score; i++)
-            if (has_images(path, names.folders.paths[i])) score = PFD_PROBE_LIKELY;
+            if (has_images(args->path, names.folders.paths[i])) score = PFD_PROBE_LIKELY;
     pfd_folder_names_free(&names);
     return score;
 }

@@ -8,6 +8,7 @@
 #include "formats/manifest/manifest_line.h"
 #include "formats/manifest/manifest_infer.h"
 #include "pyflowdata/op.h"
+#include "sources/class_numbers.h"
 #include "sources/text_check.h"
 #include "sources/wrapped_source.h"
 
@@ -47,11 +48,7 @@ static int32_t is_usage(const pfd_json_text *found, const char *wanted)
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
 {
     const manifest_attrs *attrs = args->attrs;
-    int64_t numbers = attrs->class_numbers.size;
-    if (numbers > 0 && numbers != attrs->classes.size)
-        return args->host->fail_attr(err, "class_numbers", NULL, PFD_INVALID_ARGUMENT,
-                                     " has %" PRId64 " numbers, and there are %" PRId64
-                                     " classes; give one for each", numbers, attrs->classes.size);
+    PFD_TRY(pfd_check_class_numbers(args->host, &attrs->class_numbers, attrs->classes.size, err));
     args->outputs[0] = (pfd_row_type){.dtype = PFD_UINT8, .ndim = 1, .shape = {-1}};
     args->outputs[1] = (pfd_row_type){
         .dtype = PFD_INT64, .ndim = attrs->multi_label ? 1 : 0, .shape = {-1}};
@@ -298,8 +295,7 @@ static pfd_status read_image(const pfd_compute_args *args, int64_t row,
 
 static int64_t label_of(const manifest *self, int64_t number)
 {
-    const pfd_list_int64 *labels = &self->attrs->class_numbers;
-    return labels->size > 0 ? labels->data[number] : number;
+    return pfd_class_number(&self->attrs->class_numbers, number);
 }
 
 /* The only label of a line. */
@@ -353,26 +349,29 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
     return PFD_OK;
 }
 
-/* Ranges of rows are planned by it: a few images, spread over all, tell it well enough. */
-static int64_t mean_of_some(const manifest *self, pfd_scratch *scratch)
+typedef struct sized {
+    const manifest *reader;
+    pfd_scratch *scratch;
+} sized;
+
+/* Bytes of the image of record i; 0: not known. */
+static int64_t size_of(void *ctx, int64_t i)
 {
-    enum { most = 16 };
-    int64_t some = self->size < most ? self->size : most, bytes = 0, wrong;
+    const sized *of = ctx;
+    const manifest *self = of->reader;
+    const pfd_source *lines = &self->lines;
+    char path[PATH_MAX];
+    pfd_record record;
+    pfd_manifest_line line;
+    int64_t wrong;
     pfd_error ignored;
     pfd_error_init(&ignored);
-    for (int64_t i = 0; i < some; i++) {
-        char path[PATH_MAX];
-        pfd_record record;
-        pfd_manifest_line line;
-        const pfd_source *lines = &self->lines;
-        const int64_t *number = &self->kept[i * (self->size / some)];
-        if (lines->methods->at(lines->self, number, 1, scratch, &record, &ignored) != PFD_OK ||
-            pfd_manifest_line_parse(record.data, record.size, &line, &wrong) ||
-            path_of(self, &line.source, 0, path, &ignored) != PFD_OK)
-            continue;
-        bytes += pfd_whole_file_size(self->folders[record.file], path);
-    }
-    return some > 0 ? bytes / some : 0;
+    if (lines->methods->at(lines->self, &self->kept[i], 1, of->scratch, &record, &ignored) !=
+            PFD_OK ||
+        pfd_manifest_line_parse(record.data, record.size, &line, &wrong) ||
+        path_of(self, &line.source, 0, path, &ignored) != PFD_OK)
+        return 0;
+    return pfd_whole_file_size(self->folders[record.file], path);
 }
 
 static pfd_status open_lines(manifest *self, const pfd_open_args *args, pfd_error *err)
@@ -402,7 +401,8 @@ static pfd_status open_all(manifest *self, const pfd_open_args *args, pfd_error 
     PFD_TRY(open_folders(self, err));
     PFD_TRY(open_lines(self, args, err));
     PFD_TRY(choose_lines(self, args, err));
-    self->mean_bytes = mean_of_some(self, args->scratch);
+    self->mean_bytes =
+        pfd_whole_files_mean(self->size, size_of, &(sized){self, args->scratch});
     return PFD_OK;
 }
 
@@ -434,8 +434,7 @@ static const pfd_attr attr_table[] = {
                        "The labels in the order of their numbers; lines that have other labels "
                        "alone are left out. Left out, all labels of the files, of every usage, "
                        "sorted by bytes."),
-    PFD_INTS_ATTR(manifest_attrs, class_numbers, "", 0, 0,
-                  "The number of each of the classes; empty for 0, 1, 2 and so on."),
+    PFD_CLASS_NUMBERS_ATTR(manifest_attrs),
     PFD_BOOL_ATTR(manifest_attrs, multi_label, "false",
                   "Whether a line may have any number of labels: the output label is then ragged."),
 };

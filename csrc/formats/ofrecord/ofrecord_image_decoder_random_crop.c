@@ -37,13 +37,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_OF_IMAGE_ATTRS(crop_attrs),
-    PFD_INT_ATTR(crop_attrs, num_attempts, "10", 0, PFD_MOST_CROP_ATTEMPTS,
-                 "How often a window is drawn that may not fit into the image; then it is the "
-                 "largest one in the middle."),
-    PFD_FLOATS_ATTR(crop_attrs, random_area, "0.08,1", 0, 1,
-                    "Area of the window as a fraction of the image's: lowest and highest."),
-    PFD_FLOATS_ATTR(crop_attrs, random_aspect_ratio, "0.75,1.333333", 0, 1e6,
-                    "Width of the window divided by its height: lowest and highest."),
+    PFD_CROP_RULE_ATTRS(crop_attrs, random_area, random_aspect_ratio, "0.75,1.333333"),
 };
 
 const pfd_op pfd_op_ofrecord_image_decoder_random_crop = {

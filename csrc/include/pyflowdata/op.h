@@ -496,13 +496,11 @@ typedef struct pfd_port {
 #define PFD_TAKES_RAGGED 4u /* other ops: inputs may be ragged; else the host refuses them */
 #define PFD_MANY_INPUTS 8u  /* other ops: one or more blobs for its only input */
 #define PFD_OPTIONAL_INPUT 16u /* since 1.1; other ops: the last input may be left out; num_inputs
-                                  is then one less.  If it is the only one, the op has an int64
-                                  attr batch_size, which is needed then: rows are those of the first
-                                  reader of the loader, which must have this batch_size */
+                                  is then one less */
 
-/* Since 1.1, with PFD_READS_FILES: what data_dir or `files` name are folders, each of which is a data
- * set. The host opens a folder as a file without bytes, and open() looks into it; of changes in it
- * while it is open the host only finds that it is gone. */
+/* Since 1.1, with PFD_READS_FILES: what data_dir or `files` name are folders, each of which is a
+ * data set. The host opens a folder as a file without bytes, and open() looks into it; of changes
+ * in it while it is open the host only finds that it is gone. */
 #define PFD_READS_FOLDERS 32u
 
 typedef struct pfd_op {
@@ -552,6 +550,11 @@ typedef struct pfd_op {
     /* Since 1.1, with group(), optional: the name of an own attr of type bool. Where it is false,
      * batches are made as without group(). */
     const char *group_attr;
+
+    /* Since 1.1, needed with PFD_OPTIONAL_INPUT where the input is the only one: the name of an own
+     * attr of type int64. A node without the input needs it, at least 1: its rows are those of the
+     * first reader of the loader, which must have this batch_size. With the input it may be 0. */
+    const char *batch_size_attr;
 } pfd_op;
 
 /* ---- File formats (since 1.1) -----------------------------------------------------------------
@@ -574,6 +577,12 @@ typedef struct pfd_probe_args {
     int64_t file_size;   /* of all bytes of the file; -1: not known, as of a compressed file */
     const char *path;    /* for what lies beside the file; NULL: not known */
 } pfd_probe_args;
+
+typedef struct pfd_probe_folder_args { /* since 1.1 */
+    uint32_t struct_size;
+    int32_t reserved;
+    const char *path;
+} pfd_probe_folder_args;
 
 #define PFD_FORMAT_TEXT 1u            /* its files are text: the host tells UTF-16 from it */
 #define PFD_FORMAT_SHARED_SUFFIXES 2u /* other files have its suffixes too: they decide nothing */
@@ -602,7 +611,7 @@ typedef struct pfd_format {
     int64_t (*resync)(const uint8_t *data, int64_t size, int64_t from);
     /* Since 1.1, needed where the reader has PFD_READS_FOLDERS: the score of a folder as a data set
      * of this format, 0 to 100; then `probe` and `suffixes` may be left out. */
-    int32_t (*probe_folder)(const char *path);
+    int32_t (*probe_folder)(const pfd_probe_folder_args *args);
 } pfd_format;
 
 /* ---- Plugins -------------------------------------------------------------------------------- */

@@ -100,7 +100,7 @@ const char *pfd_format_origin(int64_t i);
 pfd_status pfd_format_detect(const char *path, const uint8_t *data, int64_t size,
                              int64_t file_size, const pfd_format **out, pfd_error *err);
 
-/* The format of which a folder is a data set as a whole, by its probe_folder() (op.h); NULL: none. */
+/* The format of which a folder is a data set as a whole, by probe_folder() (op.h); NULL: none. */
 const pfd_format *pfd_format_of_folder(const char *path);
 
 /* Where reading can go on in damaged bytes of the format with this name: what its resync() returns

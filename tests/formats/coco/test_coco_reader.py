@@ -41,7 +41,8 @@ def make(seed=0, images=17) -> dict[str, Any]:
                    (left, top, chance.choice([0.3, 1, 9.75, 60]), chance.choice([0.5, 8, 70.25]))]
             shape: Any = [polygon(chance, chance.choice([1, 2, 3, 4, 9])) for _ in range(2)]
             found["annotations"].append({
-                "segmentation": chance.choice([shape, shape, [], {"counts": [3, 4], "size": [5, 6]}]),
+                "segmentation": chance.choice(
+                    [shape, shape, [], {"counts": [3, 4], "size": [5, 6]}]),
                 "area": 1.5e2, "iscrowd": int(chance.random() < 0.2), "image_id": id, "bbox": box,
                 "category_id": chance.choice(CATEGORIES)[0], "id": len(found["annotations"]),
             })  # fmt: skip
