@@ -68,7 +68,7 @@ def add_shape(random: np.random.RandomState, pixels: Pixels) -> None:
 
 
 def picture(random: np.random.RandomState, label: int) -> npt.NDArray[np.uint8]:
-    """Pixels of an image of a class.  They are counted in sixteenths of a grey level till the end."""
+    """Pixels of an image of a class, counted in sixteenths of a grey level until the end."""
     rough = random.randint(110, 380)
     fine = [rough * part * 16 // 100 for part in (14, 14, 14, 16)]
     pixels = noise(random, [416, 352, 288, 224, *fine], 1)
@@ -96,7 +96,7 @@ class About(Truth):
     """A row is the mean grey level of an image, and its class."""
 
     def compare(self, found: Truth) -> str:
-        """ "close", or what is wrong; the mean of crops differs from that of the images by chance."""
+        """ "close", or what is wrong; the means of crops and of images differ by chance."""
         if found.rows != self.rows:
             return f"WRONG: {found.rows} rows instead of {self.rows}"
         if found.y_sum != self.y_sum:

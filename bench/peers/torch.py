@@ -251,8 +251,8 @@ def simplejpeg_resized(source: Source) -> pictures.Epochs:
 
 
 def import_torchvision() -> Any:
-    """It is built for another torch than that without CUDA.  Two operators that are missing, and not
-    used here, are declared; its own decoder is not to be had, so Pillow decodes."""
+    """It is built for another torch than that without CUDA.  Two operators that are missing, and
+    not used here, are declared; its own decoder is not to be had, so Pillow decodes."""
     library = torch.library.Library("torchvision", "DEF")
     for name in ("nms", "qnms"):
         library.define(f"{name}(Tensor boxes, Tensor scores, float iou_threshold) -> Tensor")
@@ -276,8 +276,8 @@ def image_folder(
 
 @contender("W4", name="torchvision")
 def torchvision_crops(source: Source) -> pictures.Epochs:
-    """ImageFolder (Pillow: whole images, accurate IDCT, fancy upsampling) and transforms.v2, a worker
-    for each core; bilinear, antialiased."""
+    """ImageFolder (Pillow: whole images, accurate IDCT, fancy upsampling) and transforms.v2, a
+    worker for each core; bilinear, antialiased."""
     mean, std = ([each / 255 for each in levels] for levels in (pictures.MEAN, pictures.STD))
     part = v2.RandomResizedCrop(pictures.SIZE, pictures.AREA, pictures.ASPECT_RATIO)
     floats = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(mean, std)]
@@ -286,8 +286,8 @@ def torchvision_crops(source: Source) -> pictures.Epochs:
 
 @contender("W4u", name="torchvision")
 def torchvision_resized(source: Source) -> pictures.Epochs:
-    """ImageFolder (Pillow: accurate IDCT, fancy upsampling) and Resize of transforms.v2, a worker for
-    each core; bilinear, antialiased."""
+    """ImageFolder (Pillow: accurate IDCT, fancy upsampling) and Resize of transforms.v2, a worker
+    for each core; bilinear, antialiased."""
 
     def to_array(image: Any) -> torch.Tensor:
         return torch.from_numpy(np.array(image))

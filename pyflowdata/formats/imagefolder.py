@@ -297,7 +297,7 @@ def _other_than_images(path: Path) -> str | None:
 
 
 def _count_others(folder: str, endings: tuple[str, ...]) -> int:
-    """The files of a class whose names have another ending; names with a period in front are none."""
+    """How many files of a class have other endings; those that begin with a period do not count."""
     count = 0
     for _, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]

@@ -137,7 +137,8 @@ def coco(folder: Path) -> list[Path]:
             shape = [[1.5, 2, 3, 4, 5.25, j], [1, 2, 3, 4, 5, 6, 7, 8]]
             objects.append({"image_id": i, "category_id": j + 3, "bbox": [j, 2.5, 7, 9],
                             "iscrowd": 0, "segmentation": shape})  # fmt: skip
-    document = {"images": images, "annotations": objects, "categories": [{"id": i} for i in (3, 4, 5)]}
+    categories = [{"id": i} for i in (3, 4, 5)]
+    document = {"images": images, "annotations": objects, "categories": categories}
     (folder / "instances.json").write_text(json.dumps(document))
     return [folder / "instances.json"]
 

@@ -82,7 +82,8 @@ def test_what_is_refused():
         flow.ImageEncoder(bytes_of([b"abc"]))
     with pytest.raises(flow.InvalidArgumentError, match="images must be of uint8"):
         flow.ImageEncoder(blob_of([photo(4, 5).astype(np.float32)], [-1, -1, 3]))
-    for attr, value in (("quality", 0), ("quality", 101), ("compression_level", 10), ("format", "gif")):
+    wrong = [("quality", 0), ("quality", 101), ("compression_level", 10), ("format", "gif")]
+    for attr, value in wrong:
         with pytest.raises(flow.InvalidArgumentError, match=attr):
             flow.ImageEncoder(blob_of([photo(4, 5)], [-1, -1, 3]), **{attr: value})
 

@@ -315,11 +315,14 @@ def test_a_detection_pipeline(tmp_path):
                     down, across = batch["scale"][i]
                     ((left, top, right, bottom),) = batch["boxes"][i]
                     corners = batch["shapes"][i]
-                    for edge, found, step in ((left, columns.min(), across),
-                                              (right + across - 1, columns.max(), across),
-                                              (top, rows.min(), down),
-                                              (bottom + down - 1, rows.max(), down),
-                                              (corners[:, 0].min(), columns.min(), across),
-                                              (corners[:, 1].max(), rows.max() + 1, down)):  # fmt: skip
+                    edges = [
+                        (left, columns.min(), across),
+                        (right + across - 1, columns.max(), across),
+                        (top, rows.min(), down),
+                        (bottom + down - 1, rows.max(), down),
+                        (corners[:, 0].min(), columns.min(), across),
+                        (corners[:, 1].max(), rows.max() + 1, down),
+                    ]
+                    for edge, found, step in edges:
                         assert abs(edge - found) <= 1 + step / 2
     assert flips == {0, 1}

@@ -16,7 +16,10 @@ from pyflowdata import cli
 ROOT = Path(__file__).resolve().parents[2]
 
 # The folders of csrc/ from the lowest up: a file may include its own and those before it.
-C_LAYERS = "include core parse images image_codecs files index sources dataset registry loader kit".split()
+C_LAYERS = (
+    "include", "core", "parse", "images", "image_codecs", "files", "index", "sources", "dataset",
+    "registry", "loader", "kit",
+)  # fmt: skip
 # Beside each other on top of sources/: a format's folder sees neither another's nor the ops'.
 C_OPS = ("formats", "ops", "image_ops")
 
