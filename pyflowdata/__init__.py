@@ -11,6 +11,8 @@
 The ops are functions of this module, made from the C library's registry: `help(flow.MiniReader)`.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
 from .errors import (
@@ -30,6 +32,7 @@ from .image_statistics import IMAGENET_MEAN, IMAGENET_STD
 from .loader import DataLoader
 from .native import include_dir, version
 from .ops import *  # noqa: F403
+from .other_names import unknown_name
 from .plugins import Plugin, load_library, load_plugins_of_environment
 from .plugins import compile as compile  # not in __all__: `import *` leaves the built-in one
 from .pyops import register_decoder
@@ -65,5 +68,12 @@ __all__ = [
 __all__ += ops.__all__
 
 __version__ = version()
+
+if not TYPE_CHECKING:  # a type checker finds unknown names by itself
+
+    def __getattr__(name: str) -> NoReturn:
+        # With a name, but no object, Python adds no suggestion of its own.
+        raise AttributeError(unknown_name(name, globals()), name=name, obj=None)
+
 
 load_plugins_of_environment()

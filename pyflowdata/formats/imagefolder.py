@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InvalidArgumentError, shown
 from ..graph import find_op
+from ..image_files import ENDINGS, ending_of
 from .base.damage import Damage, Scan
 from .base.fields import Field
 from .base.format import Format
@@ -18,7 +19,7 @@ from .base.images import ImageFields
 from .base.source import Source
 from .base.writing.columns import as_bytes, columns, is_bytes_like
 from .base.writing.folder import OutputFolder
-from .base.writing.images import ENDINGS, ImageEncoding, encoded_rows, ending_of
+from .base.writing.images import ImageEncoding, encoded_rows
 from .base.writing.writer import Shard, Writer
 
 _IMAGE, _LABEL, _CLASS_NAME = "image", "label", "class_name"

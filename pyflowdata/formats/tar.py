@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import CorruptDataError, InvalidArgumentError, shown
 from ..graph import Blob
+from ..image_files import ENDINGS, ending_of
 from .base.damage import Damage, Scan
 from .base.detection import Detected
 from .base.fields import BYTES, Field
@@ -28,7 +29,7 @@ from .base.writing.columns import (
     columns,
     is_bytes_like,
 )
-from .base.writing.images import ENDINGS, ImageWriter, ending_of
+from .base.writing.images import ImageWriter
 from .base.writing.lossless import refuse_masked
 from .base.writing.writer import Shard, Sizes
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from .. import ops
 from ..errors import CorruptDataError, InvalidArgumentError, UnsupportedError
+from ..image_files import LABEL_NAMES, ending_of
 from ..ragged import Ragged
 from .pixels import is_image
 
@@ -18,17 +18,7 @@ Array = npt.NDArray[Any]
 Column = Array | Ragged | list[Any]
 
 _UINT8 = np.dtype(np.uint8)
-# What files of images begin with: JPEG, PNG, WebP, BMP, PGM and PPM.
-_BEGINNING = re.compile(
-    rb"\xff\xd8\xff|\x89PNG\r\n\x1a\n|RIFF.{4}WEBP|BM.{4}\0{4}|P[56]\s", re.DOTALL
-)
-LABELS = ("label", "labels", "class", "cls", "target", "targets", "y")
 _IDS = ("id", "ids", "__key__", "key")
-
-
-def is_encoded(data: bytes) -> bool:
-    """Whether it begins as a file of an image."""
-    return _BEGINNING.match(data) is not None
 
 
 def has_images(column: Any) -> bool:
@@ -38,7 +28,7 @@ def has_images(column: Any) -> bool:
         return False
     first = rows[0]
     if isinstance(first, bytes):
-        return any(map(is_encoded, rows))
+        return any(map(ending_of, rows))
     return isinstance(first, np.ndarray) and first.ndim > 1 and is_image(first.shape)
 
 
@@ -92,7 +82,7 @@ def other_column(batch: Mapping[Any, Any], names: Sequence[str], count: int) -> 
 
 def label_column(batch: Mapping[Any, Any], image: Any, count: int) -> Any:
     """Labels by their name; of columns without names the first of whole numbers."""
-    named = other_column(batch, LABELS, count)
+    named = other_column(batch, LABEL_NAMES, count)
     if named is not None or isinstance(image, str):
         return named
     return next(

@@ -89,7 +89,8 @@ def show(
             Images are (height, width), (height, width, channels) or (channels, height, width), of
             any dtype, or files of images as bytes.
         labels: A value for each image, or the name of the column that has them.  None: a column
-            called label, class, cls, target or y; in a tuple the first of whole numbers.
+            called label, class, cls, target, fine_label, image/class/label or y; in a tuple the
+            first of whole numbers.
         ids: The same for record ids.  None: a column called id or key; of blobs those of the
             records.
         image: The column with the images; None: the first that has some.

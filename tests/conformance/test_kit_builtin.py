@@ -3,6 +3,7 @@
 import functools
 import gzip
 import io
+import json
 import random
 import shutil
 import tarfile
@@ -69,9 +70,10 @@ def manifest():
     lines = [
         f'{{"source": "{path}", "usage": "train", '
         f'"annotation": [{{"name": "{path.parent.name}"}}]}}'
+        {"source": str(path), "usage": "train", "annotation": [{"name": path.parent.name}]}
         for path in sorted(images.glob("*/*.png"))
     ]
-    return folder_of(part_0="\n".join(lines).encode())
+    return folder_of(part_0="\n".join(map(json.dumps, lines)).encode())
 
 
 def coco():

@@ -11,8 +11,9 @@ from support.cli_files import examples, run  # noqa: F401  (a fixture)
 from support.paths import ROOT
 
 import pyflowdata as flow
+from pyflowdata.image_files import ending_of
 from pyflowdata.sheet import font, pixels
-from pyflowdata.sheet.images import is_encoded
+from pyflowdata.sheet.images import decoded
 from pyflowdata.sheet.png import encode_png
 
 CHANCE = np.random.default_rng(0)
@@ -92,12 +93,27 @@ def test_the_font_tells_characters_apart():
 
 
 def test_beginnings_of_image_files():
-    made = {kind: io.BytesIO() for kind in ("JPEG", "PNG", "WEBP", "BMP", "PPM")}
-    for kind, file in made.items():
+    endings = {
+        "JPEG": "jpg", "PNG": "png", "WEBP": "webp", "BMP": "bmp", "PPM": "ppm", "TIFF": "tif",
+    }  # fmt: skip
+    for kind, ending in endings.items():
+        file = io.BytesIO()
         Image.fromarray(noise(4, 4, 3)).save(file, kind)
-        assert is_encoded(file.getvalue()), kind
+        assert ending_of(file.getvalue()) == ending, kind
     for text in (b"", b"BMW is a maker of cars", b"P6X", b"RIFF....WAVE", b"label"):
-        assert not is_encoded(text)
+        assert ending_of(text) is None
+
+
+def test_every_kind_of_pnm_is_shown():
+    files = [
+        b"P1 2 1\n1 0\n", b"P2 2 1 255\n0 255\n", b"P3 2 1 255\n0 0 0 255 255 255\n",
+        b"P4 2 1\n\x80", b"P5 2 1 255\n\x00\xff", b"P6 2 1 255\n\0\0\0\xff\xff\xff",
+    ]  # fmt: skip
+    for file in files:
+        (pixels,) = decoded([file])[0]
+        assert pixels.reshape(2, -1)[:, 0].tolist() == [0, 255]
+        sheet = flow.show([file])
+        assert (sheet.count, sheet.notes) == (1, ()), file[:2]
 
 
 # ---- Colours ------------------------------------------------------------------------------------
@@ -204,6 +220,8 @@ def test_labels_and_ids():
     batch = {"image": np.array(images), "n": np.arange(3), "Label": np.array([31, 41, 59])}
     assert texts_on(flow.show(batch), "31", "41", "59") == ["31", "41", "59"]
     assert texts_on(flow.show(batch, labels="n"), "31", "2") == ["2"]
+    for name in ("image/class/label", "fine_label", "targets"):
+        assert texts_on(flow.show({"image": images, name: [31, 41, 59]}), "41") == ["41"]
     assert texts_on(flow.show(tuple(batch.values()), labels=[0.25, 1e-9, 3.0]), "0.25") == ["0.25"]
     assert texts_on(flow.show(images, labels=[b"owls", b"\xff", b"x" * 300]), "owls", "xx..") == [
         "owls", "xx..",

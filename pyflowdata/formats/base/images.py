@@ -8,15 +8,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ...graph import Blob
+from ...image_files import IMAGE_NAMES, LABEL_NAMES
 from .fields import BYTES, Field
 from .source import make_node
 
-# What fields are called in data sets, the more telling names first.
-_IMAGE_NAMES = (
-    "image/encoded", "encoded", "image", "img", "jpg", "jpeg", "png", "webp", "bmp", "ppm", "pgm",
-    "tif", "tiff",
-)  # fmt: skip
-_LABEL_NAMES = ("image/class/label", "class/label", "label", "cls", "class", "target", "fine_label")
 _CLASS_NAMES = ("image/class/text", "class/text", "class_name")
 
 
@@ -62,8 +57,8 @@ def image_fields(fields: Sequence[Field]) -> ImageFields | None:
     images = [field.name for field in fields if _is_image(field)]
     labels = [field.name for field in fields if _is_label(field)]
     texts = [field.name for field in fields if field.dtype == BYTES]
-    image = next((name for name in _IMAGE_NAMES if name in images), "")
-    label = next((name for name in _LABEL_NAMES if name in labels), "")
+    image = next((name for name in IMAGE_NAMES if name in images), "")
+    label = next((name for name in LABEL_NAMES if name in labels), "")
     class_name = next((name for name in _CLASS_NAMES if name in texts), "")
     if not image:
         others = [one for one in images if one not in (label, class_name) and one[:2] != "__"]

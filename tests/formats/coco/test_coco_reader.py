@@ -40,6 +40,7 @@ def make(seed=0, images=17) -> dict[str, Any]:
             box = [round(one, 2) for one in
                    (left, top, chance.choice([0.3, 1, 9.75, 60]), chance.choice([0.5, 8, 70.25]))]
             shape: Any = [polygon(chance, chance.choice([1, 2, 3, 4, 9])) for _ in range(2)]
+            mask = {"counts": [3, 4], "size": [5, 6]}
             found["annotations"].append({
                 "segmentation": chance.choice(
                     [shape, shape, [], {"counts": [3, 4], "size": [5, 6]}]),

@@ -1,9 +1,8 @@
-"""Images in records: which files of images bytes are, and arrays that writers encode."""
+"""Images in records: arrays that writers encode."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,33 +19,11 @@ _ENCODER = "ImageEncoder"
 _FORMAT = "format"  # the encoder's attrs
 _QUALITY = "quality"
 
-# What files of images begin with, and how their names end.
-_BEGINNINGS = {
-    "jpg": rb"\xff\xd8\xff",
-    "png": rb"\x89PNG\r\n\x1a\n",
-    "webp": rb"RIFF.{4}WEBP",
-    "bmp": rb"BM.{4}\0{4}",
-    "ppm": rb"P[36]\s",
-    "pgm": rb"P[25]\s",
-    "pbm": rb"P[14]\s",
-    "tif": rb"II\*\0|MM\0\*",
-}
-_BEGINNING = re.compile(
-    b"|".join(b"(?P<%b>%b)" % (name.encode(), one) for name, one in _BEGINNINGS.items()), re.DOTALL
-)
-ENDINGS = (*(f".{name}" for name in _BEGINNINGS), ".jpeg", ".tiff")
-
 
 def image_formats() -> tuple[str, ...]:
     """The formats in which arrays are encoded, the default one first."""
     declared = find_op(_ENCODER).attr(_FORMAT)
     return declared.choices if declared else ()
-
-
-def ending_of(data: bytes) -> str | None:
-    """How the name of a file with these bytes ends, as jpg; None: it is no known image."""
-    found = _BEGINNING.match(data)
-    return found.lastgroup if found else None
 
 
 class ImageEncoding:

@@ -1,0 +1,67 @@
+"""Names that the package does not have: the error says which one is meant."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+import pyflowdata as flow
+from pyflowdata.graph import find_op
+from pyflowdata.other_names import _ELSEWHERE
+
+
+@pytest.mark.parametrize("name, says", [
+    ("CsvReader", "did you mean 'CSVReader'?"),
+    ("MiniReadr", "did you mean 'MiniReader'?"),
+    ("ofrecord_raw_decoder", "did you mean 'OFRecordRawDecoder'?"),
+    ("image_resize_to_fixed", "did you mean 'ImageResizeToFixed'?"),
+    ("Dataloader", "did you mean 'DataLoader'?"),
+    ("RandomHorizontalFlip", "RandomHorizontalFlip: RandomFlip(x, horizontal=0.5)"),
+    ("Randomhorizontalflip", "RandomHorizontalFlip: RandomFlip(x, horizontal=0.5)"),
+    ("Lambda", "flow.register_decoder"),
+])  # fmt: skip
+def test_what_is_meant(name, says):
+    with pytest.raises(AttributeError) as caught:
+        getattr(flow, name)
+    assert f"'{name}'; " in str(caught.value) and says in str(caught.value)
+    assert caught.value.name == name
+
+
+def test_names_like_none():
+    for name in ("xyz", "__path_of_nothing__"):
+        with pytest.raises(AttributeError, match=f"^pyflowdata has no '{name}'$"):
+            getattr(flow, name)
+    assert not hasattr(flow, "Compose") and getattr(flow, "Compose", 5) == 5
+
+
+def test_a_traceback_has_one_suggestion():
+    code = "import pyflowdata as flow; flow.MiniReadr"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr
+    assert said.casefold().count("did you mean") == 1
+
+
+def calls(text: str) -> list[ast.Call]:
+    """The calls in what a name of another library is answered with."""
+    found = []
+    for part in text.split(", or "):
+        try:
+            found += [node for node in ast.walk(ast.parse(part)) if isinstance(node, ast.Call)]
+        except SyntaxError:
+            pass  # it is a sentence
+    return found
+
+
+def test_what_other_libraries_have_is_named_rightly():
+    assert len([name for name, text in _ELSEWHERE.items() if calls(text)]) > 20
+    for name, text in _ELSEWHERE.items():
+        assert not hasattr(flow, name)
+        for call in calls(text):
+            op = find_op(call.func.id)
+            assert op.name == call.func.id and len(call.args) <= 1
+            given = {keyword.arg for keyword in call.keywords}
+            assert given <= {attr.name for attr in op.attrs}, name
+            if call.args:
+                given.add("data_dir")
+            required = {attr.name for attr in op.attrs if attr.required}
+            assert required <= given | {"source"}, name
