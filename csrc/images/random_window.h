@@ -26,6 +26,10 @@ pfd_status pfd_make_crop_rule(const pfd_host *host, const char *area_name, pfd_l
                               const char *aspect_ratio_name, pfd_list_float64 aspect_ratio,
                               int64_t num_attempts, pfd_crop_rule *out, pfd_error *err);
 
+/* A side in pixels: to the nearest integer, ties to even, as Python's round().  What is above 2^60,
+ * infinite or NaN is 2^60, which fits into no image. */
+int64_t pfd_window_side(double pixels);
+
 /* A window of a row's image with height and width > 0.  Each attempt draws an area and an aspect
  * ratio, and is taken if the window fits into the image; its place is uniform.  After the last
  * attempt it is the largest window in the middle whose aspect ratio is allowed. Draws: 0 the top, 1
