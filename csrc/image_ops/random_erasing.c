@@ -62,8 +62,8 @@ static int32_t find_window(const pfd_compute_args *args, int64_t row, const pfd_
             area * pfd_uniform_between(args, row, draw, rule->area[0], rule->area[1]);
         double ratio = pfd_log_uniform(args, row, draw + 1, rule->aspect_ratio[0],
                                        rule->aspect_ratio[1]);
-        out->height = (int64_t)rint(sqrt(target / ratio));
-        out->width = (int64_t)rint(sqrt(target * ratio));
+        out->height = pfd_window_side(sqrt(target / ratio));
+        out->width = pfd_window_side(sqrt(target * ratio));
         if (out->height >= image->height || out->width >= image->width) continue;
         out->top = pfd_uniform_integer(args, row, draw_top, image->height - out->height + 1);
         out->left = pfd_uniform_integer(args, row, draw_left, image->width - out->width + 1);

@@ -4,6 +4,7 @@
 #include "core/float16.h"
 #include "core/simd.h"
 
+#include <float.h>
 #include <inttypes.h>
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -275,6 +276,22 @@ static int32_t is_for(const pfd_list_float64 *list, int64_t channels)
     return list->size == 1 || list->size == channels;
 }
 
+static pfd_status check_numbers(const pfd_host *host, const char *attr,
+                                const pfd_list_float64 *list, double low, double high,
+                                pfd_error *err)
+{
+    for (int64_t i = 0; i < list->size; i++) {
+        double number = list->data[i];
+        if (low > 0 && !(number > 0))
+            return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                                   " has the element %g; all must be above 0", number);
+        if (!(number >= low && number <= high))
+            return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                                   " has the element %g; all must be %g to %g", number, low, high);
+    }
+    return PFD_OK;
+}
+
 pfd_status pfd_check_mean_std(const pfd_infer_args *args, const pfd_list_float64 *mean,
                               const pfd_list_float64 *std, int64_t channels, pfd_error *err)
 {
@@ -283,12 +300,10 @@ pfd_status pfd_check_mean_std(const pfd_infer_args *args, const pfd_list_float64
                                 "mean has %" PRId64 " numbers and std has %" PRId64 "; each has "
                                 "one, or one for each of the %" PRId64 " channels",
                                 mean->size, std->size, channels);
-    for (int64_t i = 0; i < std->size; i++)
-        if (!(std->data[i] > 0))
-            return args->host->fail_attr(err, "std", NULL, PFD_INVALID_ARGUMENT,
-                                         " has the element %g; all must be above 0",
-                                         std->data[i]);
-    return PFD_OK;
+    int32_t is_float64 = args->inputs[0].dtype == PFD_FLOAT64;
+    double most = is_float64 ? DBL_MAX : 1e36; /* 255 times as much is a float32 */
+    PFD_TRY(check_numbers(args->host, "mean", mean, -most, most, err));
+    return check_numbers(args->host, "std", std, 1 / most, most, err);
 }
 
 void pfd_set_mean_std(pfd_normalization *how, const pfd_list_float64 *mean,

@@ -30,10 +30,10 @@ pfd_status pfd_make_crop_rule(const pfd_host *host, const char *area_name, pfd_l
     return take_range(host, aspect_ratio_name, aspect_ratio, 1e6, out->aspect_ratio, err);
 }
 
-/* To the nearest integer, ties to even, as Python's round(). */
-static int64_t nearest(double x)
+int64_t pfd_window_side(double pixels)
 {
-    return (int64_t)rint(x);
+    const double most = 1152921504606846976.0;
+    return (int64_t)rint(pixels < most ? pixels : most);
 }
 
 static int64_t at_least_one(int64_t n)
@@ -47,9 +47,9 @@ static pfd_window central_window(const pfd_crop_rule *rule, int64_t height, int6
     pfd_window out = {.height = height, .width = width};
     double ratio = (double)width / (double)height;
     if (ratio < rule->aspect_ratio[0])
-        out.height = at_least_one(nearest((double)width / rule->aspect_ratio[0]));
+        out.height = at_least_one(pfd_window_side((double)width / rule->aspect_ratio[0]));
     else if (ratio > rule->aspect_ratio[1])
-        out.width = at_least_one(nearest((double)height * rule->aspect_ratio[1]));
+        out.width = at_least_one(pfd_window_side((double)height * rule->aspect_ratio[1]));
     out.top = (height - out.height) / 2;
     out.left = (width - out.width) / 2;
     return out;
@@ -64,8 +64,8 @@ pfd_window pfd_random_window(const pfd_compute_args *args, int64_t row, const pf
                                                    rule->area[1]);
         double ratio = pfd_log_uniform(args, row, 3 + 2 * attempt, rule->aspect_ratio[0],
                                        rule->aspect_ratio[1]);
-        pfd_window out = {.height = nearest(sqrt(target / ratio)),
-                          .width = nearest(sqrt(target * ratio))};
+        pfd_window out = {.height = pfd_window_side(sqrt(target / ratio)),
+                          .width = pfd_window_side(sqrt(target * ratio))};
         if (out.height < 1 || out.height > height || out.width < 1 || out.width > width) continue;
         out.top = pfd_uniform_integer(args, row, 0, height - out.height + 1);
         out.left = pfd_uniform_integer(args, row, 1, width - out.width + 1);

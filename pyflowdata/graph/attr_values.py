@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from ..native import CData, encode, ffi, lib, text
+from ..native import CData, encode, ffi, lib, text, text_value
 from .objects import Object
 from .registry import Attr, Op
 
@@ -186,11 +186,11 @@ def _value_of(slot: CData) -> Plain:
     if slot.kind == lib.PFD_VALUE_FLOAT:
         return float(slot.f)
     if slot.kind == lib.PFD_VALUE_STRING:
-        return text(slot.s)
+        return text_value(slot.s)
     places = range(slot.list_size)
     if slot.kind == lib.PFD_VALUE_LIST_STRING:
         texts = ffi.cast("char **", slot.list)
-        return [text(texts[i]) for i in places]
+        return [text_value(texts[i]) for i in places]
     if slot.kind == lib.PFD_VALUE_LIST_FLOAT:
         floats = ffi.cast("double *", slot.list)
         return [float(floats[i]) for i in places]

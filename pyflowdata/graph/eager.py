@@ -185,9 +185,11 @@ def _frozen(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return (list, *map(_frozen, value))
     if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            raise TypeError("the bytes of the array are addresses")
         return value.dtype, value.shape, value.tobytes()
-    if isinstance(value, float) and value == 0:
-        return float, math.copysign(1, value)  # -0.0 == 0.0
+    if isinstance(value, (float, np.floating)):
+        return type(value), float(value).hex()  # -0.0 == 0.0
     hash(value)
     return type(value), value
 

@@ -115,7 +115,8 @@ class DataLoader(Generic[BatchT]):
             num_threads: Threads that work on batches; None or 0: one for each usable core.
             prefetch: Batches that are made ahead; None or 0: chosen from their size.
             memory_budget: Bytes that batches may use, including those still held; None or 0: half
-                of the memory that the process may use.
+                of the memory that the process may use.  What an op needs only while it works is
+                limited to as much again on each thread.
             zip: For several readers. "strict": they must have equal lengths; "shortest": the
                 first one that ends ends the epoch.
 

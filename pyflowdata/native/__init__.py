@@ -14,6 +14,7 @@ from .binding import (
     new_error,
     new_struct,
     text,
+    text_value,
     version,
 )
 from .shared_library import include_dir
@@ -33,5 +34,6 @@ __all__ = [
     "new_error",
     "new_struct",
     "text",
+    "text_value",
     "version",
 ]

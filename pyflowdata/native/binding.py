@@ -75,11 +75,18 @@ _REASONS: dict[int, Reason] = {
 
 
 def text(pointer: CData) -> str:
-    """The string at a `char *` or in a `char[]`; empty for NULL."""
-    if pointer == ffi.NULL:
-        return ""
-    found: bytes = ffi.string(pointer)
-    return found.decode("utf-8", "replace")
+    """The string at a `char *` or in a `char[]`, to be shown; empty for NULL."""
+    return _bytes_at(pointer).decode("utf-8", "replace")
+
+
+def text_value(pointer: CData) -> str:
+    """The same as a value: `encode()` makes the same bytes of it, which names of files can have."""
+    return _bytes_at(pointer).decode("utf-8", "surrogateescape")
+
+
+def _bytes_at(pointer: CData) -> bytes:
+    found: bytes = b"" if pointer == ffi.NULL else ffi.string(pointer)
+    return found
 
 
 def encode(value: str, what: str) -> bytes:

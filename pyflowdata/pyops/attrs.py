@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import InvalidArgumentError, shown
-from ..native import CData, encode, ffi, lib, text
+from ..native import CData, encode, ffi, lib, text, text_value
 
 _SLOT_BYTES = 16  # of each attr in the op's struct; the largest is a list: pointer and size
 
@@ -27,7 +27,7 @@ def _list_reader(element: str) -> Callable[[CData], tuple[Any, ...]]:
 
 def _read_strings(address: CData) -> tuple[str, ...]:
     values = ffi.cast("pfd_list_string *", address)
-    return tuple(text(values.data[i]) for i in range(values.size))
+    return tuple(text_value(values.data[i]) for i in range(values.size))
 
 
 # Python type -> C's type, its bytes, and what reads a value of it.
@@ -35,7 +35,7 @@ _KINDS: dict[Any, tuple[int, int, Callable[[CData], Any]]] = {
     bool: (lib.PFD_ATTR_BOOL, 4, lambda at: bool(ffi.cast("int32_t *", at)[0])),
     int: (lib.PFD_ATTR_INT64, 8, lambda at: ffi.cast("int64_t *", at)[0]),
     float: (lib.PFD_ATTR_FLOAT64, 8, lambda at: ffi.cast("double *", at)[0]),
-    str: (lib.PFD_ATTR_STRING, 8, lambda at: text(ffi.cast("char **", at)[0])),
+    str: (lib.PFD_ATTR_STRING, 8, lambda at: text_value(ffi.cast("char **", at)[0])),
     np.dtype: (
         lib.PFD_ATTR_DTYPE,
         4,

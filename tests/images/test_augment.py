@@ -252,6 +252,14 @@ def test_erasing_is_the_same_in_both_layouts_and_dtypes():
                      [-1, -1, 3])  # fmt: skip
 
 
+def test_erasing_of_any_aspect_ratio():
+    """No window fits: the image stays."""
+    rows = CHANCE.integers(0, 200, (60, 3, 9, 14), np.uint8)
+    for ratio in (5e-324, 1e-300, 1e-40, 1e6):
+        attrs = {"aspect_ratio": [ratio, ratio], "area": [1, 1], "probability": 1}
+        assert (load(flow.RandomErasing(seeded(rows), fill=[255], **attrs)) == rows).all()
+
+
 def test_noise():
     rows = np.full((200, 1, 30, 30), 300, np.float32)
     found = load(flow.RandomErasing(seeded(rows), noise=True, probability=1))

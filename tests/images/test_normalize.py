@@ -190,11 +190,21 @@ def test_what_is_refused():
         ({"std": [1, 2, 3, 4]}, "std has 4; each has one"),
         ({"std": [1, 0, 1]}, "attr 'std' has the element 0; all must be above 0"),
         ({"std": [float("nan")]}, "all must be above 0"),
+        ({"std": [float("inf")]}, "'std' has the element inf; all must be 1e-36 to 1e\\+36"),
+        ({"std": [1, 1e-39, 1]}, "'std' has the element 1e-39"),
+        ({"mean": [1, float("nan"), 1], "std": [1, 2, 3]}, "'mean' has the element nan"),
+        ({"mean": float("-inf")}, "'mean' has the element -inf; all must be -1e\\+36 to 1e\\+36"),
+        ({"mean": 1e39}, "'mean' has the element 1e\\+39"),
         ({"color_space": "GRAY"}, "have 1 channels; those of input 'in' have 3"),
         ({"crop_pos_x": 1.5}, r"in \[0.0, 1.0\]"),
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=found):
             flow.CropMirrorNormalize(blob, **attrs)
+    for attrs in ({"mean": 3e38, "std": 1}, {"mean": 0, "std": 1e-40}):
+        with pytest.raises(flow.InvalidArgumentError, match="has the element"):
+            flow.Normalize(blob, **attrs)
+    pixel = np.full((1, 1, 1), 1e300)
+    assert flow.ImageNormalize(pixel, mean=5e299, std=1e300) == 0.5  # in float64
     for mirror in (np.zeros((4, 2), np.int8), np.zeros(4, np.int32), np.zeros(4, np.float32)):
         with pytest.raises(flow.InvalidArgumentError, match="'mirror'.*one number of int8"):
             flow.CropMirrorNormalize(blob, blob_of(mirror))

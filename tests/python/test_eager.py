@@ -351,6 +351,16 @@ def test_attrs_that_python_takes_for_equal_are_told_apart():
         flow.OneHot(1, depth=3, on_value=True)
     for scale in (np.array([1.0, 2.0]), [1.0, 2.0], (1.0, 2.0), np.array([3.0, 4.0])):
         assert np.array_equal(flow.Affine(np.ones(2), scale=scale), scale)
+    for numbers in (0.0, 1.0, -1.0), np.float32([0.0, 1.0, -1.0]):
+        for scale in numbers:
+            for given in (scale, [scale]):
+                assert flow.Affine(np.ones(1), scale=given) == scale
+
+
+def test_arrays_of_addresses_are_not_kept():
+    eager.forget()
+    assert flow.Affine(np.ones(1), scale=np.array([2.5], object)) == [2.5]
+    assert not eager._kept
 
 
 def test_what_is_prepared_is_kept_within_bounds():

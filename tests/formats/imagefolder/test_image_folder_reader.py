@@ -102,6 +102,18 @@ def test_several_folders_are_one_data_set(tmp_path):
         assert ids.tolist() == [[0, 0], [0, 1], [1, 2], [1, 3], [1, 4]]
 
 
+def test_names_that_are_not_utf8(tmp_path, capsys):
+    root, name = tree(tmp_path / "tree"), os.fsdecode(b"\xe9t\xe9")
+    pictures(root, f"{name}/1.png", f"{name}/{name}.png")
+    expected = truth(root)
+    assert read(root)[0] == expected
+    assert flow.ImageFolderReader(root)[0].node.values["classes"][-1] == name
+    assert read(root, classes=[name])[0] == [(image, 0) for image, _ in expected[-2:]]
+    for command in "head", "verify":
+        assert cli.main([command, str(root)]) == 0
+        assert f"{len(expected)} records" in capsys.readouterr().out
+
+
 def test_links_are_followed_but_not_in_circles(tmp_path):
     root = pictures(tmp_path / "train", "cat/1.png", "dog/2.png")
     outside = pictures(tmp_path / "other", "3.png", "deep/4.png")
