@@ -26,7 +26,6 @@ pfd_status pfd_make_crop_rule(const pfd_host *host, const char *area_name, pfd_l
                               const char *aspect_ratio_name, pfd_list_float64 aspect_ratio,
                               int64_t num_attempts, pfd_crop_rule *out, pfd_error *err);
 
-<<<<<<< HEAD
 /* The rows of attr tables for the rule, with the names given, and num_attempts. */
 #define PFD_CROP_RULE_ATTRS(owner, area_name, ratio_name, default_ratio)                           \
     PFD_FLOATS_ATTR(owner, area_name, "0.08,1", 0, 1,                                              \
@@ -36,11 +35,10 @@ pfd_status pfd_make_crop_rule(const pfd_host *host, const char *area_name, pfd_l
         PFD_INT_ATTR(owner, num_attempts, "10", 0, PFD_MOST_CROP_ATTEMPTS,                         \
                      "How often a window is drawn until one fits into the image; after that it "   \
                      "is the largest one in the middle.")
-=======
+
 /* A side in pixels: to the nearest integer, ties to even, as Python's round().  What is above 2^60,
  * infinite or NaN is 2^60, which fits into no image. */
 int64_t pfd_window_side(double pixels);
->>>>>>> w-mendc
 
 /* A window of a row's image with height and width > 0.  Each attempt draws an area and an aspect
  * ratio, and is taken if the window fits into the image; its place is uniform.  After the last
