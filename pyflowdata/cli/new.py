@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import keyword
 import os
 import re
+import shlex
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -16,7 +19,8 @@ from ..errors import Error
 from ..graph import find_op
 from .usage import UsageError
 
-_TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+_PACKAGE = Path(__file__).resolve().parent.parent
+_TEMPLATES = _PACKAGE / "templates"
 _SUFFIX = ".in"  # of each file there
 _IN_NAME = "NAME"  # in the name of a file: the op's, in snake_case
 _LONGEST = 40  # so that what is made of it stays below the 63 letters of an op's name
@@ -59,11 +63,28 @@ def _refuse_known(snake: str) -> None:
     raise UsageError(f"there is an op {known.name} already ({known.origin}); choose another name")
 
 
+def search_path(package: Path) -> str:
+    """Lines of a Makefile, so that Python finds the package where it is not installed; none where
+    it is."""
+    source_tree = package.parent
+    if not (source_tree / "pyproject.toml").is_file():
+        return ""
+    path = str(source_tree).replace("$", "$$").replace("#", r"\#")
+    return (
+        f"PYFLOWDATA_PATH ?= {path}\n"
+        "override PYTHON := env "
+        '"PYTHONPATH=$(PYFLOWDATA_PATH)$${PYTHONPATH:+:$$PYTHONPATH}" $(PYTHON)\n'
+    )
+
+
 def _write(template: Path, folder: Path, snake: str, camel: str) -> list[str]:
     """Fills the files of a template in; returns their names."""
+    words = {"@snake@": snake, "@Camel@": camel, "@search_path@": search_path(_PACKAGE)}
     names = []
     for path in sorted(template.iterdir()):
-        text = path.read_text(encoding="utf-8").replace("@snake@", snake).replace("@Camel@", camel)
+        text = path.read_text(encoding="utf-8")
+        for word, meant in words.items():
+            text = text.replace(word, meant)
         name = path.name.removesuffix(_SUFFIX).replace(_IN_NAME, snake)
         (folder / name).write_text(text, encoding="utf-8")
         names.append(name)
@@ -87,8 +108,18 @@ def run(args: argparse.Namespace) -> int:
         shutil.rmtree(made, ignore_errors=True)
         raise
     print(f"{target}: {', '.join(names)}")
-    print(f"next:  cd {target} && make && python -m pytest")
+    print(f"next:  cd {shlex.quote(str(target))} && make test{_python()}")
+    if importlib.util.find_spec("pytest") is None:
+        print(f"its tests need pytest:  {shlex.quote(sys.executable)} -m pip install pytest")
     return 0
+
+
+def _python() -> str:
+    """The argument of make that names this Python, where `python3` is another one."""
+    usual = shutil.which("python3")
+    if usual is not None and os.path.dirname(usual) == os.path.dirname(sys.executable):
+        return ""
+    return f" PYTHON={shlex.quote(sys.executable)}"
 
 
 def _umask() -> int:

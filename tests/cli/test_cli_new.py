@@ -14,7 +14,7 @@ from support.plugin_sources import ROOT, SCALE, build
 
 import pyflowdata as flow
 from pyflowdata import cli
-from pyflowdata.cli.new import spellings
+from pyflowdata.cli.new import search_path, spellings
 from pyflowdata.cli.usage import UsageError
 
 KINDS = sorted(path.name for path in (ROOT / "pyflowdata/templates").iterdir())
@@ -109,7 +109,7 @@ def test_names_are_filled_in_everywhere(kind, here, tmp_path):  # noqa: F811
         assert "NAME" not in path.name
         assert not re.search(r"@\w+@", path.read_text()), path
     assert '.name = "NorthSeaBuoys"' in (folder / "north_sea_buoys.c").read_text()
-    assert len((folder / "Makefile").read_text().splitlines()) <= 20
+    assert len((folder / "Makefile").read_text().splitlines()) <= 21
 
 
 @needs_tools
@@ -117,6 +117,31 @@ def test_a_python_without_the_package_is_named(here, tmp_path):  # noqa: F811
     folder = write(here, "reader", "lonely", tmp_path)
     made = run("make", "PYTHON=false", cwd=folder)
     assert made.returncode == 2 and "a Python that has pyflowdata" in made.stderr
+
+
+@needs_tools
+def test_make_finds_a_package_that_is_not_installed(tmp_path):
+    folder = write(pyflowdata, "reader", "clone", tmp_path / "it's here")
+    environment = {"PYTHONPATH": "", "PATH": f"{os.path.dirname(sys.executable)}:/usr/bin:/bin"}
+    done = run("make", "-s", f"PYTHON={sys.executable}", "test", cwd=folder, **environment)
+    assert done.returncode == 0 and " passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_only_a_source_tree_is_named_in_the_makefile(tmp_path):
+    package = tmp_path / "cash $ #1" / "pyflowdata"
+    package.mkdir(parents=True)
+    assert search_path(package) == ""
+    (package.parent / "pyproject.toml").write_text("")
+    first = search_path(package).splitlines()[0]
+    assert first == rf"PYFLOWDATA_PATH ?= {tmp_path}/cash $$ \#1"
+
+
+def test_what_to_do_next(here, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.setenv("PATH", os.path.dirname(sys.executable))
+    assert here("new", "reader", "one", "--dir", tmp_path).stdout.endswith("/one && make test\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = here("new", "reader", "two", "--dir", tmp_path).stdout
+    assert said.endswith(f"/two && make test PYTHON={sys.executable}\n")
 
 
 # ---- What `new` refuses -------------------------------------------------------------------------
