@@ -2583,14 +2583,14 @@ def ColorJitter(
     Args:
         in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels), RGB or grey,
             also ragged.
-        brightness (list of float, default (0.0,)): By which numbers are multiplied: the least and
-            the most factor; one number b stands for 1 - b (at least 0) and 1 + b.
-        contrast (list of float, default (0.0,)): By which the distance from the mean grey is
-            multiplied; as brightness.
-        saturation (list of float, default (0.0,)): By which the distance from the grey of the pixel
-            is multiplied; as brightness.
-        hue (list of float, default (0.0,)): By which hues are turned, a whole turn is 1: the least
-            and the most, in [-0.5, 0.5]; one number h stands for -h and h.
+        brightness (list of float, default (0.0,)): Range of the factor for brightness, [min, max];
+            a number b means [max(0, 1 - b), 1 + b].
+        contrast (list of float, default (0.0,)): Range of the factor for contrast, the distance
+            from the mean grey; as brightness.
+        saturation (list of float, default (0.0,)): Range of the factor for saturation, the distance
+            from the grey of the pixel; as brightness.
+        hue (list of float, default (0.0,)): Range of the shift of the hue, [min, max] within [-0.5,
+            0.5], where 1 is a whole turn; a number h means [-h, h].
         probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
             as they are. Drawn for each record.
         name (str, default None): Name of this node, unique in a loader; None for none.
@@ -2802,7 +2802,7 @@ def GaussianBlur(
         kernel_size (list of int, required, in [1, 255]): Size of the kernel in pixels: one odd
             number, or height and width.
         sigma (list of float, default (0.1, 2.0), in [0.001, 1000]): Standard deviation in pixels:
-            one number, or the least and the most, between which one is drawn for each record.
+            one number, or [min, max], between which one is drawn for each record.
         probability (float, default 1.0, in [0, 1]): That an image is changed; others are passed on
             as they are. Drawn for each record.
         name (str, default None): Name of this node, unique in a loader; None for none.
@@ -3128,7 +3128,7 @@ def ImagePad(
     *,
     padding: Sequence[int],
     fill: float | Sequence[float] = (0.0,),
-    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
     name: str | None = None,
 ) -> Blob:
     """Puts rows and columns around each image.
@@ -3143,13 +3143,13 @@ def ImagePad(
             (height, width), also ragged.
         padding (list of int, required, in [0, 65535]): Pixels to put around an image: one number
             for all sides, two for (top and bottom, left and right), or four for (top, left, bottom,
-            right).
-        fill (list of float, default (0.0,)): What mode='constant' puts there: one number, or one
-            for each channel.
-        mode (str, default 'constant', one of 'constant', 'edge', 'reflect', 'symmetric'): What is
-            put around an image: 'constant' the value fill, 'edge' the pixel at the edge, 'reflect'
-            the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled; as
-            numpy.pad and torchvision.
+            right). torchvision's order of four is (left, top, right, bottom).
+        fill (list of float, default (0.0,)): What padding_mode='constant' puts there: one number,
+            or one for each channel.
+        padding_mode (str, default 'constant', one of 'constant', 'edge', 'reflect', 'symmetric'):
+            What is put around an image: 'constant' the value fill, 'edge' the pixel at the edge,
+            'reflect' the image mirrored at its edge pixels, 'symmetric' mirrored with them doubled;
+            as numpy.pad and torchvision.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3160,14 +3160,14 @@ def ImagePad(
 @overload
 def ImagePad(
     in_: _Row, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
-    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant", name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def ImagePad(
     in_: _Rows, *, padding: Sequence[int], fill: float | Sequence[float] = (0.0,),
-    mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant", name: str | None = None,
-    **on_rows: Unpack[OnRows],
+    padding_mode: Literal["constant", "edge", "reflect", "symmetric"] = "constant",
+    name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
 
 @overload
@@ -3241,10 +3241,10 @@ def ImageResizeKeepAspectRatio(
             width), also ragged.
         target_size (int, required, in [1, 65535]): How long the shorter side becomes, or the longer
             one with resize_longer.
-        min_size (int, default 0, in [0, 65535]): With resize_longer, the least length of the
-            shorter side, which goes before.
-        max_size (int, default 0, in [0, 65535]): Without resize_longer, the most of the longer
-            side, which goes before; 0: any.
+        min_size (int, default 0, in [0, 65535]): With resize_longer, the minimum of the shorter
+            side, which takes precedence.
+        max_size (int, default 0, in [0, 65535]): Without resize_longer, the maximum of the longer
+            side, which takes precedence; 0: any.
         resize_longer (bool, default False): Whether target_size is that of the longer side.
         interpolation_type (str, default 'bilinear', one of 'bilinear', 'nearest_neighbor', 'nn',
             'bicubic', 'area', 'auto'): 'bilinear' and 'bicubic' take 2 x 2 or 4 x 4 pixels, without
@@ -3389,7 +3389,8 @@ def ImageTargetResize(
         in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
             width), also ragged.
         target_size (int, required, in [1, 65535]): How long the shorter side becomes.
-        max_size (int, required, in [1, 65535]): The most of the longer side, which goes before.
+        max_size (int, required, in [1, 65535]): The maximum of the longer side, which takes
+            precedence.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
     Returns:
@@ -3854,8 +3855,10 @@ def RandomAffine(
 ) -> Blob:
     """Rotates, moves, scales and shears each image by random amounts, around its middle.
 
-    The amounts are drawn uniformly, as by torchvision's RandomAffine; they depend on seed, epoch,
-    record and the name of the node.
+    Angles turn clockwise, as in torchvision's RandomAffine; those of Rotate and RandomRotation turn
+    counter-clockwise. translate is (vertical, horizontal), but shear has x, the horizontal one,
+    first. The amounts are drawn uniformly; they depend on seed, epoch, record and the name of the
+    node.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -3863,16 +3866,16 @@ def RandomAffine(
     Args:
         in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
             width), also ragged.
-        degrees (list of float, required, in [-36000, 36000]): The least and the largest angle,
-            clockwise as torchvision's affine() turns; one number n is (-n, n), [0] no rotation.
-        translate (list of float, default (0.0, 0.0), in [0, 1]): How far an image is moved at most,
-            up or down as part of its height, left or right as part of its width, by whole pixels:
-            (vertical, horizontal). torchvision has the horizontal part first.
-        scale (list of float, default (1.0, 1.0), in [0.001, 1000]): The least and the largest
-            factor by which an image is enlarged.
-        shear (list of float, default (), in [-89, 89]): Degrees: (least, most) by which rows are
-            moved against each other, and two more by which columns are; one number n is (-n, n) for
-            rows; none: no shear.
+        degrees (list of float, required, in [-36000, 36000]): Range of the angle, [min, max],
+            clockwise; one number n means [-n, n], [0] no rotation.
+        translate (list of float, default (0.0, 0.0), in [0, 1]): (vertical, horizontal): how far an
+            image is moved at most, up or down as part of its height, left or right as part of its
+            width, by whole pixels. torchvision has the horizontal part first.
+        scale (list of float, default (1.0, 1.0), in [0.001, 1000]): Range of the factor by which an
+            image is enlarged, [min, max].
+        shear (list of float, default (), in [-89, 89]): Range of the shear in degrees: [min, max]
+            of x, by which rows are moved against each other, and two more of y, by which columns
+            are, in torchvision's order; one number n means [-n, n] of x; empty: no shear.
         interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
             pixel that a place is in, 'bilinear' the mean of the four nearest ones by distance; both
             as Pillow, whose bilinear numbers are cut off where these are rounded. torchvision's
@@ -3926,7 +3929,7 @@ def RandomCrop(
         size (list of int, required, in [1, 65535]): (height, width) of the output.
         padding (list of int, default (), in [0, 65535]): Pixels to put around an image before: one
             number for all sides, two for (top and bottom, left and right), or four for (top, left,
-            bottom, right).
+            bottom, right). torchvision's order of four is (left, top, right, bottom).
         pad_if_needed (bool, default False): Whether an image that is still too small gets what is
             missing on both sides; else it is an error of its row.
         fill (list of float, default (0.0,)): What padding_mode='constant' puts there: one number,
@@ -3983,10 +3986,10 @@ def RandomErasing(
         in_ (Blob or rows, the input 'in'): Images of uint8, float16 or float32, also ragged.
         probability (float, default 0.5, in [0, 1]): That a part of an image is erased. Drawn for
             each record.
-        area (list of float, default (0.02, 0.33), in [0, 1]): The least and the most of the image's
-            area that is erased.
-        aspect_ratio (list of float, default (0.3, 3.3), in [0, 1000000]): The least and the largest
-            width / height of what is erased.
+        area (list of float, default (0.02, 0.33), in [0, 1]): Range of the erased area as a part of
+            the image's, [min, max].
+        aspect_ratio (list of float, default (0.3, 3.3), in [0, 1000000]): Range of the width /
+            height of what is erased, [min, max].
         num_attempts (int, default 10, in [0, 1000]): How often a rectangle is drawn until one is
             smaller than the image; after that the image stays as it is.
         fill (list of float, default (0.0,)): What the erased part becomes: one number, or one for
@@ -4130,8 +4133,9 @@ def RandomRotation(
 ) -> Blob:
     """Rotates each image around its middle by a random angle.
 
-    The angle is drawn uniformly, as by torchvision's RandomRotation; it depends on seed, epoch,
-    record and the name of the node.
+    Angles turn counter-clockwise, as in Pillow and in torchvision's RandomRotation; those of
+    RandomAffine turn clockwise. The angle is drawn uniformly; it depends on seed, epoch, record and
+    the name of the node.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -4139,8 +4143,8 @@ def RandomRotation(
     Args:
         in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
             width), also ragged.
-        degrees (list of float, required, in [-36000, 36000]): The least and the largest angle,
-            counter-clockwise; one number n is (-n, n).
+        degrees (list of float, required, in [-36000, 36000]): Range of the angle, [min, max],
+            counter-clockwise; one number n means [-n, n].
         expand (bool, default False): Whether the output is as large as all of the rotated image
             needs, and ragged; else it has the size of the input, and corners are cut off.
         interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
@@ -4230,15 +4234,15 @@ def Resize(
 def Rotate(
     in_: Blob,
     *,
-    angle: float,
+    degrees: float,
     expand: bool = False,
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
     fill: float | Sequence[float] = (0.0,),
     name: str | None = None,
 ) -> Blob:
-    """Rotates images around their middle.
+    """Rotates images around their middle, counter-clockwise.
 
-    This is Pillow's and torchvision's rotate().
+    This is Pillow's and torchvision's rotate(). RandomAffine turns clockwise.
 
     Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
     a batch.
@@ -4246,7 +4250,7 @@ def Rotate(
     Args:
         in_ (Blob or rows, the input 'in'): Images, uint8 (height, width, channels) or (height,
             width), also ragged.
-        angle (float, required, in [-36000, 36000]): Degrees, counter-clockwise.
+        degrees (float, required, in [-36000, 36000]): The angle, counter-clockwise.
         expand (bool, default False): Whether the output is as large as all of the rotated image
             needs, and ragged; else it has the size of the input, and corners are cut off.
         interpolation (str, default 'bilinear', one of 'nearest', 'bilinear'): 'nearest' takes the
@@ -4264,13 +4268,13 @@ def Rotate(
     ...
 @overload
 def Rotate(
-    in_: _Row, *, angle: float, expand: bool = False,
+    in_: _Row, *, degrees: float, expand: bool = False,
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
     fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> _Array: ...
 @overload
 def Rotate(
-    in_: _Rows, *, angle: float, expand: bool = False,
+    in_: _Rows, *, degrees: float, expand: bool = False,
     interpolation: Literal["nearest", "bilinear"] = "bilinear",
     fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...

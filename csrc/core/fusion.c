@@ -1,10 +1,8 @@
 /* Whose failure it is. */
 #include "core/fusion.h"
 
-#include "core/error.h"
-
-pfd_status pfd_producer_failed(const pfd_producer *producer, pfd_error *err)
+pfd_status pfd_producer_failed(const pfd_producer *producer, const pfd_error *err)
 {
-    pfd_error_set_op(err, producer->name);
+    *producer->has_failed = 1;
     return err->status;
 }

@@ -11,8 +11,8 @@
 
 /* The op before: what there is of it in a fused call. */
 typedef struct pfd_producer {
-    const char *name;
     const void *attrs;
+    int32_t *has_failed; /* set by pfd_producer_failed(); 0 before the call */
 } pfd_producer;
 
 /* As compute() of the second op, but for args->inputs, which are those of the producer.  A failure
@@ -25,6 +25,6 @@ typedef struct pfd_fusion {
     pfd_fused_compute compute;
 } pfd_fusion;
 
-/* The failure in *err is the producer's; returns its status. */
-pfd_status pfd_producer_failed(const pfd_producer *producer, pfd_error *err);
+/* The failure in *err is the producer's: sets has_failed, and returns the status. */
+pfd_status pfd_producer_failed(const pfd_producer *producer, const pfd_error *err);
 #endif

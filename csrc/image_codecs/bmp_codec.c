@@ -39,7 +39,7 @@ static pfd_status fail(const pfd_image_file *file, int64_t byte, const char *wha
                                 file->size);
 }
 
-/* The masks of colours, which stand in the header or, of the usual one, behind it. */
+/* The masks of colours, which stand in the header or, of the usual one, after it. */
 static pfd_status read_masks(const pfd_image_file *file, int64_t header, bmp *out, pfd_error *err)
 {
     int64_t has_alpha = header >= 56 || out->compression == BI_ALPHABITFIELDS;

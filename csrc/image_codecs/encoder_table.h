@@ -29,7 +29,7 @@ typedef struct pfd_growing {
     int64_t size, capacity;
 } pfd_growing;
 
-/* Room for `bytes` more behind the size; NULL: out of memory. */
+/* Room for `bytes` more after the size; NULL: out of memory. */
 uint8_t *pfd_grow(pfd_growing *self, int64_t bytes);
 
 typedef struct pfd_image_encoder {

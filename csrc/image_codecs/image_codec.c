@@ -40,11 +40,6 @@ pfd_image_file pfd_image_file_at(const pfd_compute_args *args, int32_t input, in
                             .place = pfd_place_in_record(args, i, bytes.data)};
 }
 
-const char *pfd_image_codec_name(const pfd_image_codec *codec)
-{
-    return codec->name;
-}
-
 /* ---- Header ---------------------------------------------------------------------------------- */
 
 static const char *other_format(const pfd_image_file *file)

@@ -25,9 +25,6 @@
 /* Row i of an op's input whose rows are bytes. */
 pfd_image_file pfd_image_file_at(const pfd_compute_args *args, int32_t input, int64_t i);
 
-/* "JPEG". */
-const char *pfd_image_codec_name(const pfd_image_codec *codec);
-
 /* Reads the file's header, and no pixels. */
 pfd_status pfd_read_image_header(const pfd_image_file *file, const pfd_decode_options *options,
                                  pfd_image_header *out, pfd_error *err);

@@ -81,7 +81,7 @@ typedef struct job {
     int64_t at;          /* the next byte of the file */
     pfd_status status;   /* of a failure that is already in *err */
     int32_t lacks_memory;
-    int32_t has_rows;    /* decoding of pixels has begun */
+    int32_t has_rows;    /* decoding of pixels has started */
     int32_t layout;      /* of the rows that libpng gives */
     int32_t is_direct;   /* they are those asked for */
     pfd_pixels stored;   /* of an interlaced image: all its rows */

@@ -45,7 +45,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
         const pfd_list_float64 *list = list_of(attrs, i);
         if (list->size != 1 && list->size != 2)
             return args->host->fail_attr(err, names[i], NULL, PFD_INVALID_ARGUMENT,
-                                         " must be one number, or the least and the most");
+                                         " must be one number, or minimum and maximum");
         range limits = range_of(attrs, i);
         double least = i == hue ? -0.5 : 0, most = i == hue ? 0.5 : 1e6;
         if (!(list->size == 2 || list->data[0] >= 0) || !(limits.low <= limits.high) ||
@@ -101,16 +101,17 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FLOATS_ATTR(color_jitter_attrs, brightness, "0", 0, 0,
-                    "By which numbers are multiplied: the least and the most factor; one number b "
-                    "stands for 1 - b (at least 0) and 1 + b."),
+                    "Range of the factor for brightness, [min, max]; a number b means "
+                    "[max(0, 1 - b), 1 + b]."),
     PFD_FLOATS_ATTR(color_jitter_attrs, contrast, "0", 0, 0,
-                    "By which the distance from the mean grey is multiplied; as brightness."),
-    PFD_FLOATS_ATTR(color_jitter_attrs, saturation, "0", 0, 0,
-                    "By which the distance from the grey of the pixel is multiplied; as "
+                    "Range of the factor for contrast, the distance from the mean grey; as "
                     "brightness."),
+    PFD_FLOATS_ATTR(color_jitter_attrs, saturation, "0", 0, 0,
+                    "Range of the factor for saturation, the distance from the grey of the pixel; "
+                    "as brightness."),
     PFD_FLOATS_ATTR(color_jitter_attrs, hue, "0", 0, 0,
-                    "By which hues are turned, a whole turn is 1: the least and the most, in "
-                    "[-0.5, 0.5]; one number h stands for -h and h."),
+                    "Range of the shift of the hue, [min, max] within [-0.5, 0.5], where 1 is a "
+                    "whole turn; a number h means [-h, h]."),
     PFD_PROBABILITY_ATTR(color_jitter_attrs),
 };
 

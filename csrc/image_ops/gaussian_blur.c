@@ -30,7 +30,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
                                          size->data[i]);
     if ((sigma->size != 1 && sigma->size != 2) || sigma->data[sigma->size - 1] < sigma->data[0])
         return args->host->fail_attr(err, "sigma", NULL, PFD_INVALID_ARGUMENT,
-                                     " must be one number, or the least and the most");
+                                     " must be one number, or minimum and maximum");
     return pfd_expect_images(args, 0, "in", 1u << PFD_UINT8, err);
 }
 
@@ -58,8 +58,8 @@ static const pfd_attr attr_table[] = {
     PFD_INTS_ATTR(gaussian_blur_attrs, kernel_size, NULL, 1, PFD_MAX_BLUR,
                   "Size of the kernel in pixels: one odd number, or height and width."),
     PFD_FLOATS_ATTR(gaussian_blur_attrs, sigma, "0.1,2.0", 1e-3, 1e3,
-                    "Standard deviation in pixels: one number, or the least and the most, between "
-                    "which one is drawn for each record."),
+                    "Standard deviation in pixels: one number, or [min, max], between which "
+                    "one is drawn for each record."),
     PFD_PROBABILITY_ATTR(gaussian_blur_attrs),
 };
 

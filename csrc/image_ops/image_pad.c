@@ -7,7 +7,7 @@
 typedef struct image_pad_attrs {
     pfd_list_int64 padding;
     pfd_list_float64 fill;
-    int32_t mode;
+    int32_t padding_mode;
 } image_pad_attrs;
 
 static int64_t padded(int64_t side, int64_t before, int64_t after)
@@ -33,7 +33,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 {
     const image_pad_attrs *attrs = args->attrs;
     const pfd_row_type *type = &args->inputs[0]->type;
-    pfd_border border = {.kind = attrs->mode};
+    pfd_border border = {.kind = attrs->padding_mode};
     pfd_padding by;
     PFD_TRY(pfd_take_padding(args->host, "padding", attrs->padding, &by, err));
     PFD_TRY(pfd_take_fill(args->host, "fill", attrs->fill, type, border.fill, err));
@@ -56,8 +56,9 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 static const pfd_attr attr_table[] = {
     PFD_PADDING_ATTR(image_pad_attrs, padding, NULL, "Pixels to put around an image"),
     PFD_FLOATS_ATTR(image_pad_attrs, fill, "0", 0, 0,
-                    "What mode='constant' puts there: one number, or one for each channel."),
-    PFD_CHOICE_ATTR(image_pad_attrs, mode, "constant", PFD_BORDERS, PFD_BORDER_DOC),
+                    "What padding_mode='constant' puts there: one number, or one for each "
+                    "channel."),
+    PFD_CHOICE_ATTR(image_pad_attrs, padding_mode, "constant", PFD_BORDERS, PFD_BORDER_DOC),
 };
 
 static const pfd_port inputs[] = {

@@ -67,9 +67,10 @@ static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(keep_aspect_ratio_attrs, target_size, NULL, 1, PFD_MOST_SIDE,
                  "How long the shorter side becomes, or the longer one with resize_longer."),
     PFD_INT_ATTR(keep_aspect_ratio_attrs, min_size, "0", 0, PFD_MOST_SIDE,
-                 "With resize_longer, the least length of the shorter side, which goes before."),
+                 "With resize_longer, the minimum of the shorter side, which takes precedence."),
     PFD_INT_ATTR(keep_aspect_ratio_attrs, max_size, "0", 0, PFD_MOST_SIDE,
-                 "Without resize_longer, the most of the longer side, which goes before; 0: any."),
+                 "Without resize_longer, the maximum of the longer side, which takes precedence; "
+                 "0: any."),
     PFD_BOOL_ATTR(keep_aspect_ratio_attrs, resize_longer, "false",
                   "Whether target_size is that of the longer side."),
     PFD_CHOICE_ATTR(keep_aspect_ratio_attrs, interpolation_type, "bilinear",

@@ -53,7 +53,7 @@ static const pfd_attr attr_table[] = {
     PFD_INT_ATTR(target_resize_attrs, target_size, NULL, 1, PFD_MOST_SIDE,
                  "How long the shorter side becomes."),
     PFD_INT_ATTR(target_resize_attrs, max_size, NULL, 1, PFD_MOST_SIDE,
-                 "The most of the longer side, which goes before."),
+                 "The maximum of the longer side, which takes precedence."),
 };
 
 static const pfd_port inputs[] = {

@@ -6,7 +6,8 @@
 #define PFD_PADDING_ATTR(owner, field, default_value, doc)                                         \
     PFD_INTS_ATTR(owner, field, default_value, 0, 65535,                                           \
                   doc ": one number for all sides, two for (top and bottom, left and right), or "  \
-                      "four for (top, left, bottom, right).")
+                      "four for (top, left, bottom, right). torchvision's order of four is "       \
+                      "(left, top, right, bottom).")
 
 /* Pixels on each side. */
 typedef struct pfd_padding {

@@ -31,8 +31,8 @@ static pfd_status take_shear(const pfd_host *host, pfd_list_float64 list, affine
 {
     if (list.size == 0) return PFD_OK;
     if (list.size == 3 || list.size > 4)
-        return fail_count(host, "shear", list.size, "n, (least, most), or (least, most, least, "
-                          "most) of columns and of rows", err);
+        return fail_count(host, "shear", list.size, "[n], [min, max] of x, or [min, max, min, "
+                          "max] of x and y", err);
     if (list.size < 4) return pfd_take_degrees(host, "shear", list, out->shear_x, err);
     PFD_TRY(pfd_take_degrees(host, "shear", (pfd_list_float64){list.data, 2}, out->shear_x, err));
     return pfd_take_degrees(host, "shear", (pfd_list_float64){list.data + 2, 2}, out->shear_y,
@@ -117,17 +117,18 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FLOATS_ATTR(random_affine_attrs, degrees, NULL, -36000, 36000,
-                    "The least and the largest angle, clockwise as torchvision's affine() turns; "
-                    "one number n is (-n, n), [0] no rotation."),
+                    "Range of the angle, [min, max], clockwise; one number n means [-n, n], [0] no "
+                    "rotation."),
     PFD_FLOATS_ATTR(random_affine_attrs, translate, "0,0", 0, 1,
-                    "How far an image is moved at most, up or down as part of its height, left or "
-                    "right as part of its width, by whole pixels: (vertical, horizontal). "
+                    "(vertical, horizontal): how far an image is moved at most, up or down as part "
+                    "of its height, left or right as part of its width, by whole pixels. "
                     "torchvision has the horizontal part first."),
     PFD_FLOATS_ATTR(random_affine_attrs, scale, "1,1", 0.001, 1000,
-                    "The least and the largest factor by which an image is enlarged."),
+                    "Range of the factor by which an image is enlarged, [min, max]."),
     PFD_FLOATS_ATTR(random_affine_attrs, shear, "", -89, 89,
-                    "Degrees: (least, most) by which rows are moved against each other, and two "
-                    "more by which columns are; one number n is (-n, n) for rows; none: no shear."),
+                    "Range of the shear in degrees: [min, max] of x, by which rows are moved "
+                    "against each other, and two more of y, by which columns are, in torchvision's "
+                    "order; one number n means [-n, n] of x; empty: no shear."),
     PFD_WARP_ATTRS("bilinear"),
 };
 
@@ -143,7 +144,9 @@ const pfd_op pfd_op_random_affine = {
     .flags = PFD_TAKES_RAGGED,
     .name = "RandomAffine",
     .doc = "Rotates, moves, scales and shears each image by random amounts, around its middle. "
-           "The amounts are drawn uniformly, as by torchvision's RandomAffine; they depend on "
+           "Angles turn clockwise, as in torchvision's RandomAffine; those of Rotate and "
+           "RandomRotation turn counter-clockwise. translate is (vertical, horizontal), but shear "
+           "has x, the horizontal one, first. The amounts are drawn uniformly; they depend on "
            "seed, epoch, record and the name of the node.",
     PFD_OP_ATTRS(random_affine_attrs, attr_table),
     PFD_OP_INPUTS(inputs),

@@ -141,9 +141,9 @@ static const pfd_attr attr_table[] = {
     PFD_FLOAT_ATTR(random_erasing_attrs, probability, "0.5", 0, 1,
                    "That a part of an image is erased. Drawn for each record."),
     PFD_FLOATS_ATTR(random_erasing_attrs, area, "0.02,0.33", 0, 1,
-                    "The least and the most of the image's area that is erased."),
+                    "Range of the erased area as a part of the image's, [min, max]."),
     PFD_FLOATS_ATTR(random_erasing_attrs, aspect_ratio, "0.3,3.3", 0, 1e6,
-                    "The least and the largest width / height of what is erased."),
+                    "Range of the width / height of what is erased, [min, max]."),
     PFD_INT_ATTR(random_erasing_attrs, num_attempts, "10", 0, PFD_MOST_CROP_ATTEMPTS,
                  "How often a rectangle is drawn until one is smaller than the image; after that "
                  "the image stays as it is."),

@@ -40,7 +40,8 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
 
 static const pfd_attr attr_table[] = {
     PFD_FLOATS_ATTR(random_rotation_attrs, degrees, NULL, -36000, 36000,
-                    "The least and the largest angle, counter-clockwise; one number n is (-n, n)."),
+                    "Range of the angle, [min, max], counter-clockwise; one number n means "
+                    "[-n, n]."),
     PFD_BOOL_ATTR(random_rotation_attrs, expand, "false",
                   "Whether the output is as large as all of the rotated image needs, and ragged; "
                   "else it has the size of the input, and corners are cut off."),
@@ -59,8 +60,9 @@ const pfd_op pfd_op_random_rotation = {
     .flags = PFD_TAKES_RAGGED,
     .name = "RandomRotation",
     .doc = "Rotates each image around its middle by a random angle. "
-           "The angle is drawn uniformly, as by torchvision's RandomRotation; it depends on seed, "
-           "epoch, record and the name of the node.",
+           "Angles turn counter-clockwise, as in Pillow and in torchvision's RandomRotation; those "
+           "of RandomAffine turn clockwise. The angle is drawn uniformly; it depends on "
+           "seed, epoch, record and the name of the node.",
     PFD_OP_ATTRS(random_rotation_attrs, attr_table),
     PFD_OP_INPUTS(inputs),
     PFD_OP_OUTPUTS(outputs),

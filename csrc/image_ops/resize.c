@@ -23,6 +23,13 @@ static pfd_status check_sizes(const pfd_infer_args *args, pfd_error *err)
         return args->host->fail(err, PFD_INVALID_ARGUMENT,
                                 "size is given, and so is %s: set one of them",
                                 attrs->shorter ? "shorter" : "longer");
+    if (attrs->size.size == 1)
+        return args->host->fail_attr(err, "size", NULL, PFD_INVALID_ARGUMENT,
+                                     " is one number; it must be (height, width): size=(%lld, "
+                                     "%lld), or shorter=%lld to keep the aspect ratio",
+                                     (long long)attrs->size.data[0],
+                                     (long long)attrs->size.data[0],
+                                     (long long)attrs->size.data[0]);
     if (attrs->size.size) return pfd_take_size(args->host, "size", attrs->size, &size, err);
     if (attrs->shorter && attrs->longer && attrs->longer < attrs->shorter)
         return args->host->fail_attr(err, "longer", NULL, PFD_INVALID_ARGUMENT,

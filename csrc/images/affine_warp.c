@@ -28,8 +28,7 @@ pfd_affine pfd_affine_of(const pfd_affine_motion *motion)
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-/* Pixels to a place with `bits` bits behind the point, halves up; beyond `most` there is no source.
- */
+/* Pixels to a place with `bits` fractional bits, halves up; beyond `most` there is no source. */
 static int64_t place_of(double pixels, double most, int bits)
 {
     double bounded = pixels < -most ? -most : pixels > most ? most : pixels;

@@ -1,7 +1,7 @@
 /* images/affine_warp.h -- rotated, scaled, sheared and moved images of uint8.
  *
- * An output pixel takes its colour from a place of the source.  Places are integers with 32 bits
- * behind the point, 16 for nearest pixels, and so the results are the same on every machine.  They
+ * An output pixel takes its colour from a place of the source.  Places are integers with 32
+ * fractional bits, 16 for nearest pixels, and so the results are the same on every machine.  They
  * are those of Pillow's Image.transform(AFFINE); but bilinear ones are rounded, where Pillow cuts
  * the fraction off.
  */

@@ -10,6 +10,10 @@
 pfd_status pfd_take_size(const pfd_host *host, const char *attr, pfd_list_int64 list,
                          pfd_size *out, pfd_error *err)
 {
+    if (list.size == 1)
+        return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
+                               " is one number; it must be (height, width): %s=(%" PRId64
+                               ", %" PRId64 ")", attr, list.data[0], list.data[0]);
     if (list.size != 2)
         return host->fail_attr(err, attr, NULL, PFD_INVALID_ARGUMENT,
                                " has %" PRId64 " numbers; it must be (height, width)", list.size);

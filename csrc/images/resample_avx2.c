@@ -1,6 +1,6 @@
 /* The loops of resampling with AVX2.
  *
- * A weight of 22 bits behind the point is split into 2^12 high + low, whose halves and the pixels
+ * A weight of 22 fractional bits is split into 2^12 high + low, whose halves and the pixels
  * fit into 16 bits: one multiplication then adds up two pixels. The sums are those of the plain
  * loops, bit for bit. */
 #include "images/resample_kernels.h"

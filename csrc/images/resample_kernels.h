@@ -5,7 +5,7 @@
 
 enum {
     PFD_ROWS_AT_ONCE = 4, /* that are resampled at once */
-    PFD_ROW_SLACK = 32    /* bytes behind a row that may be read or written with it */
+    PFD_ROW_SLACK = 32    /* bytes after a row that may be read or written with it */
 };
 
 /* Which two neighbouring pixels make an output pixel of point_bilinear, and how much of each. */
@@ -19,7 +19,7 @@ typedef struct pfd_resample_kernels {
     void (*prepare)(pfd_taps *taps, int64_t in_size);
 
     /* Resamples rows to taps->size output pixels each. It may read taps->most pixels and
-     * PFD_ROW_SLACK bytes behind the end of a row. */
+     * PFD_ROW_SLACK bytes after the end of a row. */
     void (*resample_rows)(const pfd_taps *taps, const uint8_t *const in[PFD_ROWS_AT_ONCE],
                           uint8_t *const out[PFD_ROWS_AT_ONCE], int64_t channels);
 

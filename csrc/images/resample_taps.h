@@ -3,7 +3,7 @@
 #define PFD_IMAGES_RESAMPLE_TAPS_H
 #include <stdint.h>
 
-enum { PFD_WEIGHT_BITS = 22 }; /* of a weight behind the point: 32 - 8 - 2, as in Pillow */
+enum { PFD_WEIGHT_BITS = 22 }; /* fractional bits of a weight: 32 - 8 - 2, as in Pillow */
 
 /* Output pixel i is the sum of weights[i * stride + j] * in[starts[i] + j], j < counts[i]. */
 typedef struct pfd_taps {
@@ -12,7 +12,7 @@ typedef struct pfd_taps {
     int64_t most;   /* the largest count, rounded up to an even number */
     int64_t *starts;
     int64_t *counts;
-    int32_t *weights; /* zeros behind the counts */
+    int32_t *weights; /* zeros after the counts */
 } pfd_taps;
 
 /* Where output pixels lie in the source. */

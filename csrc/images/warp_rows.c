@@ -43,7 +43,7 @@ static inline pair pair_at(int64_t place, int64_t size)
     return out;
 }
 
-/* The sum of two pixels with 7 bits behind the point. */
+/* The sum of two pixels with 7 fractional bits. */
 static inline int32_t mix(int32_t a, int32_t b, int32_t weight)
 {
     return (a * (2048 - weight) + b * weight + 8) >> 4;
@@ -128,7 +128,7 @@ PFD_TARGET_AVX2 PFD_INLINE __m256i four_places(const pfd_place_line *line, int64
     return _mm256_setr_epi64x(first, first + step, first + 2 * step, first + 3 * step);
 }
 
-/* Of 3 or 4 channels, four at once; a byte behind them is written too. Returns where it ends. */
+/* Of 3 or 4 channels, four at once; a byte after them is written too. Returns where it ends. */
 PFD_TARGET_AVX2 PFD_INLINE int64_t bilinear_avx2(const pfd_warp_row *row, pfd_span pixels,
                                                  int64_t channels)
 {

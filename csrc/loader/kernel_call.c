@@ -18,15 +18,17 @@ static pfd_status check_ragged_outputs(const pfd_kernel_call *call, pfd_error *e
     return PFD_OK;
 }
 
-static pfd_status compute(const pfd_kernel_call *call, const pfd_compute_args *args,
+static pfd_status compute(pfd_kernel_call *call, const pfd_compute_args *args,
                           pfd_error *err)
 {
     if (!call->producer) return call->node->op->op->compute(args, err);
-    pfd_producer producer = {call->producer->op->op->name, pfd_attrs_struct(call->producer->attrs)};
+    const pfd_producer producer = {pfd_attrs_struct(call->producer->attrs),
+                                   &call->producer_has_failed};
+    call->producer_has_failed = 0;
     return call->fused(args, &producer, err);
 }
 
-pfd_status pfd_kernel_call_run(const pfd_kernel_call *call, pfd_error *err)
+pfd_status pfd_kernel_call_run(pfd_kernel_call *call, pfd_error *err)
 {
     const pfd_op *op = call->node->op->op;
     pfd_compute_args args = {
@@ -54,11 +56,9 @@ pfd_status pfd_kernel_call_run(const pfd_kernel_call *call, pfd_error *err)
     return status;
 }
 
-const char *pfd_kernel_call_failed_op(const pfd_kernel_call *call, const pfd_error *err)
+const char *pfd_kernel_call_failed_op(const pfd_kernel_call *call)
 {
-    const pfd_node *producer = call->producer;
-    int32_t is_producer = producer && !strcmp(err->op, producer->op->op->name);
-    return (is_producer ? producer : call->node)->op->op->name;
+    return (call->producer_has_failed ? call->producer : call->node)->op->op->name;
 }
 
 uint64_t pfd_node_random_key(const pfd_node *node, int64_t seed, int64_t epoch, int32_t number)

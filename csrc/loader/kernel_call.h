@@ -21,13 +21,14 @@ typedef struct pfd_kernel_call {
     uint64_t random_key;
     const pfd_node *producer; /* which this call does as well, and whose inputs it has; or NULL */
     pfd_fused_compute fused;  /* with a producer, in place of compute() */
+    int32_t producer_has_failed; /* after the call: the failure is the producer's */
 } pfd_kernel_call;
 
 /* Empties the ragged outputs, calls compute(), and checks what it returned and made of them. */
-pfd_status pfd_kernel_call_run(const pfd_kernel_call *call, pfd_error *err);
+pfd_status pfd_kernel_call_run(pfd_kernel_call *call, pfd_error *err);
 
 /* After a failure: the name of the op that failed. */
-const char *pfd_kernel_call_failed_op(const pfd_kernel_call *call, const pfd_error *err);
+const char *pfd_kernel_call_failed_op(const pfd_kernel_call *call);
 
 /* Of seed, epoch and name; nodes of one op without a name differ by their number. */
 uint64_t pfd_node_random_key(const pfd_node *node, int64_t seed, int64_t epoch, int32_t number);

@@ -156,7 +156,7 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
     };
     pfd_status status = pfd_kernel_call_run(&call, err);
     if (status == PFD_OK) return PFD_OK;
-    return failed(at, op->reader, pfd_kernel_call_failed_op(&call, err), status, err);
+    return failed(at, op->reader, pfd_kernel_call_failed_op(&call), status, err);
 }
 
 static void count_bytes(const range *at)

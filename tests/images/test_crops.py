@@ -65,7 +65,8 @@ def test_image_pad(mode):
     for padding, four in [([2], [2, 2, 2, 2]), ([1, 3], [1, 3, 1, 3]), ([0, 7, 12, 1],) * 2]:
         for channels in (None, 3):
             rows = random_images(SIZES, channels)
-            out = flow.ImagePad(image_blob(rows), padding=padding, mode=mode, fill=9)
+            out = flow.ImagePad(image_blob(rows), padding=padding, padding_mode=mode,
+                                fill=9)
             same(load(out), [padded(row, *four, mode, 9) for row in rows])
 
 

@@ -44,7 +44,7 @@ def test_rotate(interpolation, expand):
     for channels in (None, 1, 3, 4):
         rows = random_images(SIZES, channels)
         for angle in (0, 90, 180, -90, 13.7, -101.3, 271.9, 400.1):
-            out = flow.Rotate(image_blob(rows), angle=angle, expand=expand,
+            out = flow.Rotate(image_blob(rows), degrees=angle, expand=expand,
                               interpolation=interpolation, fill=FILL[: channels or 1])  # fmt: skip
             for row, found in zip(rows, load(out), strict=True):
                 close(found, filled(row, lambda plane, fill, angle=angle: plane.rotate(
@@ -56,10 +56,10 @@ def test_quarter_turns_are_exact():
     rows = random_images([(5, 5), (12, 12)])
     for interpolation in PILLOW:
         for turns in range(-3, 5):
-            out = flow.Rotate(image_blob(rows), angle=90 * turns, interpolation=interpolation)
+            out = flow.Rotate(image_blob(rows), degrees=90 * turns, interpolation=interpolation)
             same(load(out), [np.rot90(row, turns) for row in rows])
     tall = random_images([(5, 8), (2, 7)])
-    out = load(flow.Rotate(image_blob(tall), angle=90, expand=True))
+    out = load(flow.Rotate(image_blob(tall), degrees=90, expand=True))
     same(out, [np.rot90(row) for row in tall])
 
 
@@ -72,7 +72,7 @@ def test_random_rotation():
             assert (out.shape[1] is None) and load(out)[0].dtype == np.uint8
             for i, (row, found) in enumerate(zip(rows, load(out), strict=True)):
                 angle = draws.uniform(i, 0, low, high)
-                turned = flow.Rotate(blob_of(row[None]), angle=angle, expand=expand)
+                turned = flow.Rotate(blob_of(row[None]), degrees=angle, expand=expand)
                 same(found, load(turned)[0])
 
 
@@ -159,18 +159,18 @@ def test_what_is_refused():
         (flow.RandomAffine, {"degrees": [0], "shear": [1, 2, 3]}, "attr 'shear' has 3 numbers"),
         (flow.RandomAffine, {"degrees": [0], "translate": [1]}, r"\(of the height, of the width\)"),
         (flow.RandomAffine, {"degrees": [0], "scale": [2, 1]}, "attr 'scale' must be two numbers"),
-        (flow.Rotate, {"angle": 1, "fill": [1, 2]}, "one for each of the 3 channels"),
-        (flow.Rotate, {"angle": 1, "fill": [300]}, r"must be in \[0.0, 255.0\]"),
+        (flow.Rotate, {"degrees": 1, "fill": [1, 2]}, "one for each of the 3 channels"),
+        (flow.Rotate, {"degrees": 1, "fill": [300]}, r"must be in \[0.0, 255.0\]"),
     ]:
         with pytest.raises(flow.InvalidArgumentError, match=found):
             function(blob, **attrs)
     empty = image_blob(random_images([(3, 3), (0, 3)]))
-    for made in (flow.Rotate(empty, angle=1), flow.RandomRotation(empty, degrees=[1]),
+    for made in (flow.Rotate(empty, degrees=1), flow.RandomRotation(empty, degrees=[1]),
                  flow.RandomAffine(empty, degrees=[1])):  # fmt: skip
         with pytest.raises(flow.CorruptDataError, match=r"0 x 3 \(height x width\): it has no"):
             load(made)
     with pytest.raises(flow.InvalidArgumentError, match="images must be of uint8"):
-        flow.Rotate(blob_of(np.zeros((1, 3, 3), np.float32)), angle=1)
+        flow.Rotate(blob_of(np.zeros((1, 3, 3), np.float32)), degrees=1)
 
 
 def digest() -> str:
