@@ -276,8 +276,8 @@ SAMPLES = {
     "Pad": lambda: flow.Pad(text_lines(), shape=[50], with_mask=True, with_length=True),
     "PadBatch": lambda: flow.PadBatch(text_lines(), with_mask=True, with_length=True),
     "Slice": lambda: flow.Slice(text_lines(), start=[-2], step=[-1]),
-    "AdjustSharpness": lambda: flow.AdjustSharpness(images(), factor=2.0),
-    "AutoContrast": lambda: flow.AutoContrast(images()),
+    "AdjustSharpness": lambda: flow.AdjustSharpness(images(), factor=2.0, probability=0.5),
+    "AutoContrast": lambda: flow.AutoContrast(images(), probability=0.5),
     "CenterCrop": lambda: flow.CenterCrop(ragged_images(), size=(9, 3)),
     "CoinFlip": lambda: flow.CoinFlip(images()),
     "ColorJitter": lambda: flow.ColorJitter(
@@ -286,7 +286,7 @@ SAMPLES = {
     "CropMirrorNormalize": lambda: flow.CropMirrorNormalize(
         *with_coins(images()), mean=[1.0, 2.0, 3.0], crop_h=4, output_dtype="float16"
     ),
-    "Equalize": lambda: flow.Equalize(images(40, 30)),
+    "Equalize": lambda: flow.Equalize(images(40, 30), probability=0.5),
     "GaussianBlur": lambda: flow.GaussianBlur(images(), kernel_size=[5, 21]),
     "Grayscale": lambda: flow.Grayscale(images(), channels=3, probability=0.2),
     "HWC2CHW": lambda: flow.HWC2CHW(images()),
@@ -303,7 +303,7 @@ SAMPLES = {
     "ImageTargetResize": lambda: flow.ImageTargetResize(
         ragged_images(), target_size=5, max_size=30
     ),
-    "Invert": lambda: flow.Invert(images(channels=1)),
+    "Invert": lambda: flow.Invert(images(channels=1), probability=0.5),
     "Normalize": lambda: flow.Normalize(images(), mean=0.5, std=[0.1, 0.2, 0.3]),
     "ObjectBboxFlip": lambda: flow.ObjectBboxFlip(*flipped_objects()[:3]),
     "ObjectBboxScale": lambda: flow.ObjectBboxScale(*scaled_objects()[:2]),
@@ -314,7 +314,7 @@ SAMPLES = {
         scaled_objects()[2], scaled_objects()[1]
     ),
     "ObjectSegmentationPolygonToMask": polygon_masks,
-    "Posterize": lambda: flow.Posterize(images(), bits=3),
+    "Posterize": lambda: flow.Posterize(images(), bits=3, probability=0.5),
     "RandomAffine": lambda: flow.RandomAffine(images(), degrees=[30], scale=[0.5, 2]),
     "RandomCrop": lambda: flow.RandomCrop(
         ragged_images(), size=(9, 3), padding=[1], pad_if_needed=True
@@ -325,7 +325,7 @@ SAMPLES = {
     "Rotate": lambda: flow.Rotate(ragged_images(), angle=30, expand=True),
     "Resize": lambda: flow.Resize(ragged_images(), size=(7, 5), interpolation="bicubic"),
     "SizeRatio": lambda: flow.SizeRatio(*size_ratio()),
-    "Solarize": lambda: flow.Solarize(images(), threshold=99.5),
+    "Solarize": lambda: flow.Solarize(images(), threshold=99.5, probability=0.5),
     "ImageDecoder": lambda: flow.ImageDecoder(image_files(), apply_orientation=True),
     "ImageEncoder": lambda: flow.ImageEncoder(images(), format="png"),
     "ImageSize": lambda: flow.ImageSize(image_files()),
