@@ -14,7 +14,7 @@ from formats import format_samples
 from formats.flat_files import cifar, idx
 from formats.mindrecord import mindrecord_files
 from formats.ofrecord.ofrecord_files import frame
-from images.pictures import photo, saved
+from images.image_files import photo, saved
 
 import pyflowdata as flow
 from pyflowdata.io import encode_ofrecord
