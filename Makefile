@@ -174,7 +174,8 @@ check-types: all .venv/test
 	$(IN_VENV) tools/declarations.py
 	$(IN_VENV) -m mypy --strict pyflowdata tools/write_stubs.py tools/declarations.py
 check-tests: all .venv/test
-	$(PYTEST) tests/project/test_layering.py tests/plugins/test_abi.py tests/project/test_stubs.py \
+	$(PYTEST) tests/project/test_layering_c.py tests/project/test_layering_python.py \
+	    tests/project/test_messages.py tests/plugins/test_abi.py tests/project/test_stubs.py \
 	    --deselect tests/project/test_stubs.py::test_package_is_strictly_typed
 
 stubs: all .venv/train

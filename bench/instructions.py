@@ -26,7 +26,7 @@ from typing import NamedTuple
 from bench import programs
 from bench.data import Data
 from bench.examples import Examples
-from bench.images import Images
+from bench.digits import Images
 from bench.text import Text
 from bench.tokens import Tokens
 

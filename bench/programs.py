@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 BUILD = ROOT / "build" / "bench"
 FLAGS = ["-O3", "-g", "-Wall", "-Wextra", "-pthread"]
-LIBRARIES = {"pictures": ["-ljpeg"]}
+LIBRARIES = {"photos": ["-ljpeg"]}
 FOR_ANY_PROCESSOR = {"drain"}  # valgrind, which runs it, does not know all of this one
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from nvidia.dali import fn, pipeline_def, types
 
-from bench import pictures, programs
+from bench import photos, programs
 from bench.contender import Source, contender
 
 
@@ -27,7 +27,7 @@ class Loader:
 
 
 def read(source: Source) -> Any:
-    root = str(pictures.folder(source.files))
+    root = str(photos.folder(source.files))
     return fn.readers.file(file_root=root, name="reader", pad_last_batch=True)
 
 
@@ -38,10 +38,10 @@ def decoding(is_fast: bool) -> dict[str, Any]:
 @pipeline_def
 def crops(source: Source, is_fast: bool) -> Any:
     jpegs, labels = read(source)
-    part = {"random_area": pictures.AREA, "random_aspect_ratio": pictures.ASPECT_RATIO}
+    part = {"random_area": photos.AREA, "random_aspect_ratio": photos.ASPECT_RATIO}
     images = fn.decoders.image_random_crop(jpegs, device="cpu", **part, **decoding(is_fast))
-    images = fn.resize(images, size=[pictures.SIZE] * 2, antialias=False)
-    levels = {"mean": list(pictures.MEAN), "std": list(pictures.STD)}
+    images = fn.resize(images, size=[photos.SIZE] * 2, antialias=False)
+    levels = {"mean": list(photos.MEAN), "std": list(photos.STD)}
     flip = fn.random.coin_flip()
     return fn.crop_mirror_normalize(images, mirror=flip, output_layout="CHW", **levels), labels
 
@@ -50,13 +50,13 @@ def crops(source: Source, is_fast: bool) -> Any:
 def resized(source: Source, is_fast: bool) -> Any:
     jpegs, labels = read(source)
     images = fn.decoders.image(jpegs, device="cpu", **decoding(is_fast))
-    return fn.resize(images, size=[pictures.SIZE] * 2, antialias=False), labels
+    return fn.resize(images, size=[photos.SIZE] * 2, antialias=False), labels
 
 
-def run(pipeline: Any, source: Source, is_fast: bool, kind: type[pictures.Delivered]) -> Any:
+def run(pipeline: Any, source: Source, is_fast: bool, kind: type[photos.Delivered]) -> Any:
     machine = {"num_threads": programs.cores(), "device_id": None, "prefetch_queue_depth": 2}
     built = pipeline(source, is_fast, batch_size=source.batch_size, **machine)
-    return pictures.Epochs(Loader(built, source), kind)
+    return photos.Epochs(Loader(built, source), kind)
 
 
 for is_fast in (False, True):
@@ -65,8 +65,8 @@ for is_fast in (False, True):
 
     @contender("W4", name=name, text=f"readers.file, decoders.image_random_crop: {idct}, bilinear")
     def decode_crops(source: Source, is_fast: bool = is_fast) -> Any:
-        return run(crops, source, is_fast, pictures.Normalised)
+        return run(crops, source, is_fast, photos.Normalised)
 
     @contender("W4u", name=name, text=f"readers.file, decoders.image: {idct}, bilinear")
     def decode_whole(source: Source, is_fast: bool = is_fast) -> Any:
-        return run(resized, source, is_fast, pictures.Delivered)
+        return run(resized, source, is_fast, photos.Delivered)

@@ -18,7 +18,7 @@ from PIL import Image
 import numpy as np
 import torch
 
-from bench import images, pictures, programs
+from bench import digits, photos, programs
 from bench.contender import Source, contender
 
 
@@ -29,7 +29,7 @@ class Pairs:
     """Images and labels, as FFCV's writer takes them."""
 
     def __init__(self, source: Source) -> None:
-        self._images, self._labels = map(images.load, source.files)
+        self._images, self._labels = map(digits.load, source.files)
 
     def __len__(self) -> int:
         return len(self._images)
@@ -42,7 +42,7 @@ def write(source: Source) -> str:
     """The file, made where it is not there."""
     path = Path(source.folder) / "images.beton"
     if not path.exists():
-        image = NDArrayField(np.dtype("uint8"), (images.SIDE, images.SIDE))
+        image = NDArrayField(np.dtype("uint8"), (digits.SIDE, digits.SIDE))
         writer = DatasetWriter(str(path), {"image": image, "label": IntField()}, num_workers=1)
         writer.from_indexed_dataset(Pairs(source))
     return str(path)
@@ -56,15 +56,15 @@ class Scaled:
 
     def __iter__(self) -> Iterator[Any]:
         for pixels, labels in self._loader:
-            yield pixels * images.SCALE, labels
+            yield pixels * digits.SCALE, labels
 
 
 @contender("W3")
-def loader(source: Source) -> images.Epochs:
+def loader(source: Source) -> digits.Epochs:
     """A Loader in random order with a thread for each core; the tensors are scaled by torch."""
     pipelines = {"image": [NDArrayDecoder(), ToTensor()],
                  "label": [IntDecoder(), ToTensor(), Squeeze()]}  # fmt: skip
-    return images.Epochs(
+    return digits.Epochs(
         Scaled(
             Loader(
                 write(source),
@@ -86,7 +86,7 @@ class Photographs:
     """Images and labels, as FFCV's writer takes them, which encodes them anew."""
 
     def __init__(self, source: Source) -> None:
-        self._files = pictures.jpegs(pictures.folder(source.files))
+        self._files = photos.jpegs(photos.folder(source.files))
 
     def __len__(self) -> int:
         return len(self._files)
@@ -105,7 +105,7 @@ def write_photographs(source: Source) -> str:
     return str(path)
 
 
-def photographs(source: Source, images: list[Any], kind: type[pictures.Delivered]) -> Any:
+def photographs(source: Source, images: list[Any], kind: type[photos.Delivered]) -> Any:
     pipelines = {"image": images, "label": [IntDecoder(), ToTensor(), Squeeze()]}
     loader = Loader(
         write_photographs(source),
@@ -116,24 +116,24 @@ def photographs(source: Source, images: list[Any], kind: type[pictures.Delivered
         drop_last=False,
         pipelines=pipelines,
     )
-    return pictures.Epochs(loader, kind)
+    return photos.Epochs(loader, kind)
 
 
 @contender("W4")
 def crops(source: Source) -> Any:
     """Its own file, JPEG encoded anew; RandomResizedCropRGBImageDecoder (fast IDCT, whole images,
     bilinear)."""
-    size = (pictures.SIZE, pictures.SIZE)
-    decoder = RandomResizedCropRGBImageDecoder(size, pictures.AREA, pictures.ASPECT_RATIO)
-    levels = np.array(pictures.MEAN), np.array(pictures.STD), np.float32
+    size = (photos.SIZE, photos.SIZE)
+    decoder = RandomResizedCropRGBImageDecoder(size, photos.AREA, photos.ASPECT_RATIO)
+    levels = np.array(photos.MEAN), np.array(photos.STD), np.float32
     chain = [decoder, RandomHorizontalFlip(), NormalizeImage(*levels), ToTensor(), ToTorchImage()]
-    return photographs(source, chain, pictures.Normalised)
+    return photographs(source, chain, photos.Normalised)
 
 
 @contender("W4u")
 def centre(source: Source) -> Any:
     """Its own file, JPEG encoded anew; CenterCropRGBImageDecoder, the largest square (fast IDCT,
     bilinear)."""
-    size = (pictures.SIZE, pictures.SIZE)
+    size = (photos.SIZE, photos.SIZE)
     chain = [CenterCropRGBImageDecoder(size, 1), ToTensor()]
-    return photographs(source, chain, pictures.Delivered)
+    return photographs(source, chain, photos.Delivered)

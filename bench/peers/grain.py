@@ -11,7 +11,7 @@ import grain
 import numpy as np
 import pandas
 
-from bench import jpeg_python, pictures, programs
+from bench import jpeg_python, photos, programs
 from bench.contender import Batch, Source, contender
 
 CHUNK = 4 << 20  # bytes of text of one element
@@ -69,20 +69,20 @@ def chunks(source: Source) -> Any:
     return Sliced(dataset, source.batch_size)
 
 
-def jpegs(source: Source, decode: Callable[[str], Any], kind: type[pictures.Delivered]) -> Any:
-    files = pictures.jpegs(pictures.folder(source.files))
+def jpegs(source: Source, decode: Callable[[str], Any], kind: type[photos.Delivered]) -> Any:
+    files = photos.jpegs(photos.folder(source.files))
     options = grain.ReadOptions(num_threads=programs.cores(), prefetch_buffer_size=64)
     images = grain.MapDataset.source(files).map(lambda each: (decode(each[0]), each[1]))
-    return pictures.Epochs(images.to_iter_dataset(options).batch(source.batch_size), kind)
+    return photos.Epochs(images.to_iter_dataset(options).batch(source.batch_size), kind)
 
 
 @contender("W4")
-def simplejpeg(source: Source) -> pictures.Epochs:
+def simplejpeg(source: Source) -> photos.Epochs:
     """An image folder, read threads; simplejpeg (whole images), OpenCV's bilinear."""
-    return jpegs(source, jpeg_python.crop, pictures.Normalised)
+    return jpegs(source, jpeg_python.crop, photos.Normalised)
 
 
 @contender("W4u", name="simplejpeg")
-def simplejpeg_resized(source: Source) -> pictures.Epochs:
+def simplejpeg_resized(source: Source) -> photos.Epochs:
     """An image folder, read threads; simplejpeg, OpenCV's bilinear."""
-    return jpegs(source, jpeg_python.resize, pictures.Delivered)
+    return jpegs(source, jpeg_python.resize, photos.Delivered)

@@ -6,7 +6,7 @@ import functools
 
 from bench import programs, tokens
 from bench.contender import Source, on_all_and_one_core
-from bench.pictures import Pictures
+from bench.photos import Photos
 
 TEXT = {
     "read": "read() of hot files",
@@ -32,7 +32,7 @@ def text(source: Source, mode: str) -> list[str]:
 
 def pictures(source: Source, mode: str) -> list[str]:
     sizes = [str(programs.cores()), str(source.batch_size)]
-    return [programs.path("pictures"), mode, *sizes, *(source.files * Pictures.epochs)]
+    return [programs.path("photos"), mode, *sizes, *(source.files * Photos.epochs)]
 
 
 def examples(source: Source) -> list[str]:
@@ -66,7 +66,7 @@ if programs.exists("windows"):
         program=True,
         text="random windows widened from the map into a buffer of one batch",
     )(windows)
-if programs.exists("pictures"):
+if programs.exists("photos"):
     for mode, what in PICTURES.items():
         workload = "W4u" if mode.startswith("resize") else "W4"
         on_all_and_one_core(workload, name=mode, program=True, text=what)(

@@ -8,7 +8,7 @@ from typing import Any
 import mindspore.dataset as ds
 from mindspore.dataset import vision
 
-from bench import pictures, programs
+from bench import photos, programs
 from bench.contender import Source, contender
 
 
@@ -23,24 +23,24 @@ class Loader:
         return epoch
 
 
-def of_folder(source: Source, maps: list[Any], kind: type[pictures.Delivered]) -> Any:
+def of_folder(source: Source, maps: list[Any], kind: type[photos.Delivered]) -> Any:
     ds.config.set_num_parallel_workers(programs.cores())
-    images = ds.ImageFolderDataset(str(pictures.folder(source.files)), shuffle=False)
+    images = ds.ImageFolderDataset(str(photos.folder(source.files)), shuffle=False)
     images = images.map(maps, input_columns="image").batch(source.batch_size)
-    return pictures.Epochs(Loader(images), kind)
+    return photos.Epochs(Loader(images), kind)
 
 
 @contender("W4")
 def crops(source: Source) -> Any:
     """ImageFolderDataset, RandomCropDecodeResize: accurate IDCT, fancy upsampling, bilinear."""
-    part = vision.RandomCropDecodeResize(pictures.SIZE, pictures.AREA, pictures.ASPECT_RATIO)
-    normalise = vision.Normalize(pictures.MEAN, pictures.STD)
+    part = vision.RandomCropDecodeResize(photos.SIZE, photos.AREA, photos.ASPECT_RATIO)
+    normalise = vision.Normalize(photos.MEAN, photos.STD)
     chain = [part, vision.RandomHorizontalFlip(), normalise, vision.HWC2CHW()]
-    return of_folder(source, chain, pictures.Normalised)
+    return of_folder(source, chain, photos.Normalised)
 
 
 @contender("W4u")
 def resized(source: Source) -> Any:
     """ImageFolderDataset, Decode (accurate IDCT, fancy upsampling), Resize: bilinear."""
-    size = (pictures.SIZE, pictures.SIZE)
-    return of_folder(source, [vision.Decode(), vision.Resize(size)], pictures.Delivered)
+    size = (photos.SIZE, photos.SIZE)
+    return of_folder(source, [vision.Decode(), vision.Resize(size)], photos.Delivered)

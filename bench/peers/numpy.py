@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import images, reservoir, tokens
+from bench import digits, reservoir, tokens
 from bench.contender import Batch, Source, contender
 
 
@@ -55,7 +55,7 @@ class Shuffled:
     """A loop over a permutation of arrays in memory."""
 
     def __init__(self, source: Source, scaled: Any) -> None:
-        self._images, self._labels = map(images.load, source.files)
+        self._images, self._labels = map(digits.load, source.files)
         self._batch_size, self._scaled = source.batch_size, scaled
 
     def __iter__(self) -> Iterator[Batch]:
@@ -66,24 +66,24 @@ class Shuffled:
 
 
 @contender("W3")
-def take(source: Source) -> images.Epochs:
+def take(source: Source) -> digits.Epochs:
     """take() by a permutation, astype(), and a product in place."""
-    scale = np.float32(images.SCALE)
+    scale = np.float32(digits.SCALE)
 
     def scaled(pixels: Any, chosen: Any) -> Any:
         batch = pixels.take(chosen, 0).astype(np.float32)
         batch *= scale
         return batch
 
-    return images.Epochs(Shuffled(source, scaled))
+    return digits.Epochs(Shuffled(source, scaled))
 
 
 @contender("W3")
-def multiply(source: Source) -> images.Epochs:
+def multiply(source: Source) -> digits.Epochs:
     """The same by an index and multiply() into float32."""
-    scale = np.float32(images.SCALE)
+    scale = np.float32(digits.SCALE)
 
     def scaled(pixels: Any, chosen: Any) -> Any:
         return np.multiply(pixels[chosen], scale, dtype=np.float32)
 
-    return images.Epochs(Shuffled(source, scaled))
+    return digits.Epochs(Shuffled(source, scaled))

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyflowdata as flow
 
-from bench import images, pictures, programs, tokens
+from bench import digits, photos, programs, tokens
 from bench.columns import VALUES, values_and_label
 from bench.contender import Source, contender, on_all_and_one_core
 from bench.examples import Examples
-from bench.images import Images
+from bench.digits import Images
 from bench.shuffles import SHUFFLES
 from bench.text import Text
 from bench.wide_text import WideText
@@ -151,17 +151,17 @@ def idx(source: Source, **attrs: Any) -> tuple[flow.Blob, flow.Blob]:
     return flow.IDXReader(files=first, labels=second, **ordered(source, attrs))
 
 
-def scaled_images(source: Source) -> images.Epochs:
+def scaled_images(source: Source) -> digits.Epochs:
     pixels, labels = idx(source, random_shuffle=True)
-    scaled = flow.Affine(pixels, scale=images.SCALE, dtype="float32")
-    return images.Epochs(flow.DataLoader(scaled, labels))
+    scaled = flow.Affine(pixels, scale=digits.SCALE, dtype="float32")
+    return digits.Epochs(flow.DataLoader(scaled, labels))
 
 
 on_all_and_one_core("W3", name="IDXReader", text="IDXReader and Affine, defaults.")(scaled_images)
 
 
-def plain_images(source: Source, **attrs: Any) -> images.Epochs:
-    return images.Epochs(flow.DataLoader(*idx(source, **attrs)), W11_IMAGES.epochs)
+def plain_images(source: Source, **attrs: Any) -> digits.Epochs:
+    return digits.Epochs(flow.DataLoader(*idx(source, **attrs)), W11_IMAGES.epochs)
 
 
 def shuffled_lines(source: Source, **attrs: Any) -> Any:
@@ -186,32 +186,32 @@ for name in ("none", "global", "window"):
 
 def pictures_of_records(source: Source) -> tuple[flow.Blob, ...]:
     records = flow.TFRecordReader(files=source.files, batch_size=source.batch_size)
-    fields = [f"{pictures.IMAGE}:bytes", f"{pictures.LABEL}:int64"]
+    fields = [f"{photos.IMAGE}:bytes", f"{photos.LABEL}:int64"]
     return flow.ExampleDecoder(records, features=fields)
 
 
 def pictures_of_folder(source: Source) -> tuple[flow.Blob, ...]:
-    folder = str(pictures.folder(source.files))
+    folder = str(photos.folder(source.files))
     return flow.ImageFolderReader(folder, batch_size=source.batch_size)
 
 
-def crops(source: Source, read: Any, **attrs: Any) -> pictures.Epochs:
+def crops(source: Source, read: Any, **attrs: Any) -> photos.Epochs:
     """What RandomResizedCrop follows is decoded as far as it needs."""
     files, labels = read(source)
-    part = {"area": pictures.AREA, "aspect_ratio": pictures.ASPECT_RATIO}
+    part = {"area": photos.AREA, "aspect_ratio": photos.ASPECT_RATIO}
     image = flow.RandomResizedCrop(flow.ImageDecoder(files), size=SIZE, **part, **attrs)
-    levels = {"mean": pictures.MEAN, "std": pictures.STD}
+    levels = {"mean": photos.MEAN, "std": photos.STD}
     x = flow.CropMirrorNormalize(image, flow.CoinFlip(labels), **levels)
-    return pictures.Epochs(flow.DataLoader(x, labels), pictures.Normalised)
+    return photos.Epochs(flow.DataLoader(x, labels), photos.Normalised)
 
 
-def resized(source: Source, read: Any, **attrs: Any) -> pictures.Epochs:
+def resized(source: Source, read: Any, **attrs: Any) -> photos.Epochs:
     files, labels = read(source)
     image = flow.Resize(flow.ImageDecoder(files), size=SIZE, **attrs)
-    return pictures.Epochs(flow.DataLoader(image, labels), pictures.Delivered)
+    return photos.Epochs(flow.DataLoader(image, labels), photos.Delivered)
 
 
-SIZE = (pictures.SIZE, pictures.SIZE)
+SIZE = (photos.SIZE, photos.SIZE)
 BILINEAR = "accurate IDCT, fancy upsampling; bilinear"
 for workload, function, ops in (("W4", crops, "ImageDecoder and RandomResizedCrop"),
                                 ("W4u", resized, "ImageDecoder, Resize")):  # fmt: skip

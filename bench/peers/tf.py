@@ -9,7 +9,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf
 
-from bench import pictures, programs, reservoir
+from bench import photos, programs, reservoir
 from bench.columns import VALUES, values_and_label
 from bench.contender import Source, contender
 
@@ -185,8 +185,8 @@ def examples_shuffled_interleaved(source: Source) -> Parsed:
 
 
 JPEGS = {
-    pictures.IMAGE: tf.io.FixedLenFeature([], tf.string),
-    pictures.LABEL: tf.io.FixedLenFeature([], tf.int64),
+    photos.IMAGE: tf.io.FixedLenFeature([], tf.string),
+    photos.LABEL: tf.io.FixedLenFeature([], tf.int64),
 }
 
 
@@ -195,27 +195,27 @@ def crop(content: Any, method: str) -> Any:
     begin, size, _ = tf.image.sample_distorted_bounding_box(
         tf.image.extract_jpeg_shape(content),
         tf.zeros([1, 0, 4]),
-        area_range=pictures.AREA,
-        aspect_ratio_range=pictures.ASPECT_RATIO,
+        area_range=photos.AREA,
+        aspect_ratio_range=photos.ASPECT_RATIO,
         max_attempts=10,
         use_image_if_no_bounding_boxes=True,
     )
     window = tf.concat([begin[:2], size[:2]], 0)
     pixels = tf.image.decode_and_crop_jpeg(content, window, channels=3, dct_method=method)
-    pixels = tf.image.resize(pixels, [pictures.SIZE] * 2)
-    pixels = (tf.image.random_flip_left_right(pixels) - pictures.MEAN) / pictures.STD
+    pixels = tf.image.resize(pixels, [photos.SIZE] * 2)
+    pixels = (tf.image.random_flip_left_right(pixels) - photos.MEAN) / photos.STD
     return tf.transpose(pixels, [2, 0, 1])
 
 
 def resize(content: Any, method: str) -> Any:
     pixels = tf.image.decode_jpeg(content, channels=3, dct_method=method)
-    return tf.cast(tf.image.resize(pixels, [pictures.SIZE] * 2) + 0.5, tf.uint8)
+    return tf.cast(tf.image.resize(pixels, [photos.SIZE] * 2) + 0.5, tf.uint8)
 
 
 def jpegs(source: Source, function: Any, method: str) -> Dataset:
     def decode(record: Any) -> Any:
         found = tf.io.parse_single_example(record, JPEGS)
-        return function(found[pictures.IMAGE], method), found[pictures.LABEL]
+        return function(found[photos.IMAGE], method), found[photos.LABEL]
 
     records = tf.data.TFRecordDataset(source.files, buffer_size=1 << 20)
     return records.map(decode, programs.cores()).batch(source.batch_size).prefetch(2)
@@ -226,9 +226,9 @@ for method in ("fast", "accurate"):
     text = f"parallel map, {method} IDCT, fancy upsampling, bilinear"
 
     @contender("W4", name=method, text=f"TFRecords, decode_and_crop_jpeg: {text}")
-    def crops(source: Source, dct: str = dct) -> pictures.Epochs:
-        return pictures.Epochs(jpegs(source, crop, dct), pictures.Normalised)
+    def crops(source: Source, dct: str = dct) -> photos.Epochs:
+        return photos.Epochs(jpegs(source, crop, dct), photos.Normalised)
 
     @contender("W4u", name=method, text=f"TFRecords, decode_jpeg: {text}")
-    def resized(source: Source, dct: str = dct) -> pictures.Epochs:
-        return pictures.Epochs(jpegs(source, resize, dct), pictures.Delivered)
+    def resized(source: Source, dct: str = dct) -> photos.Epochs:
+        return photos.Epochs(jpegs(source, resize, dct), photos.Delivered)

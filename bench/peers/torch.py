@@ -17,7 +17,7 @@ import pandas
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
-from bench import images, jpeg_python, pictures, programs, reservoir, tokens
+from bench import digits, jpeg_python, photos, programs, reservoir, tokens
 from bench.contender import Source, contender
 
 
@@ -179,22 +179,22 @@ class Rows(torch.utils.data.Dataset[Any]):
     """Images and labels in memory; a batch is one index into both."""
 
     def __init__(self, source: Source) -> None:
-        self._images, self._labels = (torch.from_numpy(images.load(path)) for path in source.files)
+        self._images, self._labels = (torch.from_numpy(digits.load(path)) for path in source.files)
 
     def __len__(self) -> int:
         return len(self._images)
 
     def __getitem__(self, i: int) -> Any:
-        return self._images[i] * images.SCALE, self._labels[i]
+        return self._images[i] * digits.SCALE, self._labels[i]
 
     def __getitems__(self, chosen: list[int]) -> Any:
-        return self._images[chosen] * images.SCALE, self._labels[chosen]
+        return self._images[chosen] * digits.SCALE, self._labels[chosen]
 
 
 @contender("W3")
-def getitems(source: Source) -> images.Epochs:
+def getitems(source: Source) -> digits.Epochs:
     """A Dataset with __getitems__, which takes a batch at once; no workers."""
-    return images.Epochs(
+    return digits.Epochs(
         DataLoader(Rows(source), source.batch_size, shuffle=True, collate_fn=lambda batch: batch)
     )
 
@@ -211,16 +211,16 @@ class Permutation:
 
 
 @contender("W3")
-def randperm(source: Source) -> images.Epochs:
+def randperm(source: Source) -> digits.Epochs:
     """No DataLoader: a loop over torch.randperm() and tensors in memory."""
-    return images.Epochs(Permutation(source))
+    return digits.Epochs(Permutation(source))
 
 
 class Jpegs(Dataset[Any]):
     """Images of a folder, each made by a function of its path."""
 
     def __init__(self, source: Source, decode: Callable[[str], Any]) -> None:
-        self._files, self._decode = pictures.jpegs(pictures.folder(source.files)), decode
+        self._files, self._decode = photos.jpegs(photos.folder(source.files)), decode
 
     def __len__(self) -> int:
         return len(self._files)
@@ -230,24 +230,24 @@ class Jpegs(Dataset[Any]):
         return torch.from_numpy(self._decode(path)), label
 
 
-def of_folder(source: Source, dataset: Any, kind: type[pictures.Delivered]) -> pictures.Epochs:
+def of_folder(source: Source, dataset: Any, kind: type[photos.Delivered]) -> photos.Epochs:
     workers: Any = {"num_workers": programs.cores(), "prefetch_factor": 4}
     loader = DataLoader(dataset, source.batch_size, persistent_workers=True, **workers)
-    return pictures.Epochs(loader, kind)
+    return photos.Epochs(loader, kind)
 
 
 @contender("W4")
-def simplejpeg(source: Source) -> pictures.Epochs:
+def simplejpeg(source: Source) -> photos.Epochs:
     """An image folder, a worker for each core; simplejpeg (whole images, fast IDCT, plain
     upsampling), OpenCV's bilinear."""
-    return of_folder(source, Jpegs(source, jpeg_python.crop), pictures.Normalised)
+    return of_folder(source, Jpegs(source, jpeg_python.crop), photos.Normalised)
 
 
 @contender("W4u", name="simplejpeg")
-def simplejpeg_resized(source: Source) -> pictures.Epochs:
+def simplejpeg_resized(source: Source) -> photos.Epochs:
     """An image folder, a worker for each core; simplejpeg (fast IDCT, plain upsampling), OpenCV's
     bilinear."""
-    return of_folder(source, Jpegs(source, jpeg_python.resize), pictures.Delivered)
+    return of_folder(source, Jpegs(source, jpeg_python.resize), photos.Delivered)
 
 
 def import_torchvision() -> Any:
@@ -267,30 +267,30 @@ v2 = torchvision.transforms.v2
 
 
 def image_folder(
-    source: Source, transforms: list[Any], kind: type[pictures.Delivered]
-) -> pictures.Epochs:
+    source: Source, transforms: list[Any], kind: type[photos.Delivered]
+) -> photos.Epochs:
     chain = v2.Compose(transforms)
-    dataset = torchvision.datasets.ImageFolder(pictures.folder(source.files), chain)
+    dataset = torchvision.datasets.ImageFolder(photos.folder(source.files), chain)
     return of_folder(source, dataset, kind)
 
 
 @contender("W4", name="torchvision")
-def torchvision_crops(source: Source) -> pictures.Epochs:
+def torchvision_crops(source: Source) -> photos.Epochs:
     """ImageFolder (Pillow: whole images, accurate IDCT, fancy upsampling) and transforms.v2, a
     worker for each core; bilinear, antialiased."""
-    mean, std = ([each / 255 for each in levels] for levels in (pictures.MEAN, pictures.STD))
-    part = v2.RandomResizedCrop(pictures.SIZE, pictures.AREA, pictures.ASPECT_RATIO)
+    mean, std = ([each / 255 for each in levels] for levels in (photos.MEAN, photos.STD))
+    part = v2.RandomResizedCrop(photos.SIZE, photos.AREA, photos.ASPECT_RATIO)
     floats = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize(mean, std)]
-    return image_folder(source, [part, v2.RandomHorizontalFlip(), *floats], pictures.Normalised)
+    return image_folder(source, [part, v2.RandomHorizontalFlip(), *floats], photos.Normalised)
 
 
 @contender("W4u", name="torchvision")
-def torchvision_resized(source: Source) -> pictures.Epochs:
+def torchvision_resized(source: Source) -> photos.Epochs:
     """ImageFolder (Pillow: accurate IDCT, fancy upsampling) and Resize of transforms.v2, a worker
     for each core; bilinear, antialiased."""
 
     def to_array(image: Any) -> torch.Tensor:
         return torch.from_numpy(np.array(image))
 
-    size = (pictures.SIZE, pictures.SIZE)
-    return image_folder(source, [v2.Resize(size), to_array], pictures.Delivered)
+    size = (photos.SIZE, photos.SIZE)
+    return image_folder(source, [v2.Resize(size), to_array], photos.Delivered)

@@ -2,7 +2,7 @@
 reshuffled each epoch, in batches of 64; 5 epochs together."""
 
 from bench import table
-from bench.images import Images
+from bench.digits import Images
 
 DATA = Images()
 BATCH_SIZE = 64

@@ -3,9 +3,9 @@ random part of each resized to 224 x 224, flipped by chance, normalised to float
 batches of 64."""
 
 from bench import table
-from bench.pictures import Pictures
+from bench.photos import Photos
 
-DATA = Pictures()
+DATA = Photos()
 BATCH_SIZE = 64
 LATENCIES = False
 BASES = ["limits.crop"]

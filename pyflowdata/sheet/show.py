@@ -113,23 +113,32 @@ def show(
     rows = rows_of(table[name])
     labels = _column(labels, table, len(rows), "labels", label_column(table, name, len(rows)))
     ids = _column(ids, table, len(rows), "ids", id_column(table, len(rows)))
-    total, rows = len(rows), rows[:count]
+    captions = [_captions(one) for one in (labels, _record_ids(ids)) if one is not None]
+    tiles, notes = _tiles(rows[:count], captions, layout, _list(mean), _list(std))
+    notes += [f"{len(tiles)} of {len(rows)} images"] if len(rows) > len(tiles) else []
+    wide = max(1, min(len(tiles), columns or round(math.sqrt(len(tiles) * 4 / 3))))
+    return Sheet(draw(tiles, notes, wide, size), len(tiles), notes)
+
+
+def _tiles(
+    rows: Sequence[Any],
+    captions: Sequence[Sequence[str]],
+    layout: str | None,
+    mean: Sequence[float] | None,
+    std: Sequence[float] | None,
+) -> tuple[list[Tile], list[str]]:
+    """The images of rows with what stands under them; and what is not as it was."""
     images, damage = decoded(rows)
-    notes = [damage] if damage else []
     found = [one for one in images if one is not None]
     if len({one.dtype for one in found}) > 1:
         raise InvalidArgumentError("the images have several dtypes; give those of one")
-    pixels, scaled = to_rgb([channels_last(one, layout) for one in found], _list(mean), _list(std))
+    pixels, scaled = to_rgb([channels_last(one, layout) for one in found], mean, std)
     rest = iter(pixels)
-    captions = [_captions(one) for one in (labels, _record_ids(ids)) if one is not None]
     tiles = [
         Tile(None if one is None else next(rest), tuple(texts[place] for texts in captions))
         for place, one in enumerate(images)
     ]
-    notes += [scaled] if scaled else []
-    notes += [f"{len(rows)} of {total} images"] if total > len(rows) else []
-    wide = max(1, min(len(tiles), columns or round(math.sqrt(len(tiles) * 4 / 3))))
-    return Sheet(draw(tiles, notes, wide, size), len(tiles), notes)
+    return tiles, [note for note in (damage, scaled) if note]
 
 
 def _check(count: Any, columns: Any, size: Any, layout: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from formats.flat_files import cifar
 from formats.imagefolder.image_trees import by_torchvision, write_tree
-from images.pictures import as_pillow, photo, saved
+from images.image_files import as_pillow, photo, saved
 from PIL import Image
 from support.cli_files import convert, damage, examples, read, run
 

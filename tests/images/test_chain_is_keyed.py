@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from images.pictures import photo, saved
+from images.image_files import photo, saved
 
 RECORDS, EPOCHS, SEED = 37, 2, 11
 NORMAL = {"mean": flow.IMAGENET_MEAN, "std": flow.IMAGENET_STD}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from images.pictures import FORMATS, chunk, opened, photo, png, saved, segments
+from images.image_files import FORMATS, chunk, opened, photo, png, saved, segments
 from support.decoder_rows import bytes_of, load
 
 FLIPS = int(os.environ.get("FUZZ_FLIPS", "300"))

@@ -7,8 +7,6 @@ import pytest
 from support.decoder_rows import ALL_DTYPES, blob_of, load, same
 from support.draws import Draws
 from support.image_rows import image_blob, random_images
-from support.same_draws import check_same_draws
-from support.simd_levels import output_at
 
 import pyflowdata as flow
 
@@ -81,10 +79,6 @@ def test_two_flips_one_behind_the_other_are_independent():
     assert (abs(counts / count - 0.25) < 5 * np.sqrt(0.1875 / count)).all()
 
 
-def test_the_same_draws_for_a_record():
-    check_same_draws(flow.RandomFlip, random_images([(3, 4)] * 60), [-1, -1, 3])
-
-
 def test_channels_first():
     for channels in (1, 2, 3, 4):
         rows = random_images(SIZES, channels)
@@ -101,18 +95,3 @@ def test_images_without_pixels_stay():
     ones = blob_of(np.array([1, 1, 1], np.int8))
     same(load(flow.ImageFlip(image_blob(rows), ones)), [row[:, ::-1] for row in rows])
     same(load(flow.HWC2CHW(image_blob(rows))), [row.transpose(2, 0, 1).copy() for row in rows])
-
-
-def test_without_vector_instructions():
-    code = """
-import numpy as np
-from images.test_flips import flipped, SIZES
-from support.decoder_rows import blob_of, load, same
-from support.image_rows import image_blob, random_images
-import pyflowdata as flow
-rows = random_images(SIZES)
-same(load(flow.ImageFlip(image_blob(rows), blob_of(np.ones(len(rows), np.int8)))),
-     [flipped(row, 1) for row in rows])
-print("same")
-"""
-    assert output_at("plain", code).strip() == "same"

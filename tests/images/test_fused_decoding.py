@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import pyflowdata as flow
-from images.pictures import photo, saved
+from images.image_files import photo, saved
 from pyflowdata.io import TFRecordWriter
 from support.decoder_rows import bytes_of, load
 from support.paths import ROOT

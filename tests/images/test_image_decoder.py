@@ -10,7 +10,7 @@ import pytest
 from PIL import Image, ImageOps
 
 import pyflowdata as flow
-from images.pictures import (
+from images.image_files import (
     as_pillow, chunk, exif, opened, photo, png, saved, segments, without_tables,
 )  # fmt: skip
 from pyflowdata.conformance.bench import measure

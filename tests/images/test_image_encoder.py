@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pyflowdata as flow
-from images.pictures import opened, photo, saved
+from images.image_files import opened, photo, saved
 from support.decoder_rows import blob_of, bytes_of, load
 
 SIZES = ((1, 1), (2, 3), (17, 31), (100, 77))

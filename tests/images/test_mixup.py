@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.decoder_rows import load
-from support.same_draws import seeded
+from support.draws import seeded
 
 import pyflowdata as flow
 

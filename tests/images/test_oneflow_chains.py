@@ -10,7 +10,7 @@ import pytest
 from support.paths import ROOT
 
 import pyflowdata as flow
-from images.pictures import as_pillow, photo, saved
+from images.image_files import as_pillow, photo, saved
 from images.test_resize import linear, summed
 from pyflowdata.graph.node import with_reader_attrs
 from pyflowdata.io import IDXWriter, OFRecordWriter

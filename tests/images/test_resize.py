@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 
 import numpy as np
 import pytest
 from support.decoder_rows import blob_of, load, same
 from support.image_rows import PILLOW, image_blob, pillow, random_images, rows_are_first
-from support.simd_levels import output_at
 
 import pyflowdata as flow
 
@@ -174,22 +172,3 @@ def test_what_is_refused():
     for shape, dtype in [((5, 6, 3), "int16"), ((5, 6, 5), "uint8"), ((5,), "uint8")]:
         with pytest.raises(flow.InvalidArgumentError, match="must be images|images must be of"):
             flow.Resize(blob_of(np.zeros((4, *shape), dtype)), size=(2, 2))
-
-
-def digest() -> str:
-    """Of many results, for other vector instructions than those of this process."""
-    found = hashlib.sha256()
-    for channels in (None, 2, 3, 4):
-        blob = image_blob(random_images(SIZES, channels))
-        for interpolation in ("bilinear", "bicubic", "area"):
-            for antialias in (False, True):
-                for size in ((2, 3), (35, 21), (9, 100)):
-                    found.update(load(flow.Resize(
-                        blob, size=size, interpolation=interpolation, antialias=antialias
-                    )).tobytes())  # fmt: skip
-    return found.hexdigest()
-
-
-def test_vector_instructions_change_nothing():
-    code = "from images.test_resize import digest; print(digest())"
-    assert output_at("plain", code).strip() == digest()

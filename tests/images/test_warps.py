@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 
 import numpy as np
@@ -11,8 +10,6 @@ from PIL import Image
 from support.decoder_rows import blob_of, load, same
 from support.draws import Draws
 from support.image_rows import by_channel, image_blob, random_images
-from support.same_draws import check_same_draws
-from support.simd_levels import output_at
 
 import pyflowdata as flow
 
@@ -144,13 +141,6 @@ def test_ranges_are_used():
         assert abs((places[:, axis] - 4).mean()) < 5 * most / np.sqrt(count)
 
 
-def test_the_same_draws_for_a_record():
-    rows = random_images([(9, 12)] * 60)
-    shape = [-1, -1, 3]
-    check_same_draws(lambda blob: flow.RandomRotation(blob, degrees=[90]), rows, shape)
-    check_same_draws(lambda blob: flow.RandomAffine(blob, degrees=[90], shear=[9]), rows, shape)
-
-
 def test_what_is_refused():
     blob = image_blob(random_images([(3, 3)]))
     for function, attrs, found in [
@@ -171,19 +161,3 @@ def test_what_is_refused():
             load(made)
     with pytest.raises(flow.InvalidArgumentError, match="images must be of uint8"):
         flow.Rotate(blob_of(np.zeros((1, 3, 3), np.float32)), degrees=1)
-
-
-def digest() -> str:
-    """Of many results, for other vector instructions than those of this process."""
-    found = hashlib.sha256()
-    for channels in (None, 2, 3, 4):
-        rows = random_images([*SIZES, (90, 120)] * 3, channels)
-        for attrs in ({}, {"shear": [30], "scale": [0.5, 3]}):
-            out = flow.RandomAffine(image_blob(rows, seed=5), degrees=[180], **attrs)
-            found.update(b"".join(image.tobytes() for image in load(out)))
-    return found.hexdigest()
-
-
-def test_vector_instructions_change_nothing():
-    code = "from images.test_warps import digest; print(digest())"
-    assert output_at("plain", code).strip() == digest()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bench import (
-    clips, data, examples, images, pictures, programs, reservoir, table, tokens, wide_text,
+    clips, data, digits, examples, photos, programs, reservoir, table, tokens, wide_text,
 )  # fmt: skip
 from bench import text as text_data
 
@@ -56,8 +56,8 @@ def test_a_changed_file_is_found(text):
         clips.Clips(0.02),
         examples.Examples(0.7),
         examples.OFRecords(0.02),
-        images.Images(0.02, epochs=2),
-        pictures.Pictures(0.02, parts=1, epochs=2),
+        digits.Images(0.02, epochs=2),
+        photos.Photos(0.02, parts=1, epochs=2),
         tokens.Tokens(9),
         wide_text.WideText(0.02),
     ],
@@ -134,11 +134,11 @@ def test_one_core_stands_beside_all():
 
 def test_photographs_are_known_again_whatever_part_is_delivered():
     random, labels = np.random.RandomState(1), np.arange(0, 10, 3)
-    images = np.stack([pictures.picture(random, label)[-224:, -224:] for label in labels])
-    found = np.asarray(pictures.Delivered(images, labels))
-    assert (abs(found - pictures.level(labels)) < 20).all()
-    normal = (images - np.float32(pictures.MEAN)) / np.float32(pictures.STD)
-    whole = pictures.Normalised(normal.transpose(0, 3, 1, 2), labels)
+    images = np.stack([photos.picture(random, label)[-224:, -224:] for label in labels])
+    found = np.asarray(photos.Delivered(images, labels))
+    assert (abs(found - photos.level(labels)) < 20).all()
+    normal = (images - np.float32(photos.MEAN)) / np.float32(photos.STD)
+    whole = photos.Normalised(normal.transpose(0, 3, 1, 2), labels)
     assert np.allclose(whole, found, atol=1e-3)
     for wrong, of in [
         (images, labels[::-1]),
@@ -148,11 +148,11 @@ def test_photographs_are_known_again_whatever_part_is_delivered():
         (images // 4 + 70, labels),
     ]:
         with pytest.raises(ValueError):
-            np.asarray(pictures.Delivered(wrong, of))
+            np.asarray(photos.Delivered(wrong, of))
 
 
 def test_means_of_photographs_may_differ_by_chance_only():
-    truth = pictures.About(400, x_sum=400 * 115.0, y_sum=1800)
+    truth = photos.About(400, x_sum=400 * 115.0, y_sum=1800)
     assert truth.compare(data.Truth(400, 400 * 116.5, 1800)) == "close"
     assert "from those of the images" in truth.compare(data.Truth(400, 400 * 118.0, 1800))
     assert "labels' sum" in truth.compare(data.Truth(400, 400 * 115.0, 1801))

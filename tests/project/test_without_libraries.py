@@ -9,7 +9,7 @@ import zlib
 
 import pytest
 import zstandard
-from images.pictures import photo, saved
+from images.image_files import photo, saved
 from pyflowdata.io import TFRecordWriter
 from support.paths import ROOT
 

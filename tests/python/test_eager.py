@@ -10,11 +10,11 @@ import time
 
 import numpy as np
 import pytest
-from conformance.test_kit_builtin import SAMPLES
 
 import pyflowdata as flow
 from pyflowdata.graph import eager, find_op
 from support.decoder_rows import ALL_DTYPES, blob_of, load, same
+from support.op_samples import SAMPLES
 from support.paths import ROOT
 
 DECODERS = [name for name in SAMPLES if not find_op(name).is_reader]

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import pyflowdata as flow
+from support.decoder_rows import blob_of
 from support.oracle import random_bits, random_key
+
+SEED = 3
+
+
+def seeded(rows: Any, shape: list[int] | None = None, **reader: Any) -> flow.Blob:
+    """A blob with these rows, of which each run makes the same random draws."""
+    return blob_of(rows, shape, seed=SEED, **reader)
 
 
 class Draws:

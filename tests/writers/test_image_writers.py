@@ -6,7 +6,7 @@ import tarfile
 import numpy as np
 import pytest
 from formats.imagefolder.image_trees import by_torchvision
-from images.pictures import as_pillow, photo, saved
+from images.image_files import as_pillow, photo, saved
 from support.cli_files import read
 
 import pyflowdata as flow

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from formats.ofrecord.ofrecord_files import frame, load, write
-from images.pictures import as_pillow, photo, saved
+from images.image_files import as_pillow, photo, saved
 
 import pyflowdata as flow
 from pyflowdata.io import encode_ofrecord

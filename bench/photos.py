@@ -108,7 +108,7 @@ class About(Truth):
 
 
 @dataclasses.dataclass(frozen=True)
-class Pictures(Data):
+class Photos(Data):
     megabytes: float = 198.4
     parts: int = 4
     epochs: int = 3  # that are measured together: batches made before the clock starts count less
@@ -213,6 +213,6 @@ class Epochs:
         self._loader, self._kind = loader, kind
 
     def __iter__(self) -> Iterator[tuple[Delivered, Any]]:
-        for _ in range(Pictures.epochs):
+        for _ in range(Photos.epochs):
             for images, labels in self._loader:
                 yield self._kind(images, labels), labels

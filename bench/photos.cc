@@ -1,6 +1,6 @@
 // What the machine can do with JPEG files: the limits of W4 and W4u, plain loops over libjpeg-turbo.
 //
-//   pictures MODE THREADS BATCH_SIZE FILE...
+//   photos MODE THREADS BATCH_SIZE FILE...
 //
 //   decode       whole images, accurate IDCT, fancy upsampling
 //   crop         a random part (area 0.08 to 1, ratio 3/4 to 4/3) decoded, bilinear to 224 x 224,
@@ -282,7 +282,7 @@ double cpu_seconds()
 int main(int argc, char **argv)
 {
     if (argc < 5) {
-        fprintf(stderr, "usage: pictures MODE THREADS BATCH_SIZE FILE...\n");
+        fprintf(stderr, "usage: photos MODE THREADS BATCH_SIZE FILE...\n");
         return 2;
     }
     int threads = atoi(argv[2]);

@@ -1,0 +1,227 @@
+"""The arrows of docs/architecture.md between the folders of csrc/: who may include whom, never back."""
+
+import collections
+import functools
+import graphlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+from support.source_tree import C_FILES, FORMATS, OPS, code
+
+# The folders of csrc/ from the lowest up: a file may include its own and those before it.
+C_LAYERS = (
+    "include", "core", "parse", "images", "image_codecs", "files", "index", "sources", "dataset",
+    "registry", "loader", "kit",
+)  # fmt: skip
+# Beside each other on top of sources/: a format's folder sees neither another's nor the ops'.
+C_OPS = ("formats", "ops", "image_ops")
+
+
+def folder_of(path: Path | str) -> str:
+    """Of a file or an include: "core", "ops", or "formats/csv"; kit.h is in "kit"."""
+    if str(path).endswith("pyflowdata/kit.h"):
+        return "kit"
+    parts = Path(str(path).replace("pyflowdata/", "include/")).parts
+    return "/".join(parts[:2] if parts[0] == "formats" else parts[:1])
+
+
+def may_use(user: str, used: str) -> bool:
+    if user == used:
+        return True
+    if used not in C_LAYERS:
+        return False
+    top = "sources" if user.split("/")[0] in C_OPS else user
+    return C_LAYERS.index(used) <= C_LAYERS.index(top)
+
+
+@functools.cache
+def includes(path: Path) -> list[str]:
+    return re.findall(r'#\s*include\s*"([^"]+)"', path.read_text())
+
+
+def upward_includes(csrc: Path) -> list[str]:
+    """The includes of a tree that do not point down."""
+    return [
+        f"{path.relative_to(csrc)} may not include {included}"
+        for path in sorted(csrc.rglob("*.[ch]"))
+        for included in includes(path)
+        if not may_use(folder_of(path.relative_to(csrc)), folder_of(included))
+    ]
+
+
+def test_c_includes_point_down():
+    assert not upward_includes(ROOT / "csrc")
+
+
+def test_file_names_of_c_are_unique():
+    """A word like ring.h, in a message or a comment, means one file."""
+    names = collections.Counter(path.name for path in C_FILES)
+    assert len(names) > 200
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def circle_in(graph: dict[str, set[str]]) -> list[str]:
+    """Nodes of a circle, the first one again at its end; nothing where there is none."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as found:
+        return list(found.args[1])
+    return []
+
+
+def included_files(csrc: Path) -> dict[str, set[str]]:
+    """What each file includes; a header and its source are one file, "loader/ring"."""
+    graph: dict[str, set[str]] = {}
+    for path in sorted(csrc.rglob("*.[ch]")):
+        user = str(path.relative_to(csrc).with_suffix(""))
+        used = includes(path)
+        graph.setdefault(user, set()).update({name.rsplit(".", 1)[0] for name in used} - {user})
+    return graph
+
+
+def folders_of(files: dict[str, set[str]]) -> dict[str, set[str]]:
+    graph: dict[str, set[str]] = {}
+    for user, used in files.items():
+        folder = folder_of(user)
+        graph.setdefault(folder, set()).update({folder_of(name) for name in used} - {folder})
+    return graph
+
+
+def test_no_circle_of_c_files_or_folders():
+    files = included_files(ROOT / "csrc")
+    assert len(files) > 150
+    assert not circle_in(files)
+    assert not circle_in(folders_of(files))
+
+
+@pytest.mark.parametrize("planted, circle, circle_of_folders", [
+    ({"files/a.h": "files/b.h", "files/b.c": "files/a.h"}, {"files/a", "files/b"}, set()),
+    ({"files/a.c": "files/b.h", "files/b.c": "files/c.h", "files/c.h": "files/a.h"},
+     {"files/a", "files/b", "files/c"}, set()),
+    ({"files/a.c": "index/b.h", "index/c.h": "files/d.h"}, set(), {"files", "index"}),
+])  # fmt: skip
+def test_a_planted_circle_is_found(tmp_path, planted, circle, circle_of_folders):
+    for name, included in planted.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f'#include "{name[:-1]}h"\n#include "{included}"\n')
+    files = included_files(tmp_path)
+    assert set(circle_in(files)) == circle
+    assert set(circle_in(folders_of(files))) == circle_of_folders
+
+
+def symbols(files: list[Path]) -> list[tuple[Path, str, bool]]:
+    """File, name and whether it is defined there: symbols of this library in what `make` made."""
+    objects = {}
+    for path in files:
+        compiled = (ROOT / "build/release" / path.relative_to(ROOT)).with_suffix(".o")
+        objects[str(compiled)] = path
+    out = subprocess.run(
+        ["nm", "-P", "-A", *objects], capture_output=True, text=True, check=True
+    ).stdout
+    lines = (re.fullmatch(r"(.*): (pfd_\S+) (\w).*", line) for line in out.splitlines())
+    return [(objects[found[1]], found[2], found[3] != "U") for found in lines if found]
+
+
+def test_c_calls_point_down():
+    """What is declared in a public header may still be defined in too high a folder."""
+    if shutil.which("nm") is None:
+        pytest.skip("nm (binutils) is not here")
+    if not (ROOT / "build/release").is_dir():
+        pytest.skip("only `make` compiles the objects that are looked into")
+    found = symbols([path for path in C_FILES if path.suffix == ".c"])
+    home = {name: path for path, name, is_defined in found if is_defined}
+    used = [(path, name) for path, name, is_defined in found if not is_defined]
+    assert len(used) > 500
+    for path, name in used:
+        if path.name not in ("builtin_ops.c", "builtin_formats.c", "builtin_fusions.c"):
+            csrc = ROOT / "csrc"
+            user, owner = (folder_of(one.relative_to(csrc)) for one in (path, home[name]))
+            assert may_use(user, owner), f"{path} may not use {name}"
+    calls: dict[str, set[str]] = {}
+    for path, name in used:
+        if home[name] != path:
+            calls.setdefault(str(path), set()).add(str(home[name]))
+    assert not circle_in(calls)
+
+
+PRIVATE_FAILURE = re.compile(r"\bpfd_fail\w*\(")
+
+
+def fails_by_itself(text: str) -> list[str]:
+    return PRIVATE_FAILURE.findall(text)
+
+
+def test_ops_and_formats_fail_as_plugins_do():
+    """By the host's functions: what is here can be copied out of the tree."""
+    layers = [path for path in C_FILES if path.relative_to(ROOT / "csrc").parts[0] in C_OPS]
+    assert len(layers) > 60
+    found = {path.name: fails_by_itself(path.read_text()) for path in layers}
+    assert not [name for name, calls in found.items() if calls]
+    assert fails_by_itself('if (!copy) return pfd_fail_memory(err, 8, "a path");')
+
+
+def test_one_file_names_the_ops():
+    listed = re.findall(r"\bX\((\w+)\)", code(ROOT / "csrc/registry/builtin_ops.c"))
+    assert sorted(listed) == sorted(OPS)
+    for op, home in OPS.items():
+        assert home.stem == op, f"{home} declares {op}"
+        (name,) = re.findall(r'\.name = "(\w+)"', code(home))
+        names = re.compile(rf'\bpfd_op_{op}\b|"{name}"')
+        found = {path for path in C_FILES if names.search(code(path))}
+        own = {home, home.with_name(f"{home.parent.name}_format.c")}
+        assert found <= own, f"{op} is named in {found}"
+
+
+def listed_formats() -> list[str]:
+    return re.findall(r"\bX\((\w+)\)", code(ROOT / "csrc/registry/builtin_formats.c"))
+
+
+def misplaced_format_names(csrc: Path) -> list[str]:
+    """Texts that are the name of a format, or of its reader, outside the format's folder."""
+    reader = re.compile(r'\.reader = "(\w+)"')
+    homes = {name: name for name in FORMATS}
+    for name in FORMATS:
+        (op,) = reader.findall((csrc / f"formats/{name}/{name}_format.c").read_text())
+        homes[op] = name
+    found = []
+    for path in sorted(csrc.rglob("*.[ch]")):
+        home = folder_of(path.relative_to(csrc)).removeprefix("formats/")
+        whole = re.sub(r'"\s*"', "", code(path))  # a text in several pieces
+        for name in re.findall(r'"(\w+)"', whole):
+            if homes.get(name, home) != home:
+                found.append(f"{path.relative_to(csrc)} names {name}")
+    return found
+
+
+def test_a_format_is_named_in_its_folder_and_in_the_lists():
+    assert len(FORMATS) >= 14 and sorted(listed_formats()) == sorted(FORMATS)
+    for name in FORMATS:
+        own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")
+        assert f"const pfd_format pfd_format_{name} = " in own and f'.name = "{name}"' in own
+    assert misplaced_format_names(ROOT / "csrc") == []
+
+
+def test_a_format_that_is_named_elsewhere_is_found(tmp_path):
+    shutil.copytree(ROOT / "csrc", tmp_path / "csrc")
+    for name, text in (("registry/host.c", '"csv"'), ("loader/plan.c", '"TarReader"')):
+        with (tmp_path / "csrc" / name).open("a") as file:
+            file.write(f"static const char *const planted = {text};\n")
+    assert misplaced_format_names(tmp_path / "csrc") == [
+        "loader/plan.c names TarReader",
+        "registry/host.c names csv",
+    ]
+
+
+def test_signatures_of_others_are_not_those_of_formats_here():
+    table = (ROOT / "csrc/registry/format_detect.c").read_text()
+    table = table.split("foreign_signatures[] = {")[1].split("};")[0]
+    others = [name.casefold() for name in re.findall(r'\{"([^"]+)"', table)]
+    assert len(others) > 8
+    for name in FORMATS:
+        own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")
+        (title,) = re.findall(r'\.title = "([^"]+)"', own)
+        assert not {name, title.casefold()} & set(others)

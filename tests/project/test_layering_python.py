@@ -1,0 +1,230 @@
+"""The arrows of docs/architecture.md between Python's packages: who may import whom, never back."""
+
+import ast
+import graphlib
+import re
+import shutil
+from pathlib import Path
+
+from support.paths import ROOT
+from support.source_tree import FORMATS, OPS, PACKAGE, code, modules, parsed
+
+from pyflowdata import cli
+
+# Package or module of pyflowdata/ -> the ones that its files may import, besides their own.
+PYTHON_LAYERS = {
+    "errors": set(),
+    "ragged": set(),
+    "image_files": set(),
+    "image_statistics": set(),
+    "native": {"errors"},
+    "graph": {"native", "ragged", "errors"},
+    "ops": {"graph"},
+    "other_names": {"graph", "errors"},
+    "loader": {"graph", "native", "ragged", "errors"},
+    "sheet": {"loader", "ops", "graph", "ragged", "image_files", "errors"},
+    "plugins": {"ops", "graph", "native", "errors"},
+    "pyops": {"plugins", "graph", "native", "ragged", "errors"},
+    "__init__": {
+        "pyops", "plugins", "sheet", "loader", "ops", "other_names", "graph", "native", "ragged",
+        "image_statistics", "errors",
+    },
+    "conformance": {"plugins", "loader", "graph", "native", "errors"},
+    "testing": {"conformance", "plugins", "graph", "errors"},
+    "formats": {"loader", "graph", "native", "ragged", "image_files", "errors"},
+    "io": {"formats"},
+    "integrations": {"__init__", "loader", "graph", "errors"},
+    "cli": {
+        "__init__", "testing", "conformance", "formats", "io", "plugins", "sheet", "loader",
+        "graph", "native", "ragged", "errors",
+    },
+    "__main__": {"cli"},
+}  # fmt: skip
+
+
+def module_name(path: Path, package: Path = PACKAGE) -> str:
+    """`graph.node`, `graph.__init__`, `errors` or, of the package itself, `__init__`."""
+    return ".".join(path.relative_to(package).with_suffix("").parts)
+
+
+def layer_of(module: str) -> str:
+    return module.split(".")[0]
+
+
+def imported(path: Path, tree: ast.Module, package: Path = PACKAGE) -> set[str]:
+    """The modules of this package that a file imports, anywhere in it."""
+    here = ("pyflowdata", *path.parent.relative_to(package).parts)
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join([*here[: len(here) + 1 - node.level], *filter(None, [node.module])])
+            base = base if node.level else node.module or ""
+            # `from . import registry` imports a module, `from . import DataLoader` the package.
+            names |= {
+                name if file_of(name := f"{base}.{each.name}") else base for each in node.names
+            }
+    return {module_name(file) for name in names if (file := file_of(name))}
+
+
+def file_of(name: str) -> Path | None:
+    """The file that is run when `pyflowdata.graph` or `pyflowdata.graph.node` is imported."""
+    if name.split(".")[0] != "pyflowdata":
+        return None
+    place = ROOT.joinpath(*name.split("."))
+    files = (place / "__init__.py", place.with_suffix(".py"))
+    return next((file for file in files if file.is_file()), None)
+
+
+def test_every_python_package_has_a_layer():
+    assert {layer_of(module_name(path)) for path, _ in modules()} == set(PYTHON_LAYERS)
+
+
+def test_python_imports_point_down():
+    tuple(graphlib.TopologicalSorter(PYTHON_LAYERS).static_order())  # raises if there is a circle
+    for path, tree in modules():
+        layer = layer_of(module_name(path))
+        names = {layer_of(name) for name in imported(path, tree)} - {layer}
+        above = names - PYTHON_LAYERS[layer]
+        assert not above, f"{path.relative_to(PACKAGE)} may not import {above}"
+
+
+def test_what_formats_share_is_theirs():
+    """Commands and writers take from pyflowdata.formats what they need of it."""
+    for path, tree in modules():
+        inner = {name for name in imported(path, tree) if name.startswith("formats.base.")}
+        assert not inner or path.is_relative_to(PACKAGE / "formats"), f"{path} imports {inner}"
+
+
+def test_only_conformance_binds_the_kit():
+    for path, tree in modules():
+        if "conformance.binding" in imported(path, tree):
+            assert path.parent.name == "conformance", f"{path.relative_to(PACKAGE)} loads the kit"
+
+
+def test_python_modules_have_no_circle():
+    """Nor may a module import the package it is in, whose __init__.py imports the modules."""
+    used = {module_name(path): imported(path, tree) for path, tree in modules()}
+    assert sum(map(len, used.values())) > 200
+    tuple(graphlib.TopologicalSorter(used).static_order())
+
+
+def test_every_python_package_says_what_it_is():
+    for path, tree in modules():
+        if path.name == "__init__.py":
+            assert ast.get_docstring(tree), f"{path.relative_to(PACKAGE)} has no docstring"
+
+
+def test_commands_know_nothing_of_each_other():
+    commands = {f"cli.{name}" for name in cli.COMMANDS}
+    for path, tree in modules("cli"):
+        others = imported(path, tree) & commands
+        assert not others, f"{path.name} imports other commands: {others}"
+
+
+def test_formats_take_little_of_what_is_below():
+    allowed = {
+        "native.__init__", "errors", "ragged", "graph.__init__", "graph.attr_values",
+        "graph.eager", "graph.registry", "image_files", "loader.__init__",
+    }  # fmt: skip
+    for path, tree in modules("formats"):
+        names = {name for name in imported(path, tree) if layer_of(name) != "formats"}
+        assert names <= allowed, f"{path.name} imports {names - allowed}"
+
+
+def format_of(module: str) -> str | None:
+    """The format whose module this is: "csv" of formats.csv.table."""
+    layer, name, *_ = [*module.split("."), "", ""]
+    return name if layer == "formats" and name in FORMATS else None
+
+
+def formats_that_see_each_other(package: Path) -> list[str]:
+    """Modules of a format that import others than their own and formats/base."""
+    return [
+        f"{module_name(path, package)} may not import {name}"
+        for path, tree in modules("formats", package)
+        if (own := format_of(module_name(path, package)))
+        for name in sorted(imported(path, tree, package))
+        if layer_of(name) == "formats" and format_of(name) != own
+        and not name.startswith("formats.base.")
+    ]  # fmt: skip
+
+
+def format_names_outside(package: Path) -> list[str]:
+    """Texts that are the name of a format, or of its reader, outside the format's own module.
+
+    Modules that may not import formats know none; there a word like "text" has another meaning.
+    """
+    know = {"formats", *(layer for layer, below in PYTHON_LAYERS.items() if "formats" in below)}
+    home = {name: name for name in FORMATS}
+    for name in FORMATS:
+        own = code(ROOT / f"csrc/formats/{name}/{name}_format.c")
+        home[re.findall(r'\.reader = "(\w+)"', own)[0]] = name
+    return [
+        f"{path.relative_to(package)} names {text}"
+        for path, tree in modules("", package)
+        for text in sorted(strings(tree) & home.keys())
+        if layer_of(module_name(path, package)) in know
+        and format_of(module_name(path, package)) != home[text]
+    ]  # fmt: skip
+
+
+def test_a_format_is_known_in_its_own_module_alone():
+    assert formats_that_see_each_other(PACKAGE) == []
+    assert format_names_outside(PACKAGE) == []
+
+
+def test_a_format_that_is_known_elsewhere_is_found(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "pyflowdata", ignore=shutil.ignore_patterns("*.so"))
+    package = tmp_path / "pyflowdata"
+    for name, line in {
+        "cli/head.py": 'is_table = source.format.name == "csv"',
+        "formats/base/open_source.py": '_READERS = {"TarReader"}',
+        "formats/mds.py": "from .csv.cells import Column",
+        "formats/csv/table.py": "from .. import tar",
+    }.items():
+        with (package / name).open("a") as file:
+            file.write(f"{line}\n")
+    assert format_names_outside(package) == [
+        "cli/head.py names csv",
+        "formats/base/open_source.py names TarReader",
+    ]
+    assert formats_that_see_each_other(package) == [
+        "formats.csv.table may not import formats.tar",
+        "formats.mds may not import formats.csv.cells",
+    ]
+
+
+def test_integrations_are_on_top():
+    """They take the public face, types, and the graph as data; nothing names them."""
+    allowed = {
+        "__init__", "errors", "graph.__init__", "graph.node", "graph.op_functions",
+        "loader.batches", "loader.opening", "loader.state",
+    }  # fmt: skip
+    for path, tree in modules("integrations"):
+        names = {name for name in imported(path, tree) if layer_of(name) != "integrations"}
+        assert names <= allowed, f"{path.name} imports {names - allowed}"
+    for path, _ in modules():
+        if path.parent.name != "integrations":
+            assert "integrations" not in path.read_text(), f"{path.name} may not know integrations"
+
+
+def strings(tree: ast.Module) -> set[str]:
+    """Those that a program uses: no docstrings."""
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare
+    }
+
+
+def test_only_formats_names_ops():
+    """Only formats/ names ops: it chooses the reader of a file."""
+    camel = {re.findall(r'\.name = "(\w+)"', code(home))[0] for home in OPS.values()}
+    names = camel | {op for op in OPS if "_" in op}  # a word like "pad" has other uses
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if PACKAGE / "formats" not in path.parents:
+            found = strings(parsed(path)) & names
+            assert not found, f"{path.relative_to(PACKAGE)} names {found}"
