@@ -348,6 +348,8 @@ def test_head_images_where_there_are_none(run, tmp_path):  # noqa: F811
     assert status == 2 and "no column has images (s, x, y)" in err
     assert run("head", path, "--out", "a.png")[0] == 2
     assert run("head", path, "--json", "--images")[0] == 2
+    status, _, err = run("head", path, "--images", "-n", 1001)
+    assert status == 2 and "-n 1001: a sheet has at most 1000 images" in err
     files = [FILES[0], b"\xff\xd8\xff"]
     status, _, err = run("head", examples(tmp_path, {"jpg": files}, "d.tfrecord"), "--images",
                          "--out", tmp_path / "d.png")  # fmt: skip
