@@ -237,11 +237,18 @@ def _varying(types: _Types) -> _Types:
 def _are_rows(
     op: Op, name: str | None, values: Mapping[str, object], inputs: Sequence[Rows]
 ) -> bool:
-    """Whether the op takes what the first dimension of the given arrays counts."""
+    """Whether the op takes what the first dimension of the given arrays counts, and would not take
+    the arrays if only their sizes were others."""
     if any(rows.count is not None or not rows.shape for rows in inputs):
         return False
+    others = tuple((rows.dtype, (*(-1 for _ in rows.shape[1:]), rows.shape[-1])) for rows in inputs)
+    parts = tuple((rows.dtype, rows.shape[1:]) for rows in inputs)
+    return _takes(op, name, values, parts) and not _takes(op, name, values, others)
+
+
+def _takes(op: Op, name: str | None, values: Mapping[str, object], types: _Types) -> bool:
     try:
-        _Prepared(op, name, values, tuple((rows.dtype, rows.shape[1:]) for rows in inputs))
+        _Prepared(op, name, values, types)
     except Error:
         return False
     return True
@@ -289,7 +296,9 @@ def _option(op: Op, key: str, values: dict[str, object]) -> int:
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or not least <= number < 2**62:
-        raise InvalidArgumentError(f"{key} = {shown(value)}; it must be an int, at least {least}")
+        raise InvalidArgumentError(
+            f"{key} = {shown(value)}; it must be an int, at least {least} and below 2**62"
+        )
     return number
 
 
