@@ -6,6 +6,7 @@ then C runs the kernel as a loader does.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import threading
@@ -279,11 +280,40 @@ def call(op: Op, name: str | None, values: dict[str, object], inputs: Mapping[st
             take(key, value, takes_ragged=op.takes_ragged) for key, value in inputs.items()
         ]
         count = _common_count(op, inputs, rows)
-        return _prepare(op, name, values, rows).run(rows, count, *options)
+        prepared, rows = _fitted(op, name, values, inputs, rows)
+        return prepared.run(rows, count, *options)
     except Error as failure:
         if failure.op is None:
             failure.op = op.name
         raise
+
+
+def _fitted(
+    op: Op, name: str | None, values: Mapping[str, object], inputs: Mapping[str, object],
+    rows: list[Rows],
+) -> tuple[_Prepared, list[Rows]]:
+    """The op for the rows; ints of Python are int8 where the op refuses int64."""
+    try:
+        return _prepare(op, name, values, rows), rows
+    except InvalidArgumentError:
+        narrow = [
+            take(key, _as_int8(value), takes_ragged=op.takes_ragged) if _is_small(value) else row
+            for (key, value), row in zip(inputs.items(), rows, strict=True)
+        ]
+        if any(map(operator.is_not, narrow, rows)):
+            with contextlib.suppress(InvalidArgumentError):
+                return _prepare(op, name, values, narrow), narrow
+        raise
+
+
+def _is_small(value: object) -> bool:
+    """Whether it is an int of Python, or a list of them, in the range of int8."""
+    numbers = value if type(value) is list else [value]
+    return all(type(number) is int and -128 <= number < 128 for number in numbers)
+
+
+def _as_int8(value: Any) -> object:
+    return [np.int8(number) for number in value] if type(value) is list else np.int8(value)
 
 
 def _option(op: Op, key: str, values: dict[str, object]) -> int:

@@ -242,6 +242,19 @@ def test_mistakes(call, says):
     assert caught.value.op is not None and str(caught.value).startswith(f"{caught.value.op}: ")
 
 
+def test_ints_of_python_where_int8_is_wanted():
+    image = np.arange(5 * 4 * 3, dtype=np.uint8).reshape(5, 4, 3)
+    assert np.array_equal(flow.ImageFlip(image, 1), image[:, ::-1])
+    for found, code in zip(flow.ImageFlip([image] * 3, [2, 0, 3]), (2, 0, 3), strict=True):
+        assert np.array_equal(found, flow.ImageFlip(image, np.int8(code)))
+    same(flow.CropMirrorNormalize(image, 1), flow.CropMirrorNormalize(image, np.int8(1)))
+    assert flow.Cast(3, dtype="int64").dtype == np.int64
+    for code in (128, 1.0, [1, 300]):
+        images = [image] * 2 if isinstance(code, list) else image
+        assert "one number of int8" in error_of(lambda: flow.ImageFlip(images, code)).message
+    assert "int64" in error_of(lambda: flow.ImageFlip(image, np.int64(1))).message
+
+
 def test_rows_are_hinted_at_where_an_array_has_a_dimension_too_many():
     image = np.zeros((9, 11, 3), np.uint8)
     hint = "list(array) has the rows of an array"
