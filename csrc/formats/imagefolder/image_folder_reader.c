@@ -365,9 +365,9 @@ const pfd_op pfd_op_image_folder_reader = {
            "by folder and name, compared as bytes. Files in folders of a class count to it, at any "
            "depth; symbolic links are followed, and a folder is listed once for a class. Names "
            "that begin with a period are left out, files and folders. The list of files is an "
-           "index, kept as others are for 4096 files or more; opening it again looks at each folder, and "
-           "at no file. Each file is opened, read and closed when its record is needed; one that "
-           "is empty or cannot be read is a damaged record.",
+           "index, kept as others are for 4096 files or more; opening it again looks at each "
+           "folder, and at no file. Each file is opened, read and closed when its record is "
+           "needed; one that is empty or cannot be read is a damaged record.",
     PFD_OP_ATTRS(image_folder_attrs, attr_table),
     PFD_OP_OUTPUTS(outputs),
     .infer = infer,
