@@ -6,6 +6,7 @@
 #include "pyflowdata/pyflowdata.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 pfd_status pfd_take_size(const pfd_host *host, const char *attr, pfd_list_int64 list,
                          pfd_size *out, pfd_error *err)
@@ -42,8 +43,9 @@ pfd_status pfd_take_fill(const pfd_host *host, const char *attr, pfd_list_float6
                                    " has %g; the images are %s, which holds %s", *value,
                                    pfd_dtype_name(images->dtype),
                                    pfd_dtype_limits(images->dtype));
-        (void)pfd_convert(PFD_FLOAT64, value, images->dtype, out + c * bytes, 1,
-                          PFD_OVERFLOW_WRAP);
+        int64_t number; /* aligned for any dtype */
+        (void)pfd_convert(PFD_FLOAT64, value, images->dtype, &number, 1, PFD_OVERFLOW_WRAP);
+        memcpy(out + c * bytes, &number, (size_t)bytes);
     }
     return PFD_OK;
 }

@@ -188,17 +188,42 @@ static int64_t decode_one(const pfd_json_text *text, int64_t *at, char out[4])
     return size;
 }
 
-int32_t pfd_json_equals(const pfd_json_text *text, const char *with)
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static int compare_folded(const void *a, const void *b, size_t size)
+{
+    const char *left = a, *right = b;
+    for (size_t i = 0; i < size; i++)
+        if (lower(left[i]) != lower(right[i])) return 1;
+    return 0;
+}
+
+static int32_t equals(const pfd_json_text *text, const char *with,
+                      int (*compare)(const void *, const void *, size_t))
 {
     int64_t size = (int64_t)strlen(with), same = 0;
-    if (!text->has_escapes) return text->size == size && !memcmp(text->data, with, (size_t)size);
     for (int64_t at = 0; at < text->size;) {
         char bytes[4];
         int64_t n = decode_one(text, &at, bytes);
-        if (n > size - same || memcmp(with + same, bytes, (size_t)n) != 0) return 0;
+        if (n > size - same || compare(with + same, bytes, (size_t)n) != 0) return 0;
         same += n;
     }
     return same == size;
+}
+
+int32_t pfd_json_equals(const pfd_json_text *text, const char *with)
+{
+    if (text->has_escapes) return equals(text, with, memcmp);
+    size_t size = strlen(with);
+    return (size_t)text->size == size && !memcmp(text->data, with, size);
+}
+
+int32_t pfd_json_equals_folded(const pfd_json_text *text, const char *with)
+{
+    return equals(text, with, compare_folded);
 }
 
 int64_t pfd_json_decode(const pfd_json_text *text, char *out)

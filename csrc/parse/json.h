@@ -74,5 +74,6 @@ int32_t pfd_json_refuse(pfd_json *json, const char *problem);
 /* Compares with, or writes, what the string means; `out` holds text->size bytes.  Returns how many
  * bytes were written. */
 int32_t pfd_json_equals(const pfd_json_text *text, const char *with);
+int32_t pfd_json_equals_folded(const pfd_json_text *text, const char *with); /* a is A, in ASCII */
 int64_t pfd_json_decode(const pfd_json_text *text, char *out);
 #endif

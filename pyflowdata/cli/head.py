@@ -27,13 +27,13 @@ from .file_arguments import (
 from .output import finite, printable, say, say_json
 from .usage import UsageError
 
-_IMAGES = 64  # of a sheet
+_IMAGES, _MOST_IMAGES = 64, 1000  # of a sheet; all of them are decoded before it is drawn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="data files of one format")
-    parser.add_argument("-n", type=int, metavar="N", help="how many (10; images: 64)")
+    parser.add_argument("-n", type=int, metavar="N", help="how many (10; images: 64, at most 1000)")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="a line of JSON for each record")
     how.add_argument("--images", action="store_true",
@@ -131,6 +131,8 @@ def run(args: argparse.Namespace) -> int:
         args.n = _IMAGES if args.images else 10
     if args.n < 1:
         raise UsageError(f"-n {args.n}: it must be 1 or more")
+    if args.images and args.n > _MOST_IMAGES:
+        raise UsageError(f"-n {args.n}: a sheet has at most {_MOST_IMAGES} images")
     if args.out is not None and not args.images:
         raise UsageError("--out is where --images writes to; give both")
     load_plugins(args)

@@ -6,6 +6,7 @@ then C runs the kernel as a loader does.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import threading
@@ -237,11 +238,18 @@ def _varying(types: _Types) -> _Types:
 def _are_rows(
     op: Op, name: str | None, values: Mapping[str, object], inputs: Sequence[Rows]
 ) -> bool:
-    """Whether the op takes what the first dimension of the given arrays counts."""
+    """Whether the op takes what the first dimension of the given arrays counts, and would not take
+    the arrays if only their sizes were others."""
     if any(rows.count is not None or not rows.shape for rows in inputs):
         return False
+    others = tuple((rows.dtype, (*(-1 for _ in rows.shape[1:]), rows.shape[-1])) for rows in inputs)
+    parts = tuple((rows.dtype, rows.shape[1:]) for rows in inputs)
+    return _takes(op, name, values, parts) and not _takes(op, name, values, others)
+
+
+def _takes(op: Op, name: str | None, values: Mapping[str, object], types: _Types) -> bool:
     try:
-        _Prepared(op, name, values, tuple((rows.dtype, rows.shape[1:]) for rows in inputs))
+        _Prepared(op, name, values, types)
     except Error:
         return False
     return True
@@ -272,11 +280,40 @@ def call(op: Op, name: str | None, values: dict[str, object], inputs: Mapping[st
             take(key, value, takes_ragged=op.takes_ragged) for key, value in inputs.items()
         ]
         count = _common_count(op, inputs, rows)
-        return _prepare(op, name, values, rows).run(rows, count, *options)
+        prepared, rows = _fitted(op, name, values, inputs, rows)
+        return prepared.run(rows, count, *options)
     except Error as failure:
         if failure.op is None:
             failure.op = op.name
         raise
+
+
+def _fitted(
+    op: Op, name: str | None, values: Mapping[str, object], inputs: Mapping[str, object],
+    rows: list[Rows],
+) -> tuple[_Prepared, list[Rows]]:
+    """The op for the rows; ints of Python are int8 where the op refuses int64."""
+    try:
+        return _prepare(op, name, values, rows), rows
+    except InvalidArgumentError:
+        narrow = [
+            take(key, _as_int8(value), takes_ragged=op.takes_ragged) if _is_small(value) else row
+            for (key, value), row in zip(inputs.items(), rows, strict=True)
+        ]
+        if any(map(operator.is_not, narrow, rows)):
+            with contextlib.suppress(InvalidArgumentError):
+                return _prepare(op, name, values, narrow), narrow
+        raise
+
+
+def _is_small(value: object) -> bool:
+    """Whether it is an int of Python, or a list of them, in the range of int8."""
+    numbers = value if type(value) is list else [value]
+    return all(type(number) is int and -128 <= number < 128 for number in numbers)
+
+
+def _as_int8(value: Any) -> object:
+    return [np.int8(number) for number in value] if type(value) is list else np.int8(value)
 
 
 def _option(op: Op, key: str, values: dict[str, object]) -> int:
@@ -289,7 +326,9 @@ def _option(op: Op, key: str, values: dict[str, object]) -> int:
     except TypeError:
         number = least - 1
     if isinstance(value, bool) or not least <= number < 2**62:
-        raise InvalidArgumentError(f"{key} = {shown(value)}; it must be an int, at least {least}")
+        raise InvalidArgumentError(
+            f"{key} = {shown(value)}; it must be an int, at least {least} and below 2**62"
+        )
     return number
 
 

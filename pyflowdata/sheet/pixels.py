@@ -14,6 +14,7 @@ Array = npt.NDArray[Any]
 
 _CHANNELS = (1, 3, 4)
 _UINT8 = np.dtype(np.uint8)
+_MOST = 1e300  # of a float that is shown
 
 
 def is_image(shape: Sequence[int | None]) -> bool:
@@ -49,23 +50,38 @@ def to_rgb(
         return [], ""
     if images[0].dtype == _UINT8 and mean is None and std is None:
         return [_rgb(image) for image in images], ""
-    numbers = [np.nan_to_num(image.astype(np.float32), nan=0.0, posinf=0.0, neginf=0.0)
-               for image in images]  # fmt: skip
+    numbers = [_finite(image) for image in images]
     if mean is not None or std is not None:
-        offset, factor = (
-            np.asarray(default if given is None else given, np.float32)
-            for given, default in ((mean, 0.0), (std, 1.0))
-        )
-        numbers = [number * factor + offset for number in numbers]
-        is_bytes = bool(np.max(np.abs(offset), initial=0) > 1)
+        numbers = [_with_mean_std(number, mean or [0.0], std or [1.0]) for number in numbers]
+        is_bytes = max(map(abs, mean or [0.0])) > 1
         low, high, said = 0.0, 255.0 if is_bytes else 1.0, ""
     else:
         low, high, said = _range(numbers, images[0].dtype)
-    scale = 255 / (high - low)
     return [
-        _rgb(np.clip(np.rint((number - low) * scale), 0, 255).astype(np.uint8))
+        _rgb(np.clip(np.rint((number - low) / (high - low) * 255), 0, 255).astype(np.uint8))
         for number in numbers
     ], said
+
+
+def _finite(image: Array) -> Array:
+    """As floats whose differences are finite too; what is NaN or infinite is 0."""
+    numbers = np.nan_to_num(image.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    finite: Array = np.clip(numbers, -_MOST, _MOST)
+    return finite
+
+
+def _with_mean_std(image: Array, mean: Sequence[float], std: Sequence[float]) -> Array:
+    """What was normalised with them."""
+    channels = image.shape[-1]
+    for name, given in (("mean", mean), ("std", std)):
+        if len(given) not in (1, channels):
+            raise InvalidArgumentError(
+                f"{name} has {len(given)} numbers and an image has {channels} channels; give one "
+                "number, or one for each channel"
+            )
+    with np.errstate(over="ignore"):
+        undone: Array = np.clip(image * np.asarray(std) + np.asarray(mean), -_MOST, _MOST)
+    return undone
 
 
 def _range(numbers: Sequence[Array], dtype: np.dtype[Any]) -> tuple[float, float, str]:
@@ -78,7 +94,7 @@ def _range(numbers: Sequence[Array], dtype: np.dtype[Any]) -> tuple[float, float
     if low >= 0 and high <= 255:
         return 0.0, 255.0, ""
     if low == high:
-        high = low + 1
+        high = low + max(1.0, abs(low))
     return low, high, f"{dtype} numbers: {low:.3g} is black, {high:.3g} is white"
 
 

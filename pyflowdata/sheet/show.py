@@ -45,9 +45,15 @@ class Sheet:
         """Writes the sheet as a PNG file, over an existing one, and returns its path.
 
         Raises:
+            InvalidArgumentError: The path cannot be one.
             FileError: It cannot be written.
         """
-        name = os.fspath(path)
+        try:
+            name = os.fsdecode(path)
+        except TypeError:
+            name = "\0"
+        if "\0" in name:
+            raise InvalidArgumentError(f"path = {shown(path)}; it must be the path of a file")
         try:
             with open(name, "wb") as file:
                 file.write(self.png())
@@ -106,13 +112,15 @@ def show(
         InvalidArgumentError: There are no images in it, or an argument is wrong.
     """
     _check(count, columns, size, layout)
+    means, deviations = _list("mean", mean), _list("std", std)
     if _has_blobs(batch):
         batch, labels, ids = _first_batch(batch, labels, ids)
     table = _table(batch)
-    name = image_column(table, image)
+    name = _image_column(table, image)
     rows = rows_of(table[name])
     labels = _column(labels, table, len(rows), "labels", label_column(table, name, len(rows)))
     ids = _column(ids, table, len(rows), "ids", id_column(table, len(rows)))
+<<<<<<< HEAD
     captions = [_captions(one) for one in (labels, _record_ids(ids)) if one is not None]
     tiles, notes = _tiles(rows[:count], captions, layout, _list(mean), _list(std))
     notes += [f"{len(tiles)} of {len(rows)} images"] if len(rows) > len(tiles) else []
@@ -128,11 +136,19 @@ def _tiles(
     std: Sequence[float] | None,
 ) -> tuple[list[Tile], list[str]]:
     """The images of rows with what stands under them; and what is not as it was."""
+=======
+    total, rows = len(rows), rows[:count]
+    _check_rows(rows)
+>>>>>>> w-mendc
     images, damage = decoded(rows)
     found = [one for one in images if one is not None]
     if len({one.dtype for one in found}) > 1:
         raise InvalidArgumentError("the images have several dtypes; give those of one")
+<<<<<<< HEAD
     pixels, scaled = to_rgb([channels_last(one, layout) for one in found], mean, std)
+=======
+    pixels, scaled = to_rgb([channels_last(one, layout) for one in found], means, deviations)
+>>>>>>> w-mendc
     rest = iter(pixels)
     tiles = [
         Tile(None if one is None else next(rest), tuple(texts[place] for texts in captions))
@@ -151,14 +167,53 @@ def _check(count: Any, columns: Any, size: Any, layout: Any) -> None:
         raise InvalidArgumentError(
             f"size = {shown(size)}; it must be (height, width), each from 8 to 4096"
         )
-    if layout not in (None, "HWC", "CHW"):
+    if not (layout is None or isinstance(layout, str)) or layout not in (None, "HWC", "CHW"):
         raise InvalidArgumentError(f"layout = {shown(layout)}; it must be 'HWC', 'CHW' or None")
 
 
-def _list(numbers: float | Sequence[float] | None) -> Sequence[float] | None:
-    if numbers is None:
+def _list(name: str, given: float | Sequence[float] | None) -> list[float] | None:
+    """The numbers of `mean` or `std`."""
+    if given is None:
         return None
-    return np.atleast_1d(np.asarray(numbers, np.float64)).tolist()  # type: ignore[no-any-return]
+    try:
+        numbers = np.asarray(given, np.float64).reshape(-1)
+    except (TypeError, ValueError, OverflowError):
+        numbers = np.empty(0)
+    is_std = name == "std"
+    if not numbers.size or not np.isfinite(numbers).all() or (is_std and (numbers <= 0).any()):
+        above = " above 0" if is_std else ""
+        raise InvalidArgumentError(
+            f"{name} = {shown(given)}; it must be a finite number{above}, or one for each channel"
+        )
+    return [float(one) for one in numbers]
+
+
+def _image_column(table: Mapping[Any, Any], wanted: Any) -> Any:
+    """As `image_column`; of bytes alone it says why they are no image."""
+    if not isinstance(wanted, (str, int, type(None))):
+        raise InvalidArgumentError(f"image = {shown(wanted)}; it must be the name of a column")
+    try:
+        return image_column(table, wanted)
+    except InvalidArgumentError:
+        rows = rows_of(next(iter(table.values()))) if wanted is None and len(table) == 1 else []
+        if not rows or not isinstance(rows[0], bytes):
+            raise
+        _, damage = decoded(rows[:1])
+        raise InvalidArgumentError(f"the bytes are not files of images: {damage}") from None
+
+
+def _check_rows(rows: Sequence[Any]) -> None:
+    for number, row in enumerate(rows):
+        is_array = isinstance(row, np.ndarray) and row.ndim in (2, 3) and row.dtype.kind in "buif"
+        if not is_array and not isinstance(row, bytes):
+            said = f"an array of {row.dtype} {row.shape}" if isinstance(row, np.ndarray) else (
+                f"{shown(row)} ({type(row).__name__})"
+            )
+            raise InvalidArgumentError(
+                f"row {number} is {said}; it must be an image of numbers, (height, width), "
+                "(height, width, channels) or (channels, height, width), or the file of one as "
+                "bytes"
+            )
 
 
 def _has_blobs(batch: Any) -> bool:
@@ -224,14 +279,25 @@ def _column(
         given = table[given]
     if given is None:
         return None
-    values = list(given) if isinstance(given, np.ndarray) else rows_of(given)
+    try:
+        values = list(given) if isinstance(given, np.ndarray) else rows_of(given)
+    except TypeError:
+        raise InvalidArgumentError(
+            f"{what} = {shown(given)} ({type(given).__name__}); it must be a value for each image, "
+            "or the name of a column"
+        ) from None
     if len(values) != count:
         raise InvalidArgumentError(f"there are {count} images and {len(values)} {what}")
     return values
 
 
 def _captions(values: Sequence[Any]) -> list[str]:
-    return [" ".join(text_of(value).split())[:_MOST_TEXT] for value in values]
+    try:
+        return [" ".join(text_of(value).split())[:_MOST_TEXT] for value in values]
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(
+            f"labels and ids are {shown(values)}; each must be a number, a text or an array"
+        ) from None
 
 
 def _record_ids(ids: list[Any] | None) -> list[Any] | None:

@@ -218,6 +218,7 @@ MISTAKES = [
     (lambda: flow.OneHot(1, depth=3, name=3), "name = 3"),
     (lambda: flow.OneHot(1, depth=3, nane="x"), "did you mean 'name'"),
     (lambda: flow.OneHot(1, depth=3, seed="a"), "seed = 'a'; it must be an int, at least -1"),
+    (lambda: flow.OneHot(1, depth=3, seed=2**62), r"int, at least -1 and below 2\*\*62"),
     (lambda: flow.OneHot(1, depth=3, epoch=-1), "epoch = -1; it must be an int, at least 0"),
     (lambda: flow.OneHot(1, depth=3, ordinal=True), "ordinal = True"),
     (lambda: flow.OneHot(BLOB, depth=3, seed=1), "unknown attr 'seed'"),
@@ -239,6 +240,27 @@ def test_mistakes(call, says):
     with pytest.raises(flow.InvalidArgumentError, match=says) as caught:
         call()
     assert caught.value.op is not None and str(caught.value).startswith(f"{caught.value.op}: ")
+
+
+def test_ints_of_python_where_int8_is_wanted():
+    image = np.arange(5 * 4 * 3, dtype=np.uint8).reshape(5, 4, 3)
+    assert np.array_equal(flow.ImageFlip(image, 1), image[:, ::-1])
+    for found, code in zip(flow.ImageFlip([image] * 3, [2, 0, 3]), (2, 0, 3), strict=True):
+        assert np.array_equal(found, flow.ImageFlip(image, np.int8(code)))
+    same(flow.CropMirrorNormalize(image, 1), flow.CropMirrorNormalize(image, np.int8(1)))
+    assert flow.Cast(3, dtype="int64").dtype == np.int64
+    for code in (128, 1.0, [1, 300]):
+        images = [image] * 2 if isinstance(code, list) else image
+        assert "one number of int8" in error_of(lambda: flow.ImageFlip(images, code)).message
+    assert "int64" in error_of(lambda: flow.ImageFlip(image, np.int64(1))).message
+
+
+def test_rows_are_hinted_at_where_an_array_has_a_dimension_too_many():
+    image = np.zeros((9, 11, 3), np.uint8)
+    hint = "list(array) has the rows of an array"
+    assert hint not in error_of(lambda: flow.CropMirrorNormalize(image, crop_h=10)).message
+    assert hint in error_of(lambda: flow.CropMirrorNormalize(image[None])).message
+    assert hint in error_of(lambda: flow.Normalize(image[None], mean=0, std=1)).message
 
 
 def error_of(call):

@@ -153,6 +153,19 @@ def test_numbers_of_any_range_are_scaled_and_the_sheet_says_so():
     assert flow.show([np.full((9, 9), -5.0)]).count == 1
 
 
+@pytest.mark.filterwarnings("error")
+def test_numbers_of_any_size():
+    for image in (np.full((4, 4), 2**64 - 1, np.uint64), np.full((4, 4, 3), 1e17),
+                  np.full((4, 4), 1e300), np.full((4, 4), -3e38, np.float32)):  # fmt: skip
+        assert not first(flow.show([image], size=(8, 8)), 8, 8).any(), "one number: black"
+    for dtype, number in ((np.float64, 1.7e308), (np.float32, 3e38), (np.float64, 5e-324),
+                          (np.float32, 1e-45), (np.int64, 2**63 - 1),
+                          (np.float16, 6e4)):  # fmt: skip
+        image = np.array([[-number, number]] * 2, dtype)
+        assert np.unique(first(flow.show([image], size=(8, 8)), 8, 8)).tolist() == [0, 255]
+        assert flow.show([image], mean=1e300, std=1e300).count == 1
+
+
 def test_normalising_is_undone():
     image = noise(20, 30, 3)
     x = flow.Normalize(image, mean=flow.IMAGENET_MEAN, std=flow.IMAGENET_STD)
@@ -295,6 +308,21 @@ def test_a_notebook_and_a_file(tmp_path):
     (lambda: flow.show(noise(2, 9, 9), size=(3, 3)), "from 8 to 4096"),
     (lambda: flow.show(noise(2, 9, 9), layout="NHWC"), "layout = 'NHWC'"),
     (lambda: flow.show([noise(9, 9), np.zeros((9, 9))]), "several dtypes"),
+    (lambda: flow.show(noise(2, 9, 9, 3), mean=[1, 2]), "mean has 2 numbers and an image has 3"),
+    (lambda: flow.show(noise(2, 9, 9, 3), mean="x"), "mean = 'x'; it must be a finite number,"),
+    (lambda: flow.show(noise(2, 9, 9, 3), mean=[]), r"mean = \[\]; it must be"),
+    (lambda: flow.show(noise(2, 9, 9, 3), mean=float("nan")), "mean = nan; it must be"),
+    (lambda: flow.show(noise(2, 9, 9, 3), std=0), "std = 0; it must be a finite number above 0"),
+    (lambda: flow.show(noise(2, 9, 9, 3), std=[1, -1, 1]), "std = .*; it must be"),
+    (lambda: flow.show(noise(2, 9, 9), ids=3), r"ids = 3 \(int\); it must be a value for each"),
+    (lambda: flow.show(noise(2, 9, 9), labels=[1, [1, [2]]]), "labels and ids are .*; each must"),
+    (lambda: flow.show([noise(9, 9), 3, "x", None]), r"row 1 is 3 \(int\); it must be an image"),
+    (lambda: flow.show([noise(9, 9), None]), r"row 1 is None \(NoneType\)"),
+    (lambda: flow.show([noise(9, 9).astype(str)]), r"row 0 is an array of <U3 \(9, 9\)"),
+    (lambda: flow.show(noise(2, 9, 9), image=[1]), r"image = \[1\]; it must be the name"),
+    (lambda: flow.show([b"x"]), "the bytes are not files of images: 1 of 1 .* image 0: "),
+    (lambda: flow.show(noise(9, 9)).save(None), "path = None; it must be the path of a file"),
+    (lambda: flow.show(noise(9, 9)).save("a\0b"), "path = 'a.*b'; it must be the path"),
 ])  # fmt: skip
 def test_mistakes(call, says):
     with pytest.raises(flow.InvalidArgumentError, match=says):
@@ -338,6 +366,8 @@ def test_head_images_where_there_are_none(run, tmp_path):  # noqa: F811
     assert status == 2 and "no column has images (s, x, y)" in err
     assert run("head", path, "--out", "a.png")[0] == 2
     assert run("head", path, "--json", "--images")[0] == 2
+    status, _, err = run("head", path, "--images", "-n", 1001)
+    assert status == 2 and "-n 1001: a sheet has at most 1000 images" in err
     files = [FILES[0], b"\xff\xd8\xff"]
     status, _, err = run("head", examples(tmp_path, {"jpg": files}, "d.tfrecord"), "--images",
                          "--out", tmp_path / "d.png")  # fmt: skip

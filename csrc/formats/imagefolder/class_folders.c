@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,9 @@ typedef struct lister {
     _Atomic int64_t num_others;  /* files without one of the suffixes */
 } lister;
 
-/* The folders above the one that is read: a link may lead back to one of them. */
-typedef struct ancestor {
-    const struct ancestor *above;
+typedef struct folder_id {
     uint64_t device, inode;
-} ancestor;
+} folder_id;
 
 static pfd_status fail_memory(const pfd_class_folders *wanted, pfd_error *err)
 {
@@ -37,6 +36,7 @@ typedef struct walk {
     lister *lister;
     int32_t root, class_number;
     pfd_file_list_draft *draft;
+    void **seen; /* a tree of folder_id: a link may lead to any of them */
 } walk;
 
 static pfd_status fail_folder(const walk *self, const char *path, int reason, pfd_error *err)
@@ -51,28 +51,39 @@ static pfd_status fail_folder(const walk *self, const char *path, int reason, pf
     return PFD_IO;
 }
 
-static pfd_status walk_folder(const walk *self, const char *path, const ancestor *above,
-                              pfd_error *err);
+static pfd_status walk_folder(const walk *self, const char *path, pfd_error *err);
 
 static pfd_status walk_below(const walk *self, const char *path, const pfd_path_list *names,
-                             const ancestor *own, pfd_error *err)
+                             pfd_error *err)
 {
     pfd_status status = PFD_OK;
     for (int64_t i = 0; i < names->size && status == PFD_OK; i++) {
         char *below;
         if (asprintf(&below, "%s/%s", path, names->paths[i]) < 0)
             return fail_folder(self, path, ENOMEM, err);
-        status = walk_folder(self, below, own, err);
+        status = walk_folder(self, below, err);
         free(below);
     }
     return status;
 }
 
-static int32_t is_above(const ancestor *above, const pfd_folder_names *names)
+static int by_id(const void *a, const void *b)
 {
-    for (; above; above = above->above)
-        if (above->device == names->device && above->inode == names->inode) return 1;
-    return 0;
+    const folder_id *left = a, *right = b;
+    if (left->device != right->device) return left->device < right->device ? -1 : 1;
+    return left->inode == right->inode ? 0 : left->inode < right->inode ? -1 : 1;
+}
+
+/* 1: the folder is now among those that were seen; 0: it was; -1: no memory. */
+static int32_t note_seen(const walk *self, uint64_t device, uint64_t inode)
+{
+    folder_id *own = malloc(sizeof *own);
+    if (!own) return -1;
+    *own = (folder_id){device, inode};
+    folder_id **found = tsearch(own, self->seen, by_id);
+    int32_t is_new = !found ? -1 : *found == own;
+    if (is_new != 1) free(own);
+    return is_new;
 }
 
 /* Takes the names over. */
@@ -91,8 +102,7 @@ static pfd_status note_folder(const walk *self, const char *path, pfd_folder_nam
     return fail_folder(self, path, ENOMEM, err);
 }
 
-static pfd_status walk_folder(const walk *self, const char *path, const ancestor *above,
-                              pfd_error *err)
+static pfd_status walk_folder(const walk *self, const char *path, pfd_error *err)
 {
     const pfd_class_folders *wanted = self->lister->wanted;
     pfd_folder_names names = {0};
@@ -100,11 +110,10 @@ static pfd_status walk_folder(const walk *self, const char *path, const ancestor
         return wanted->host->fail(err, PFD_CANCELLED, "the loader is closing");
     int reason = pfd_folder_names_read(wanted->roots[self->root], path, wanted->suffixes, &names);
     pfd_status status = reason ? fail_folder(self, path, reason, err) : PFD_OK;
-    if (reason == 0 && !is_above(above, &names)) {
-        const ancestor own = {above, names.device, names.inode};
-        status = note_folder(self, path, &names, err);
-        if (status == PFD_OK) status = walk_below(self, path, &names.folders, &own, err);
-    }
+    int32_t is_new = reason ? 0 : note_seen(self, names.device, names.inode);
+    if (is_new < 0) status = fail_memory(wanted, err);
+    if (is_new > 0) status = note_folder(self, path, &names, err);
+    if (is_new > 0 && status == PFD_OK) status = walk_below(self, path, &names.folders, err);
     pfd_folder_names_free(&names);
     return status;
 }
@@ -122,8 +131,9 @@ static pfd_status walk_class(const walk *self, int root, const char *name, pfd_e
     struct stat st, of_root;
     if (fstatat(root, name, &st, 0) != 0 || !S_ISDIR(st.st_mode)) return PFD_OK; /* found later */
     if (fstat(root, &of_root) != 0) return fail_folder(self, ".", errno, err);
-    const ancestor above = {NULL, of_root.st_dev, of_root.st_ino};
-    return walk_folder(self, name, &above, err);
+    if (note_seen(self, of_root.st_dev, of_root.st_ino) < 0)
+        return fail_memory(self->lister->wanted, err);
+    return walk_folder(self, name, err);
 }
 
 static int by_path(const void *a, const void *b)
@@ -150,7 +160,11 @@ static pfd_status list_some(void *ctx, int64_t begin, int64_t end, int32_t worke
             continue;
         }
         one.class_number = (int32_t)self->by_name[place - 1];
-        PFD_TRY(walk_class(&one, folder, classes->data[one.class_number], err));
+        void *seen = NULL;
+        one.seen = &seen;
+        pfd_status status = walk_class(&one, folder, classes->data[one.class_number], err);
+        tdestroy(seen, free);
+        PFD_TRY(status);
         if (one.draft->size > 1)
             qsort(one.draft->folders, (size_t)one.draft->size, sizeof *one.draft->folders, by_path);
     }

@@ -30,19 +30,10 @@ typedef struct manifest_attrs {
     int32_t multi_label;
 } manifest_attrs;
 
-static int lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
 /* As MindData does: without regard to case. */
 static int32_t is_usage(const pfd_json_text *found, const char *wanted)
 {
-    int64_t size = (int64_t)strlen(wanted), i = 0;
-    if (size == 0) return 1;
-    if (found->size != size) return 0;
-    while (i < size && lower((char)found->data[i]) == lower(wanted[i])) i++;
-    return i == size;
+    return *wanted == '\0' || pfd_json_equals_folded(found, wanted);
 }
 
 static pfd_status infer(const pfd_infer_args *args, pfd_error *err)

@@ -133,6 +133,21 @@ def test_links_are_followed_but_not_in_circles(tmp_path):
     ]  # os.walk goes round until a path is too long
 
 
+def test_folders_that_link_to_each_other_are_listed_once(tmp_path):
+    names = "abcdefghijkl"
+    root = pictures(tmp_path / "train", *(f"cat/{name}/{name}.png" for name in names), "dog/1.png")
+    for name in names:
+        for other in names:
+            if other != name:
+                (root / "cat" / name / other).symlink_to(f"../{other}")
+    (root / "dog" / "cats").symlink_to("../cat")
+    images = [(root / "cat" / name / f"{name}.png").read_bytes() for name in names]
+    found = read(root)[0]
+    assert sorted(found[:12]) == sorted((image, 0) for image in images)
+    assert found[12] == ((root / "dog" / "1.png").read_bytes(), 1)
+    assert sorted(found[13:]) == sorted((image, 1) for image in images), "once for each class"
+
+
 def test_few_files_are_open_at_a_time(tmp_path):
     """Readers of other formats keep each file open, or mapped."""
     root = write_tree(tmp_path / "train", {f"c/{i}.png": b"%d" % i for i in range(1000)})

@@ -85,6 +85,10 @@ def test_images_and_labels_of_a_usage(data):
     marked.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().rstrip(b"\n"))
     assert read(marked) == truth(path, entries, "train")
     assert read(marked, file_access="read") == truth(path, entries, "train")
+    escaped = path.parent / "escaped.manifest"
+    escaped.write_text(path.read_text().replace('"usage": "E', r'"usage": "\u0045'))
+    assert read(escaped, usage="eval") == truth(path, entries, "eval")
+    assert read(escaped, usage="") == truth(path, entries, "")
 
 
 def test_classes_may_be_named(data):
