@@ -120,9 +120,8 @@ def show(
     rows = rows_of(table[name])
     labels = _column(labels, table, len(rows), "labels", label_column(table, name, len(rows)))
     ids = _column(ids, table, len(rows), "ids", id_column(table, len(rows)))
-<<<<<<< HEAD
     captions = [_captions(one) for one in (labels, _record_ids(ids)) if one is not None]
-    tiles, notes = _tiles(rows[:count], captions, layout, _list(mean), _list(std))
+    tiles, notes = _tiles(rows[:count], captions, layout, means, deviations)
     notes += [f"{len(tiles)} of {len(rows)} images"] if len(rows) > len(tiles) else []
     wide = max(1, min(len(tiles), columns or round(math.sqrt(len(tiles) * 4 / 3))))
     return Sheet(draw(tiles, notes, wide, size), len(tiles), notes)
@@ -132,23 +131,16 @@ def _tiles(
     rows: Sequence[Any],
     captions: Sequence[Sequence[str]],
     layout: str | None,
-    mean: Sequence[float] | None,
-    std: Sequence[float] | None,
+    means: Sequence[float] | None,
+    deviations: Sequence[float] | None,
 ) -> tuple[list[Tile], list[str]]:
-    """The images of rows with what stands under them; and what is not as it was."""
-=======
-    total, rows = len(rows), rows[:count]
+    """The images of rows with their captions, and notes about what was changed or left out."""
     _check_rows(rows)
->>>>>>> w-mendc
     images, damage = decoded(rows)
     found = [one for one in images if one is not None]
     if len({one.dtype for one in found}) > 1:
         raise InvalidArgumentError("the images have several dtypes; give those of one")
-<<<<<<< HEAD
-    pixels, scaled = to_rgb([channels_last(one, layout) for one in found], mean, std)
-=======
     pixels, scaled = to_rgb([channels_last(one, layout) for one in found], means, deviations)
->>>>>>> w-mendc
     rest = iter(pixels)
     tiles = [
         Tile(None if one is None else next(rest), tuple(texts[place] for texts in captions))

@@ -354,11 +354,7 @@ const pfd_op pfd_op_image_folder_reader = {
            "data_dir is that folder, or files name several, whose classes are united. The records "
            "are those of torchvision's ImageFolder, in its order: by the name of the class, then "
            "by folder and name, compared as bytes. Files in folders of a class count to it, at any "
-<<<<<<< HEAD
-           "depth; symbolic links are followed, unless they lead back to a folder above. Names "
-=======
            "depth; symbolic links are followed, and a folder is listed once for a class. Names "
->>>>>>> w-mendc
            "that begin with a period are left out, files and folders. The list of files is an "
            "index, kept as others are for 4096 files or more; opening it again looks at each "
            "folder, and at no file. Each file is opened, read and closed when its record is "
