@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CorruptDataError, InvalidArgumentError
-from ..formats import COMPRESSION_SUFFIXES, FORMATS, ImageChange, Source, image_formats
+from ..formats import COMPRESSION_SUFFIXES, FORMATS, ImageChange, Source, damage_of, image_formats
 from .conversion.plan import Conversion
 from .conversion.target import Target
 from .conversion.workers import run_tasks
@@ -169,6 +169,18 @@ class _Progress:
             self._bar.close()
 
 
+def _say_left_out(conversion: Conversion) -> None:
+    count, first = conversion.left_out, conversion.left_out_first
+    if not count:
+        return
+    for failure in first:
+        say(str(damage_of(conversion.source.files[0], failure)), sys.stderr)
+    if count > len(first):
+        say(f"... and {count - len(first)} more", sys.stderr)
+    say("1 damaged record left out" if count == 1 else f"{count} damaged records left out",
+        sys.stderr)  # fmt: skip
+
+
 def run(args: argparse.Namespace) -> int:
     """Converts; prints what was made."""
     if len(args.paths) < 2:
@@ -210,6 +222,7 @@ def run(args: argparse.Namespace) -> int:
             progress.close()
         written = sum(conversion.done.values())
         made = conversion.publish()
+    _say_left_out(conversion)
     names = str(made[0]) if len(made) == 1 else f"{made[0]} ... {made[-1]}"
     say(f"{about(source)} to {target.kind.title}: {written} records in {names}")
     return 0

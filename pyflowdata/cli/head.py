@@ -95,10 +95,12 @@ def _print_table(names: list[str], rows: list[list[str]]) -> None:
         say("  ".join(map(str.ljust, row, widths)).rstrip())
 
 
-def _first_rows(source: Source, count: int) -> tuple[list[dict[str, Any]], int]:
+def _first_rows(
+    source: Source, count: int, on_error: str = "raise"
+) -> tuple[list[dict[str, Any]], int]:
     """So many rows at most, and how many records there are; -1: that is not known."""
     rows: list[dict[str, Any]] = []
-    for batch in source.batches(batch_size=min(count, 4096)):
+    for batch in source.batches(batch_size=min(count, 4096), on_error=on_error):
         rows += rows_of(batch)
         if len(rows) >= count:
             break
@@ -139,13 +141,14 @@ def run(args: argparse.Namespace) -> int:
     files = expand(args.files, args.format)
     source = source_of(args, files)
     say_left_out(source)
+    on_error = "pad" if args.images else "raise"  # an image that is damaged keeps its place
     try:
-        rows, records = _first_rows(source, args.n)
+        rows, records = _first_rows(source, args.n, on_error)
     except CorruptDataError:
         if not any(field.is_guessed for field in source.fields):
             raise
         source = source.with_types()  # the first rows were of narrower ones
-        rows, records = _first_rows(source, args.n)
+        rows, records = _first_rows(source, args.n, on_error)
     if args.images:
         return _save_images(rows, args.files[0], args.out)
     if args.json:

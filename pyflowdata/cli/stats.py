@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
 from typing import Any
 
 import numpy as np
 
-from ..formats import RECORD, Source
+from ..formats import FORMATS, RECORD, Field, Source
 from ..ragged import Ragged
 from .file_arguments import (
     about,
@@ -144,20 +145,25 @@ def _print_histogram(bins: list[tuple[int, int, int]]) -> None:
         say(f"    {name:>{width}}  {bar:{_BARS}}  {count}".rstrip())
 
 
-def _read(source: Source) -> tuple[dict[str, _Field], Any]:
-    """What the fields of all records hold, and how many bytes each record has."""
+def _read(source: Source, file_field: str) -> tuple[dict[str, _Field], Any, int]:
+    """What the fields of all records hold, how many bytes each record has, and how many the files
+    of records, where a field is their content."""
     names = [field.name for field in source.fields]
     wanted = [*names, RECORD] if source.has_records or not names else names
+    if file_field and file_field not in names:
+        source = dataclasses.replace(source, fields=(*source.fields, Field(file_field, "bytes")))
+        wanted = [*wanted, file_field]
     fields: dict[str, _Field] = {name: _Field() for name in names}
-    sizes = []
+    sizes, size = [], 0
     for batch in source.batches(wanted, batch_size=_BATCH):
         for name, field in fields.items():
             field.add(batch[name])
         whole = [RECORD] if RECORD in batch else names
         sizes.append(sum(_row_bytes(batch[name]) for name in whole))
+        size += int(batch[file_field].lengths.sum()) if file_field else 0
     if not sizes:
-        return {}, np.zeros(0, np.int64)
-    return fields, np.concatenate(sizes)
+        return {}, np.zeros(0, np.int64), 0
+    return fields, np.concatenate(sizes), size
 
 
 def run(args: argparse.Namespace) -> int:
@@ -167,17 +173,20 @@ def run(args: argparse.Namespace) -> int:
     source = source_of(args, files)
     say_left_out(source)
     source = source.with_types()
-    fields, lengths = _read(source)
-    size = sum(os.path.getsize(one) for one in source.files)
+    file_field = FORMATS[source.format.name].file_field
+    fields, lengths, size = _read(source, file_field)
+    count = len(lengths)
+    if not file_field:
+        count, size = len(files), sum(os.path.getsize(one) for one in source.files)
     found = {name: field.about() for name, field in fields.items()}
     bins = _histogram(lengths) if lengths.size else []
     if args.json:
         say_json({
-            "format": source.format.name, "compression": source.compression, "files": len(files),
+            "format": source.format.name, "compression": source.compression, "files": count,
             "bytes": size, "records": len(lengths), "fields": finite(found), "record_bytes": bins,
         }, indent=2)  # fmt: skip
         return 0
-    say(f"{about(source)}: {len(files)} files, {size_text(size)}, {len(lengths)} records")
+    say(f"{about(source)}: {count} files, {size_text(size)}, {len(lengths)} records")
     if found:
         _print_fields(found)
     if bins:

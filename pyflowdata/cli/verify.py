@@ -7,6 +7,7 @@ import sys
 
 from ..errors import (
     CorruptDataError,
+    Error,
     FileError,
     InvalidArgumentError,
     OutOfMemoryError,
@@ -21,6 +22,7 @@ from .file_arguments import (
     load_plugins,
     opened,
 )
+from .image_damage import damaged_images, image_field
 from .output import say, say_json
 from .usage import UsageError
 
@@ -29,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="data files, of any formats")
     parser.add_argument("--json", action="store_true", help="a line of JSON for each file")
+    parser.add_argument("--images", action="store_true", help="decode all images, too")
     parser.epilog = (
         "Exit status: 0 where all files are whole, 1 where one is damaged or cannot be read, 2 for "
         "a wrong call."
@@ -37,14 +40,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_memory_argument(parser)
 
 
+_NOT_DECODED = "images were not decoded"
+
+
 def _print(path: str, title: str, scan: Scan, damage: list[Damage]) -> None:
     for one in damage:
         say(str(one))
     for note in scan.notes:
-        say(f"{path}: {note}")
+        if note != _NOT_DECODED:
+            say(f"{path}: {note}")
     said = f"{len(damage)} damaged places" if len(damage) != 1 else "1 damaged place"
     say(f"{path}: {title or 'unreadable'}: {scan.good} records whole, "
-        f"{said if damage else 'no damage'}")  # fmt: skip
+        f"{said if damage else 'no damage'}"
+        f"{f'; {_NOT_DECODED} (--images does)' if _NOT_DECODED in scan.notes else ''}")  # fmt: skip
 
 
 def _print_json(path: str, title: str, scan: Scan, damage: list[Damage]) -> None:
@@ -54,6 +62,22 @@ def _print_json(path: str, title: str, scan: Scan, damage: list[Damage]) -> None
               "notes": scan.notes})  # fmt: skip
 
 
+def _check_images(args: argparse.Namespace, path: str, damage: list[Damage], scan: Scan) -> None:
+    """Decodes the images if that is wanted; adds to the damage and the notes."""
+    try:
+        images = image_field(opened(args, [path]))
+    except Error as failure:
+        if args.images:
+            scan.notes.append(f"no images were decoded, since the fields are not known: {failure}")
+        return
+    if images is not None and args.images:
+        damage += damaged_images(*images, damage, scan)
+    elif images is not None:
+        scan.notes.append(_NOT_DECODED)
+    elif args.images:
+        scan.notes.append("no field of images is known in it")
+
+
 def _is_whole(args: argparse.Namespace, path: str) -> bool:
     """Checks a file, and prints what was found."""
     scan, title = Scan(), ""
@@ -61,6 +85,7 @@ def _is_whole(args: argparse.Namespace, path: str) -> bool:
         source = opened(args, [path], only_records=True)
         title = about(source)
         damage = FORMATS[source.format.name].damage(source, scan)
+        _check_images(args, path, damage, scan)
     except (UnsupportedError, InvalidArgumentError, OutOfMemoryError) as failure:
         is_call = isinstance(failure, InvalidArgumentError) and failure.file is None
         if is_call and (args.fields or args.attr or args.format):

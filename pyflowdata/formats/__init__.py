@@ -9,11 +9,18 @@
 Each format has a module of its name here; shared code is in `base`.
 """
 
-from .base.damage import Damage, Scan, damage_of
+from .base.damage import Damage, Scan, damage_of, read_all
 from .base.detection import Detected, detect, is_data_set
 from .base.fields import Field
 from .base.format import Format
-from .base.images import ImageChange, ImageFields, image_fields, image_size, pixel_fields
+from .base.images import (
+    ImageChange,
+    ImageFields,
+    decoded_image,
+    image_fields,
+    image_size,
+    pixel_fields,
+)
 from .base.known import FORMATS
 from .base.open_source import open_source
 from .base.source import RECORD, RecordFormat, Source
@@ -39,6 +46,7 @@ __all__ = [
     "Source",
     "Writer",
     "damage_of",
+    "decoded_image",
     "detect",
     "image_fields",
     "image_formats",
@@ -47,6 +55,7 @@ __all__ = [
     "open_source",
     "pixel_fields",
     "put_in_place",
+    "read_all",
     "remove",
     "sync_folder",
 ]

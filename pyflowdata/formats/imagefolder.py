@@ -313,6 +313,7 @@ class ImageFolder(Format):
     writer = ImageFolderWriter
     image_names = ImageFields(_IMAGE, _LABEL, _CLASS_NAME)
     needs_images = True
+    file_field = _IMAGE
 
     def damage(self, source: Source, scan: Scan) -> list[Damage]:
         """The files that cannot be read."""

@@ -154,7 +154,16 @@ def plain_values(op: Op, values: Mapping[str, object]) -> dict[str, Plain]:
             plain[name] = _list(attr, [value])
         else:
             plain[name] = _plain(attr, value)
+            if attr.choices and not isinstance(plain[name], (str, list)):
+                raise _refuse(attr, value, _choices(op, attr, value))
     return plain
+
+
+def _choices(op: Op, attr: Attr, value: object) -> str:
+    """What is said of an attr that is no text, and has choices."""
+    choices = f"one of {', '.join(attr.choices)}"
+    flag = f"random_{attr.name}"
+    return f"{choices}; {flag}=True is the switch" if value is True and op.attr(flag) else choices
 
 
 def parse_attr(op: Op, name: str, said: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -113,19 +113,30 @@ def text_of(value: Any) -> str:
     return " ".join(f"{one:.3g}" if array.dtype.kind == "f" else str(one) for one in array.ravel())
 
 
-def decoded(rows: Sequence[Any]) -> tuple[list[Array | None], str]:
-    """The images of rows; and what is said of those that could not be decoded, which are None."""
+def decoded(
+    rows: Sequence[Any], lost: Collection[int] = (), why: str = ""
+) -> tuple[list[Array | None], str]:
+    """The images of rows; and what is said of those that could not be decoded, which are None.
+
+    Args:
+        rows: Images, or the bytes of their files.
+        lost: Numbers of rows without an image.
+        why: What is said of these.
+    """
     images: list[Array | None] = []
     failures = []
     for number, row in enumerate(rows):
-        if not isinstance(row, bytes):
-            images.append(row)
-            continue
-        try:
-            images.append(ops.ImageDecoder(row))
-        except (CorruptDataError, UnsupportedError) as failure:
+        if number in lost:
             images.append(None)
-            failures.append(f"image {number}: {failure.message}")
+            failures.append(f"image {number}: {why or 'the record is damaged'}")
+        elif not isinstance(row, bytes):
+            images.append(row)
+        else:
+            try:
+                images.append(ops.ImageDecoder(row))
+            except (CorruptDataError, UnsupportedError) as failure:
+                images.append(None)
+                failures.append(f"image {number}: {failure.message}")
     if not failures:
         return images, ""
     return images, f"{len(failures)} of {len(rows)} not decoded; {failures[0]}"

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, InvalidArgumentError, shown
-from ..graph import Blob
-from ..graph.node import reader_nodes, with_reader_attrs
-from ..loader import DataLoader
 from ..ragged import Ragged
 from .drawing import Array, Tile, draw
+from .first_batch import Lost, first_batch, has_blobs
 from .images import decoded, id_column, image_column, label_column, rows_of, text_of
 from .pixels import channels_last, to_rgb
 from .png import encode_png
@@ -113,15 +111,16 @@ def show(
     """
     _check(count, columns, size, layout)
     means, deviations = _list("mean", mean), _list("std", std)
-    if _has_blobs(batch):
-        batch, labels, ids = _first_batch(batch, labels, ids)
+    lost = Lost()
+    if has_blobs(batch):
+        batch, labels, ids, lost = first_batch(batch, labels, ids)
     table = _table(batch)
     name = _image_column(table, image)
     rows = rows_of(table[name])
     labels = _column(labels, table, len(rows), "labels", label_column(table, name, len(rows)))
     ids = _column(ids, table, len(rows), "ids", id_column(table, len(rows)))
     captions = [_captions(one) for one in (labels, _record_ids(ids)) if one is not None]
-    tiles, notes = _tiles(rows[:count], captions, layout, means, deviations)
+    tiles, notes = _tiles(rows[:count], captions, layout, means, deviations, lost)
     notes += [f"{len(tiles)} of {len(rows)} images"] if len(rows) > len(tiles) else []
     wide = max(1, min(len(tiles), columns or round(math.sqrt(len(tiles) * 4 / 3))))
     return Sheet(draw(tiles, notes, wide, size), len(tiles), notes)
@@ -133,10 +132,11 @@ def _tiles(
     layout: str | None,
     means: Sequence[float] | None,
     deviations: Sequence[float] | None,
+    lost: Lost,
 ) -> tuple[list[Tile], list[str]]:
     """The images of rows with their captions, and notes about what was changed or left out."""
     _check_rows(rows)
-    images, damage = decoded(rows)
+    images, damage = decoded(rows, lost.rows, lost.message)
     found = [one for one in images if one is not None]
     if len({one.dtype for one in found}) > 1:
         raise InvalidArgumentError("the images have several dtypes; give those of one")
@@ -208,14 +208,6 @@ def _check_rows(rows: Sequence[Any]) -> None:
             )
 
 
-def _has_blobs(batch: Any) -> bool:
-    if isinstance(batch, Mapping):
-        batch = list(batch.values())
-    return isinstance(batch, Blob) or (
-        isinstance(batch, (tuple, list)) and len(batch) > 0 and isinstance(batch[0], Blob)
-    )
-
-
 def _table(batch: Any) -> Mapping[Any, Any]:
     """The columns by name, or by number."""
     if isinstance(batch, Mapping):
@@ -230,31 +222,6 @@ def _table(batch: Any) -> Mapping[Any, Any]:
         f"{shown(batch)} ({type(batch).__name__}) was given; it must be a batch, a list of "
         "images, or a blob"
     )
-
-
-def _first_batch(blobs: Any, labels: Any, ids: Any) -> tuple[Any, Any, Any]:
-    """The first batch of blobs; and labels and ids, where these are blobs or left out."""
-    named = dict(blobs) if isinstance(blobs, Mapping) else None
-    wanted = list(named.values()) if named is not None else list(_tuple(blobs))
-    extra = [one for one in (labels, ids) if isinstance(one, Blob)]
-    made = with_reader_attrs([*wanted, *extra], lambda _: {"with_id": True})
-    if ids is None:
-        reader = reader_nodes(made)[0]
-        made += tuple(blob for blob in reader.outputs if reader.op.outputs[blob.index].name == "id")
-    with DataLoader(made, prefetch=1) as loader:
-        arrays: list[Any] = list(next(iter(loader), ()))
-    if not arrays:
-        raise InvalidArgumentError("the blobs have no batch: there are no records")
-    batch, rest = arrays[: len(wanted)], arrays[len(wanted) :]
-    labels = rest.pop(0) if isinstance(labels, Blob) else labels
-    ids = rest.pop(0) if rest else ids
-    if named is not None:
-        return dict(zip(named, batch, strict=True)), labels, ids
-    return tuple(batch), labels, ids
-
-
-def _tuple(blobs: Any) -> Sequence[Any]:
-    return (blobs,) if isinstance(blobs, Blob) else blobs
 
 
 def _column(

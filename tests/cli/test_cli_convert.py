@@ -161,8 +161,21 @@ def test_damage_stops_a_conversion_or_is_left_out(run, tmp_path):
     status, _, err = run("convert", path, tmp_path / "b.npy", "--fields", "x", "--quiet")
     assert status == 1 and "record 270" in err
     assert os.listdir(tmp_path) == ["a.tfrecord"]
-    convert(run, path, tmp_path / "b.npy", "--fields", "x", "--skip-damaged")
+    status, _, err = run("convert", path, tmp_path / "b.npy", "--fields", "x", "--skip-damaged")
+    first, last = err.splitlines()
+    assert status == 0 and "a.tfrecord (record 270" in first and last == "1 damaged record left out"
     assert np.array_equal(np.load(tmp_path / "b.npy"), np.delete(X, 270, axis=0))
+
+
+def test_many_damaged_records_are_counted_and_the_first_named(run, tmp_path):
+    path, at = examples(tmp_path), starts(COLUMNS)
+    for record in range(10, 150, 10):
+        damage(path, at[record] + 20)
+    status, out, err = run("convert", path, tmp_path / "b.csv", "--skip-damaged", "--quiet")
+    *named, more, last = err.splitlines()
+    assert status == 0 and "286 records" in out
+    assert len(named) == 5 and "(record 10" in named[0] and "(record 50" in named[4]
+    assert (more, last) == ("... and 9 more", "14 damaged records left out")
 
 
 def background(*arguments):

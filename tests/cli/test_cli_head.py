@@ -202,6 +202,22 @@ EMPTY = {
 }
 
 
+def test_stats_of_an_image_folder_count_its_images(run, tmp_path):
+    for number in range(12):
+        folder = tmp_path / "photos" / "ab"[number % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number}.jpg").write_bytes(bytes(100 + number))
+    (folder / "notes.txt").write_bytes(bytes(5000))
+    size = sum(100 + number for number in range(12))
+    status, out, _ = run("stats", tmp_path / "photos")
+    assert status == 0 and out.startswith("image folder: 12 files, 1.27 KB, 12 records\n")
+    for fields in ([], ["--fields", "label"]):
+        status, out, _ = run("stats", "--json", tmp_path / "photos", *fields)
+        found = json.loads(out)
+        assert (found["files"], found["bytes"], found["records"]) == (12, size, 12)
+        assert ("image" in found["fields"]) == (not fields)
+
+
 def test_a_compressed_file_that_is_damaged_at_its_beginning_is_not_empty(run, tmp_path):
     (tmp_path / "a.txt").write_bytes(b"\x1f\x8b\x08\0\0\0\0\0\0\3")
     status, _, err = run("head", tmp_path / "a.txt")

@@ -110,7 +110,9 @@ def test_a_missing_attr_is_explained():
         ({"part_num": 4}, "unknown attr 'part_num'; did you mean 'data_part_num'?"),
         ({"random_seed": 4}, "unknown attr 'random_seed'; did you mean 'seed'?"),
         ({"shuffled": True}, "unknown attr 'shuffled'; did you mean 'shuffle'?"),
-        ({"shuffle": True}, "attr 'shuffle' = True (a bool); it must be a string"),
+        ({"shuffle": True}, "attr 'shuffle' = True (bool); it must be one of auto, none, global, "
+         "window, buffer; random_shuffle=True is the switch"),
+        ({"on_error": 0}, "attr 'on_error' = 0 (int); it must be one of raise, skip, pad"),
         ({"shuffle": "windo"}, "auto, none, global, window, buffer; did you mean 'window'?"),
         ({"shuffle": "none", "random_shuffle": True}, "leave one of the two out"),
         (

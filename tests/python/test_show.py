@@ -264,6 +264,23 @@ def test_damaged_images_keep_their_place():
     assert flow.show([b"\xff\xd8\xff"]).count == 1
 
 
+def test_damaged_records_of_blobs_keep_their_place(tmp_path):
+    for number, data in enumerate([b"", FILES[0], FILES[1][:-200], FILES[2]]):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        (tmp_path / f"x/{number}.jpg").write_bytes(data)
+    file, label = flow.ImageFolderReader(tmp_path, batch_size=4)
+    image = flow.ImageDecoder(file)
+    says = "2 of 4 not decoded; image 0: 0.jpg: the file is empty"
+    for batch in (file, image, flow.Resize(image, size=(9, 9)), {"image": image, "y": label}):
+        sheet = flow.show(batch)
+        assert sheet.count == 4 and colors_on(sheet) == [0, 2] and sheet.notes[0] == says
+        assert texts_on(sheet, "record 0", "record 3") == ["record 0", "record 3"]
+    file, _ = flow.ImageFolderReader(tmp_path, batch_size=2, on_error="skip")
+    assert flow.show(flow.ImageDecoder(file)).notes == ()
+    file, _ = flow.ImageFolderReader(tmp_path, batch_size=9, last_batch="pad")
+    assert flow.show(file).notes == (says,)
+
+
 def test_blobs():
     """The first batch, shuffled as the loader does it, with its ids."""
     samples = [{"file": file, "n": 100 + i} for i, file in enumerate(FILES)]
@@ -345,6 +362,18 @@ def test_head_images(run, tmp_path, monkeypatch):  # noqa: F811
     assert out == f"{tmp_path / 'two.png'}\n"
     found = flow.sheet.Sheet(np.asarray(Image.open(tmp_path / "two.png")), 2, ())
     assert colors_on(found) == [0, 1]
+
+
+def test_head_images_of_damaged_files(run, tmp_path):  # noqa: F811
+    (tmp_path / "birds/x").mkdir(parents=True)
+    for number, data in enumerate([FILES[0], b"", FILES[1], b"no image"]):
+        (tmp_path / f"birds/x/{number}.jpg").write_bytes(data)
+    out = str(tmp_path / "sheet.png")
+    status, said, err = run("head", tmp_path / "birds", "--images", "-n", 30, "--out", out)
+    assert (status, said) == (0, f"{out}\n") and err.startswith("2 of 4 not decoded; image 1: ")
+    found = flow.sheet.Sheet(np.asarray(Image.open(out)), 4, ())
+    assert colors_on(found) == [0, 1] and texts_on(found, "record 1") == ["record 1"]
+    assert run("head", tmp_path / "birds")[0] == 1  # of a table no cell is left empty
 
 
 def test_head_images_of_arrays(run, tmp_path, monkeypatch):  # noqa: F811

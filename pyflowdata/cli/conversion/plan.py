@@ -18,13 +18,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...errors import FileError
+from ...errors import Error, FileError
 from ...formats import Names, Source, put_in_place, remove, sync_folder
 from ...io import TextLineWriter
 from .shards import Task
 from .target import Target
 
 _VERSION = 1
+_NAMED = 5  # of the damaged records
 _MANIFEST, _LOCK = "manifest.json", "lock"
 
 
@@ -36,6 +37,8 @@ class Conversion:
             known.
         done: Number of shard -> records, of those that are finished.
         says: What is to be told the user about where it begins.
+        left_out: How many damaged records were left out.
+        left_out_first: Errors that name some of them, the first where they are not too many.
     """
 
     def __init__(self, source: Source, target: Target, bounds: list[int], data: str) -> None:
@@ -53,6 +56,8 @@ class Conversion:
         self.source, self.target, self.bounds = source, target, bounds
         self.done: dict[int, int] = {}
         self.says = ""
+        self.left_out = 0
+        self.left_out_first: list[Error] = []
         self.path = Path(target.path)
         self._suffixes = target.writer.suffixes
         base = self.path
@@ -143,6 +148,10 @@ class Conversion:
         text = json.dumps({"key": self._key, "shards": len(self), "done": done})
         with TextLineWriter(self.folder / _MANIFEST, overwrite=True) as writer:
             writer.write(text)
+
+    def note_left_out(self, records: int, errors: list[Error]) -> None:
+        """Takes down how many damaged records were left out, and some of them."""
+        self.left_out, self.left_out_first = records, errors[:_NAMED]
 
     def tasks(self, is_stream: bool, jobs: int) -> list[Task]:
         """What is left to do; of a stream one process reads all.

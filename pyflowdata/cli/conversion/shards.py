@@ -8,10 +8,12 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...errors import CorruptDataError
+from ...errors import CorruptDataError, Error
 from ...formats import Source, image_fields
 from ...loader import DataLoader
 from .target import Target
+
+LeftOut = Callable[[int, list[Error]], None]
 
 _BATCH = 1024
 _IMAGES = 64  # of records that are large
@@ -50,7 +52,9 @@ def count(records: int) -> None:
             _progress.value += records
 
 
-def _batches(task: Task, begin: int) -> Generator[tuple[int, int, Any], None, None]:
+def _batches(
+    task: Task, begin: int, left_out: LeftOut | None
+) -> Generator[tuple[int, int, Any], None, None]:
     """(first record, record after the last, batch) from there on."""
     attrs: dict[str, Any] = {"on_error": "skip"} if task.target.skip else {}
     batch_size = _IMAGES if image_fields(task.source.fields) else _BATCH
@@ -63,6 +67,8 @@ def _batches(task: Task, begin: int) -> Generator[tuple[int, int, Any], None, No
             rows = len(next(iter(batch.values())))
             yield at, at + rows, batch
             at += rows
+        if left_out is not None:
+            left_out(int(loader.stats()["skipped"]), loader.skipped)
 
 
 def _slice(batch: dict[str, Any], begin: int, end: int) -> dict[str, Any]:
@@ -72,14 +78,20 @@ def _slice(batch: dict[str, Any], begin: int, end: int) -> dict[str, Any]:
     return {name: column[max(begin, 0) : min(end, rows)] for name, column in batch.items()}
 
 
-def write_shards(task: Task, done: Callable[[int, int], None] | None = None) -> list[int]:
+def write_shards(
+    task: Task,
+    done: Callable[[int, int], None] | None = None,
+    left_out: LeftOut | None = None,
+) -> list[int]:
     """Writes the shards of a task, whole or not at all; returns how many records each has.
 
     Args:
         task: What to do.
         done: Called with the number of each shard and its records.
+        left_out: Called at the end of the source with how many damaged records were left out, and
+            errors that name the latest.
     """
-    with contextlib.closing(_batches(task, task.shards[0][1])) as batches:
+    with contextlib.closing(_batches(task, task.shards[0][1], left_out)) as batches:
         return _write_from(task, batches, done)
 
 

@@ -51,7 +51,7 @@ def run_tasks(
         share(counter)
         try:
             for task in tasks:
-                write_shards(task, conversion.note)
+                write_shards(task, conversion.note, conversion.note_left_out)
         finally:
             share(None)
         return

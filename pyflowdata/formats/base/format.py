@@ -34,6 +34,8 @@ class Format(RecordFormat):
         image_names: What the fields of records of images are usually called in it; None: nothing is
             usual.
         needs_images: Whether its records are images with labels, and nothing else.
+        file_field: The field that is the content of a file of each record, where records are files
+            in a folder; "": they are not.
     """
 
     writer: ClassVar[type[Writer] | None] = None
@@ -41,6 +43,7 @@ class Format(RecordFormat):
     holds_records: ClassVar[bool] = False
     image_names: ClassVar[ImageFields | None] = None
     needs_images: ClassVar[bool] = False
+    file_field: ClassVar[str] = ""
 
     # ---- Reading ------------------------------------------------------------------------------
 

@@ -110,3 +110,8 @@ def pixel_fields(fields: Iterable[Field]) -> set[str]:
 def image_size(blob: Blob) -> Blob:
     """Height and width in the headers of files; a row that is no image is damaged."""
     return make_node("ImageSize", [blob]).outputs[0]
+
+
+def decoded_image(blob: Blob) -> Blob:
+    """The pixels of files; a row that cannot be decoded is damaged."""
+    return make_node("ImageDecoder", [blob]).outputs[0]
