@@ -1,4 +1,4 @@
-"""The arrows of docs/architecture.md between the folders of csrc/: who may include whom, never back."""
+"""The arrows of docs/architecture.md between the folders of csrc/: who may include whom."""
 
 import collections
 import functools
