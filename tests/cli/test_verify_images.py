@@ -1,4 +1,4 @@
-"""Whether `verify` looks at images: it says when it does not, and decodes them where it is told to."""
+"""Whether `verify` looks at images: it says when it does not, and decodes them with --images."""
 
 import io
 import json
