@@ -286,7 +286,7 @@ def test_files_that_are_no_library(tmp_path):
 
 def test_a_library_that_is_cut_off(scale, tmp_path):
     whole = scale.read_bytes()
-    for size in (64, 100, 1000, len(whole) // 2):
+    for size in (64, 100, 1000, 8000):  # of more than 12,000 that are loaded; debug info follows
         path = tmp_path / f"cut{size}.so"
         path.write_bytes(whole[:size])
         refused(path, flow.InvalidArgumentError, f"cut off after {size} bytes")

@@ -292,7 +292,7 @@ SAMPLES = {
     "HWC2CHW": lambda: flow.HWC2CHW(images()),
     "ImageBatchAlign": lambda: flow.ImageBatchAlign(ragged_images(), alignment=8, dtype="float32"),
     "ImageFlip": image_flip,
-    "ImagePad": lambda: flow.ImagePad(ragged_images(), padding=[1, 2], mode="reflect"),
+    "ImagePad": lambda: flow.ImagePad(ragged_images(), padding=[1, 2], padding_mode="reflect"),
     "ImageRandomCrop": lambda: flow.ImageRandomCrop(ragged_images()),
     "ImageResizeKeepAspectRatio": lambda: flow.ImageResizeKeepAspectRatio(
         ragged_images(), target_size=5, max_size=30
@@ -322,7 +322,7 @@ SAMPLES = {
     "RandomFlip": lambda: flow.RandomFlip(images(), vertical=0.5),
     "RandomRotation": lambda: flow.RandomRotation(ragged_images(), degrees=[-5, 90]),
     "RandomResizedCrop": lambda: flow.RandomResizedCrop(images(), size=(5, 6)),
-    "Rotate": lambda: flow.Rotate(ragged_images(), angle=30, expand=True),
+    "Rotate": lambda: flow.Rotate(ragged_images(), degrees=30, expand=True),
     "Resize": lambda: flow.Resize(ragged_images(), size=(7, 5), interpolation="bicubic"),
     "SizeRatio": lambda: flow.SizeRatio(*size_ratio()),
     "Solarize": lambda: flow.Solarize(images(), threshold=99.5, probability=0.5),
