@@ -23,6 +23,9 @@ C_TESTS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/c/test_*.c)))
 LAYOUT   := $(BUILD)/tests/c/abi_layout.o
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
+# ThreadSanitizer guesses the size of a library's thread-local memory from what lies in front of it,
+# and crashes where that is another page; this memory is not the library's own.
+SANITIZE += $(if $(findstring thread,$(SAN)),-ftls-model=initial-exec)
 
 # Libraries for compressed files and images, used where pkg-config finds them.  pkg-config knows those
 # of this machine: a cross build (CC=aarch64-linux-gnu-gcc) omits them, unless PKG_CONFIG names its own.
