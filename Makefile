@@ -23,8 +23,8 @@ C_TESTS  := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/c/test_*.c)))
 LAYOUT   := $(BUILD)/tests/c/abi_layout.o
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion $(WERROR)
 SANITIZE := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all)
-# ThreadSanitizer guesses the size of a library's thread-local memory from what lies in front of it,
-# and crashes where that is another page; this memory is not the library's own.
+# ThreadSanitizer reads in front of a library's thread-local memory, and crashes where that is another
+# page.  Memory that the process has from its start, and enough of it, avoids that.
 SANITIZE += $(if $(findstring thread,$(SAN)),-ftls-model=initial-exec)
 
 # Libraries for compressed files and images, used where pkg-config finds them.  pkg-config knows those
@@ -199,7 +199,7 @@ ASAN_TESTS := $(addprefix tests/,core loader formats images ops python test_mini
 TSAN_TESTS := $(addprefix tests/,loader formats/objects python/test_python_ops.py python/test_python_op_errors.py test_mini_dataloader.py)
 FIXED_ADDRESSES := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 SANITIZED = PYFLOWDATA_LIBRARY=$(CURDIR)/$(LIBRARY) PYTHONMALLOC=malloc $(FIXED_ADDRESSES) \
-            env SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys
+            env GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536 SANITIZER_FLAGS='$(SANITIZE)' LD_PRELOAD=$(shell $(CC) -print-file-name=$(1)) $(PYTEST) --capture=sys
 asan:
 	@$(MAKE) --no-print-directory SAN=address,undefined run-asan
 tsan:
