@@ -38,8 +38,15 @@ def cpu_seconds() -> float:
     usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     ended = sum(usage.ru_utime + usage.ru_stime for usage in usages)
     tasks = Path("/proc/self/task").iterdir()
-    children = {child for task in tasks for child in (task / "children").read_text().split()}
+    children = {child for task in tasks for child in _children_of(task)}
     return ended + sum(map(_seconds_of_child, children))
+
+
+def _children_of(task: Path) -> list[str]:
+    try:
+        return (task / "children").read_text().split()
+    except OSError:  # the thread has ended just now
+        return []
 
 
 def _seconds_of_child(pid: str) -> float:
