@@ -7,7 +7,7 @@
             ...
             yield x, y
 
-A generator function is called anew for each epoch.  Any other function is called once and returns
+A generator function is called again for each epoch.  Any other function is called once and returns
 an object that is iterated once for each epoch.  x and y are columns of one batch: anything that has
 len() and that NumPy takes.  A program (`program=True`) returns a command line instead, which prints
 the measures of one epoch as a dict in JSON.
@@ -22,7 +22,7 @@ from typing import Any
 
 from bench.data import Data
 
-ONE_CORE = "-one-core"  # behind the name of what runs on all cores
+ONE_CORE = "-one-core"  # after the name of what runs on all cores
 
 Batch = tuple[Any, Any]
 Open = Callable[["Source"], Any]

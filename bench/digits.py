@@ -80,7 +80,7 @@ def load(path: str) -> npt.NDArray[np.uint8]:
 
 
 class Epochs:
-    """What a contender returns: it is iterated anew for each measurement, and then iterates a
+    """What a contender returns: it is iterated again for each measurement, and then iterates a
     loader once for each epoch."""
 
     def __init__(self, loader: Iterable[Any], epochs: int = Images.epochs) -> None:

@@ -54,7 +54,7 @@ def _seconds_of_child(pid: str) -> float:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:  # it has ended just now
         return 0
-    fields = text.rpartition(")")[2].split()  # behind the name, the third field is the first
+    fields = text.rpartition(")")[2].split()  # after the name, the third field is the first
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

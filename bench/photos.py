@@ -206,7 +206,7 @@ class Normalised(Delivered):
 
 
 class Epochs:
-    """What a contender returns: it is iterated anew for each measurement, and then iterates a
+    """What a contender returns: it is iterated again for each measurement, and then iterates a
     loader of images and labels once for each epoch."""
 
     def __init__(self, loader: Any, kind: type[Delivered]) -> None:

@@ -17,7 +17,7 @@ AT_ONCE = 1 << 22  # tokens that are made together
 
 @dataclasses.dataclass(frozen=True)
 class Tokens(Data):
-    """A row of the truth is a token of a window and the one behind it."""
+    """A row of the truth is a token of a window and the one after it."""
 
     parts: int = 1
 
@@ -50,7 +50,7 @@ def _truths(tokens: npt.NDArray[np.uint16], windows: int) -> Iterator[Truth]:
 
 
 class Following:
-    """Of each token the one behind it; only what checks the epoch makes an array of it."""
+    """Of each token the one after it; only what checks the epoch makes an array of it."""
 
     def __init__(self, windows: Any) -> None:
         self._windows = windows

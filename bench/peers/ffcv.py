@@ -83,7 +83,7 @@ JPEG = {"write_mode": "jpg", "jpeg_quality": 90}  # as the files are
 
 
 class Photographs:
-    """Images and labels, as FFCV's writer takes them, which encodes them anew."""
+    """Images and labels, as FFCV's writer takes them, which encodes them again."""
 
     def __init__(self, source: Source) -> None:
         self._files = photos.jpegs(photos.folder(source.files))
@@ -121,7 +121,7 @@ def photographs(source: Source, images: list[Any], kind: type[photos.Delivered])
 
 @contender("W4")
 def crops(source: Source) -> Any:
-    """Its own file, JPEG encoded anew; RandomResizedCropRGBImageDecoder (fast IDCT, whole images,
+    """Its own file, JPEG encoded again; RandomResizedCropRGBImageDecoder (fast IDCT, whole images,
     bilinear)."""
     size = (photos.SIZE, photos.SIZE)
     decoder = RandomResizedCropRGBImageDecoder(size, photos.AREA, photos.ASPECT_RATIO)
@@ -132,7 +132,7 @@ def crops(source: Source) -> Any:
 
 @contender("W4u")
 def centre(source: Source) -> Any:
-    """Its own file, JPEG encoded anew; CenterCropRGBImageDecoder, the largest square (fast IDCT,
+    """Its own file, JPEG encoded again; CenterCropRGBImageDecoder, the largest square (fast IDCT,
     bilinear)."""
     size = (photos.SIZE, photos.SIZE)
     chain = [CenterCropRGBImageDecoder(size, 1), ToTensor()]

@@ -13,7 +13,7 @@ from bench.contender import Source, contender
 
 
 class Loader:
-    """A dataset, iterated anew for each epoch."""
+    """A dataset, iterated again for each epoch."""
 
     def __init__(self, dataset: Any) -> None:
         self._dataset = dataset

@@ -44,7 +44,7 @@ def csv_interleaved(source: Source) -> Dataset:
 
 @contender("W1a", parts=4)
 def whole_files(source: Source) -> Dataset:
-    """A whole file an element, read, split and decoded on all cores, batched anew."""
+    """A whole file an element, read, split and decoded on all cores, batched again."""
 
     def read(path: Any) -> Any:
         return parse(tf.strings.split(tf.strings.strip(tf.io.read_file(path)), "\n"))

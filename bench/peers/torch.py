@@ -22,7 +22,7 @@ from bench.contender import Source, contender
 
 
 class Stream(IterableDataset[Any]):
-    """What a function yields, anew in each epoch."""
+    """What a function yields, again in each epoch."""
 
     def __init__(self, function: Any, source: Source) -> None:
         self._function, self._source = function, source

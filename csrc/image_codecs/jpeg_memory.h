@@ -10,7 +10,7 @@
 typedef struct pfd_jpeg_memory {
     struct jpeg_memory_mgr methods; /* first: libjpeg gives it back */
     struct jpeg_memory_mgr *own;    /* libjpeg's, with what it allocated before */
-    pfd_scratch *arena;             /* borrowed; of the image at hand */
+    pfd_scratch *arena;             /* borrowed; of the current image */
     struct jvirt_sarray_control *sarrays; /* asked for, in the arena */
     struct jvirt_barray_control *barrays;
 } pfd_jpeg_memory;

@@ -19,9 +19,7 @@ static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
         return args->host->fail_attr(err, "max_size", NULL, PFD_INVALID_ARGUMENT,
                                      " = %d is less than target_size = %d", attrs->max_size,
                                      attrs->target_size);
-    args->outputs[0] = pfd_image_type(&args->inputs[0], -1, -1);
-    args->outputs[1] = (pfd_row_type){.dtype = PFD_INT32, .ndim = 1, .shape = {2}};
-    args->outputs[2] = (pfd_row_type){.dtype = PFD_FLOAT32, .ndim = 1, .shape = {2}};
+    pfd_infer_sized_images(args);
     return PFD_OK;
 }
 
@@ -56,9 +54,7 @@ static pfd_status compute(const pfd_compute_args *args, pfd_error *err)
         PFD_TRY(pfd_image_with_pixels(args, 0, i, &image, err));
         pfd_size size = size_for(attrs, &image);
         int32_t filter = pfd_oneflow_filter(attrs->interpolation_type, &image, &size);
-        PFD_TRY(pfd_resize_row(args, &resampler, i, &image, &size, filter, err));
-        pfd_write_size(&size, (int32_t *)(void *)args->outputs[1]->data + 2 * i);
-        pfd_write_scale(&image, &size, (float *)(void *)args->outputs[2]->data + 2 * i);
+        PFD_TRY(pfd_resize_sized_row(args, &resampler, i, &image, &size, filter, err));
     }
     return PFD_OK;
 }

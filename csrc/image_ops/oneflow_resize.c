@@ -31,10 +31,11 @@ int64_t pfd_whole_pixels(double n)
     return whole > 1 ? (int64_t)whole : 1;
 }
 
-void pfd_write_size(const pfd_size *size, int32_t out[2])
+void pfd_infer_sized_images(const pfd_infer_args *args)
 {
-    out[0] = (int32_t)size->height;
-    out[1] = (int32_t)size->width;
+    args->outputs[0] = pfd_image_type(&args->inputs[0], -1, -1);
+    args->outputs[1] = (pfd_row_type){.dtype = PFD_INT32, .ndim = 1, .shape = {2}};
+    args->outputs[2] = (pfd_row_type){.dtype = PFD_FLOAT32, .ndim = 1, .shape = {2}};
 }
 
 void pfd_write_scale(const pfd_image *image, const pfd_size *size, float scale[2])
@@ -52,4 +53,16 @@ pfd_status pfd_resize_row(const pfd_compute_args *args, pfd_resampler *resampler
     uint8_t *out = pfd_image_to_write(args, 0, i, size->height, size->width, err);
     if (!out) return err->status;
     return pfd_resample(resampler, filter, &part, NULL, out, size->height, size->width, err);
+}
+
+pfd_status pfd_resize_sized_row(const pfd_compute_args *args, pfd_resampler *resampler, int64_t i,
+                                const pfd_image *image, const pfd_size *size, int32_t filter,
+                                pfd_error *err)
+{
+    int32_t *out = (int32_t *)(void *)args->outputs[1]->data + 2 * i;
+    PFD_TRY(pfd_resize_row(args, resampler, i, image, size, filter, err));
+    out[0] = (int32_t)size->height;
+    out[1] = (int32_t)size->width;
+    pfd_write_scale(image, size, (float *)(void *)args->outputs[2]->data + 2 * i);
+    return PFD_OK;
 }

@@ -6,6 +6,7 @@ One row is an array, bytes or a number.  A batch is a list of rows, or a Ragged.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,7 +31,7 @@ _ONE = ffi.typeof("pfd_ragged_row *")  # a text would be parsed each time
 RULE = "an array is one row, a list of arrays is a batch"
 
 
-class Rows:
+class Rows(ABC):
     """The rows of one input.
 
     Attributes:
@@ -49,13 +50,13 @@ class Rows:
         self.dtype = dtype
         self.shape = shape
 
+    @abstractmethod
     def table(self, *, is_ragged: bool) -> tuple[CData, object]:
         """A `pfd_ragged_row *`, and what must live as long as it.
 
         Args:
             is_ragged: Whether the op sees the rows as ragged ones, and looks at their shapes.
         """
-        raise NotImplementedError
 
 
 class _OneRow(Rows):
