@@ -342,6 +342,10 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
  * goes back to the functions below.  So it is not for plugins. */
 #define PFD_ATTR_OBJECT 13
 
+/* In pfd_op.flags: the op is a view of data sets (docs/views.md), whose rows come from its inputs in
+ * another order.  Not for plugins. */
+#define PFD_VIEW 1073741824u
+
 /* What the language of the program does for readers whose source is one of its objects.  open() is
  * given the fields that are wanted of a sample: keys, and types of rows.  A record is then
  *

@@ -1,0 +1,114 @@
+/* dataset/view.h -- a view: the records of one or several data sets in another order.
+ *
+ * A view is a pure function: map() turns places in the view into places in what it is made of.
+ * It reads no file, has no cursor, and allocates nothing after it was opened.
+ *
+ * OWNERSHIP  A view owns its inner views; pfd_view_close() of the outermost closes the tree.
+ * THREADS    open and close: one thread.  size, map, expand, past: any number of threads.
+ * ERRORS     Only open() can fail.  Places are in range: 0 <= position < size().
+ */
+#ifndef PFD_DATASET_VIEW_H
+#define PFD_DATASET_VIEW_H
+#include "pyflowdata/pyflowdata.h"
+
+/* Rows on their way to their records: an array for each field, one element per row. */
+typedef struct pfd_places {
+    int64_t n;
+    int64_t *epochs;    /* of the data set that the places are in, from 0 */
+    int64_t *positions; /* in that epoch */
+    /* Tells apart the draws of a record that an epoch has more than once, so that random ops treat
+     * each draw in its own way; 0 for one draw.  See pfd_view_count_draw(). */
+    uint64_t *draws;
+    int32_t *sources; /* set by views of several data sets: the inner view of each row */
+} pfd_places;
+
+/* A piece of a row that is made of several records: elements [begin, begin + length) of its record
+ * go to [at, at + length) of the row. */
+typedef struct pfd_part {
+    int64_t row; /* index into the places of expand() */
+    int64_t at, begin, length;
+} pfd_part;
+
+typedef struct pfd_view pfd_view;
+
+typedef struct pfd_view_methods {
+    const char *name;
+    void (*close)(pfd_view *self); /* frees self, not the inner views */
+    int64_t (*size)(const pfd_view *self); /* rows of an epoch, the same in every epoch */
+
+    /* Turns places in this view into places in its inner view, in place.  A view of several sets
+     * `sources` too; a zip of them needs no map(): NULL. */
+    void (*map)(const pfd_view *self, const pfd_places *places);
+
+    /* Views whose rows are made of several records, in place of map(): how many records `n` rows
+     * are made of, then the place of each in the inner view, and where it goes. `parts` is in
+     * order of rows. */
+    int64_t (*num_parts)(const pfd_view *self, const pfd_places *places);
+    void (*expand)(const pfd_view *self, const pfd_places *places, const pfd_places *inner,
+                   pfd_part *parts);
+
+    /* Optional: a hash of what decided the rows before `position` of `epoch`, where attrs that are
+     * not part of the spec do.  A state has it. */
+    uint64_t (*past)(const pfd_view *self, int64_t epoch, int64_t position);
+} pfd_view_methods;
+
+/* First member of every view's own struct. */
+struct pfd_view {
+    const pfd_view_methods *methods;
+    pfd_view **inner; /* owned, as the array */
+    int32_t num_inner;
+};
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+typedef struct pfd_view_args {
+    const void *attrs; /* of the op; valid until the view is closed */
+    pfd_view *const *inner;
+    int32_t num_inner;
+    const int64_t *seed; /* of the loader; changes only while no thread is in the view */
+    const char *name;    /* of the node, or its op and number; for random keys; valid until close */
+} pfd_view_args;
+
+/* One inner view: its rows in another order. */
+#define PFD_VIEW_ORDER 1
+/* Several inner views with the same fields: each row is of one of them.  Its op has the attr
+ * num_sources, and takes the fields of the first source, then those of the second, and so on. */
+#define PFD_VIEW_CHOICE 2
+/* Several inner views of equal length: row i has the fields of row i of all of them. */
+#define PFD_VIEW_ZIP 3
+/* One inner view: each row is made of several of its rows by the op's compute(). */
+#define PFD_VIEW_JOIN 4
+
+/* An op that is a view; registry/builtin_views.c lists them. */
+typedef struct pfd_view_op {
+    const pfd_op *op; /* with PFD_VIEW */
+    int32_t kind;     /* PFD_VIEW_* */
+    /* *out: a view with `methods` set; the host fills in its inner views.  A failure leaves
+     * nothing behind. */
+    pfd_status (*open)(const pfd_view_args *args, pfd_view **out, pfd_error *err);
+} pfd_view_op;
+
+/* ---- For those who write views --------------------------------------------------------------- */
+
+/* Rows of an inner view. */
+static inline int64_t pfd_view_size(const pfd_view *view)
+{
+    return view->methods->size(view);
+}
+
+/* Makes the draw of a row differ from those with another `number`; 0 leaves it as it is. */
+void pfd_view_count_draw(uint64_t *draw, uint64_t number);
+
+/* The key of a random order: of `own` seed, or the loader's where that is -1, an epoch and the
+ * name of the view. */
+uint64_t pfd_view_key(const pfd_view_args *args, int64_t own, int64_t epoch);
+
+/* A view of `bytes`, zeroed but for its methods; PFD_OUT_OF_MEMORY. */
+pfd_status pfd_view_create(size_t bytes, const pfd_view_methods *methods, void *out,
+                           pfd_error *err);
+
+/* close() of a view that owns nothing else. */
+void pfd_view_free(pfd_view *self);
+
+/* Closes a tree; accepts NULL. */
+void pfd_view_close(pfd_view *view);
+#endif

@@ -1,0 +1,56 @@
+/* TakeDataset: the first records. */
+#include "views/view_infer.h"
+
+typedef struct take_dataset_attrs {
+    pfd_list_string fields;
+    int64_t count;
+} take_dataset_attrs;
+
+typedef struct take {
+    pfd_view base;
+    int64_t size;
+} take;
+
+static int64_t size(const pfd_view *view)
+{
+    return ((const take *)view)->size;
+}
+
+static void map(const pfd_view *view, const pfd_places *places)
+{
+    (void)view, (void)places; /* a record stands where it stood */
+}
+
+static const pfd_view_methods methods = {
+    .name = "TakeDataset", .close = pfd_view_free, .size = size, .map = map};
+
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
+{
+    const take_dataset_attrs *attrs = args->attrs;
+    take *self;
+    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
+    int64_t most = pfd_view_size(args->inner[0]);
+    self->size = attrs->count < most ? attrs->count : most;
+    *out = &self->base;
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FIELDS_ATTR(take_dataset_attrs),
+    PFD_ATTR_ROW(take_dataset_attrs, count, PFD_ATTR_INT64, NULL, 0, 9.2e18, NULL,
+                 "How many records; all where there are fewer."),
+};
+
+static const pfd_op take_dataset = {
+    PFD_OP_SIZES,
+    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "TakeDataset",
+    .doc = "The first records of a data set.",
+    PFD_OP_ATTRS(take_dataset_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_view_inputs),
+    PFD_OP_OUTPUTS(pfd_view_outputs),
+    .infer = pfd_view_infer,
+    .outputs_attr = "fields",
+};
+
+const pfd_view_op pfd_view_take_dataset = {&take_dataset, PFD_VIEW_ORDER, open_view};

@@ -1,0 +1,23 @@
+/* views/view_infer.h -- the outputs of views: the fields that go in. */
+#ifndef PFD_VIEWS_VIEW_INFER_H
+#define PFD_VIEWS_VIEW_INFER_H
+#include "dataset/view.h"
+
+/* The attr that every view has whose outputs are its fields; first in its struct. */
+#define PFD_FIELDS_ATTR(type)                                                                      \
+    PFD_ATTR_ROW(type, fields, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,                               \
+                 "Names of the outputs; left out, those of the inputs.")
+
+static const pfd_port pfd_view_inputs[] = {
+    {"in", "The fields of a data set: blobs in batches of 1, of one reader or view."},
+};
+static const pfd_port pfd_view_outputs[] = {
+    {"out", "The same fields of the view's records."},
+};
+
+/* Each output has the type of its input. */
+pfd_status pfd_view_infer(const pfd_infer_args *args, pfd_error *err);
+
+/* The same for a view of `num_sources` data sets, whose fields must agree. */
+pfd_status pfd_choice_infer(const pfd_infer_args *args, int64_t num_sources, pfd_error *err);
+#endif
