@@ -97,6 +97,11 @@ __all__ = [
     "SizeRatio",
     "Solarize",
     "TrivialAugment",
+    "BatchDataset",
+    "ConcatDataset",
+    "ShuffleDataset",
+    "TakeDataset",
+    "ZipDataset",
 ]
 
 @type_check_only
@@ -4398,3 +4403,127 @@ def TrivialAugment(
     interpolation: Literal["nearest", "bilinear"] = "nearest",
     fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
+
+def BatchDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[ReaderAttrs],
+) -> Blobs:
+    """Batches of the records of a data set, with the order, the ranks and the rules for damaged
+    records that readers have.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
+            shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
+            seed, order_key, group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of fields: The same fields in batches.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+
+def ConcatDataset(
+    *in_: Blob,
+    num_sources: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """The records of several data sets one after another.
+
+    Their fields have the same types; the files may be of different formats.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of the first data set, then
+            those of the second, and so on; they have the same types.
+        num_sources (int, required, in [1, 65536]): How many data sets the inputs are of.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def ShuffleDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    reshuffle: bool = True,
+    name: str | None = None,
+) -> Blobs:
+    """The records of a data set in a random order, each once: a permutation by a key of seed, epoch
+    and order_key.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        order_key (str, default ''): A text on which the order depends besides the seed; empty means
+            the name of the node.
+        reshuffle (bool, default True): Whether each epoch has an order of its own.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def TakeDataset(
+    *in_: Blob,
+    count: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """The first records of a data set.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        count (int, required, at least 0): How many records; all where there are fewer.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def ZipDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """Data sets of the same length side by side: a record has the fields of all of them.
+
+    A record that is skipped in one of them is skipped in all.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of several data sets, those of
+            each one together.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: All of them: record i has the fields of record i of each data set.
+    """
+    ...
