@@ -15,7 +15,7 @@
 #include <immintrin.h>
 #endif
 
-enum { BLOCK_BITS = 512, BLOCK_WORDS = BLOCK_BITS / 64, SAMPLE = 8192 };
+enum { BLOCK_BITS = 512, BLOCK_WORDS = BLOCK_BITS / 64, SAMPLE = 8192, PIECE = 64 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
@@ -139,8 +139,14 @@ PFD_INLINE int64_t find_block(const pfd_bitmap *bitmap, int64_t rank)
     return block;
 }
 
-PFD_INLINE void select_by(select_fn select_in_word, const pfd_bitmap *bitmap, const int64_t *ranks,
-                          int64_t n, int64_t *out)
+/* A rank, as the number of a one in a block. */
+typedef struct place {
+    int64_t block;
+    int32_t rest;
+} place;
+
+/* Finds the blocks of some ranks, and fetches them all at once. */
+PFD_INLINE void find_blocks(const pfd_bitmap *bitmap, const int64_t *ranks, int64_t n, place *out)
 {
     int64_t block = 0, begin = 0, end = 0; /* the ones of the block: [begin, end) */
     for (int64_t i = 0; i < n; i++) {
@@ -150,14 +156,28 @@ PFD_INLINE void select_by(select_fn select_in_word, const pfd_bitmap *bitmap, co
             const uint32_t *before = &bitmap->before[block];
             begin = rank - (int32_t)((uint32_t)rank - before[0]);
             end = begin + (int32_t)(before[1] - before[0]);
+            __builtin_prefetch(&bitmap->words[block * BLOCK_WORDS]);
         }
-        int64_t word = block * BLOCK_WORDS;
-        int32_t rest = (int32_t)(rank - begin), ones;
-        while (rest >= (ones = __builtin_popcountll(bitmap->words[word]))) {
-            rest -= ones;
-            word++;
+        out[i] = (place){block, (int32_t)(rank - begin)};
+    }
+}
+
+PFD_INLINE void select_by(select_fn select_in_word, const pfd_bitmap *bitmap, const int64_t *ranks,
+                          int64_t n, int64_t *out)
+{
+    place places[PIECE];
+    for (int64_t done = 0; done < n; done += PIECE) {
+        const int64_t some = n - done < PIECE ? n - done : PIECE;
+        find_blocks(bitmap, ranks + done, some, places);
+        for (int64_t i = 0; i < some; i++) {
+            int64_t word = places[i].block * BLOCK_WORDS;
+            int32_t rest = places[i].rest, ones;
+            while (rest >= (ones = __builtin_popcountll(bitmap->words[word]))) {
+                rest -= ones;
+                word++;
+            }
+            out[done + i] = word * 64 + select_in_word(bitmap->words[word], rest);
         }
-        out[i] = word * 64 + select_in_word(bitmap->words[word], rest);
     }
 }
 
