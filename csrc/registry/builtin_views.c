@@ -5,7 +5,9 @@
 #define BUILTIN_VIEWS(X)                                                                           \
     X(batch_dataset)                                                                               \
     X(concat_dataset)                                                                              \
+    X(select_dataset)                                                                              \
     X(shuffle_dataset)                                                                             \
+    X(split_dataset)                                                                               \
     X(take_dataset)                                                                                \
     X(zip_dataset)
 

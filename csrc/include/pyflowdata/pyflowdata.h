@@ -309,6 +309,9 @@ pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out);
 /* Reader i of the loader; its strings live as long as the loader.  PFD_INVALID_ARGUMENT, *out
  * unchanged: there is no reader i. */
 pfd_status pfd_loader_get_reader(const pfd_loader *loader, int32_t i, pfd_reader_info *out);
+/* Path of file i of a reader, as its blob "id" numbers them; it lives as long as the loader is open.
+ * NULL: there is no such file. */
+const char *pfd_loader_file(const pfd_loader *loader, int32_t reader, int64_t i);
 /* The counters of this moment.  PFD_UNSUPPORTED, *out unchanged: the loader was opened before a
  * fork of this process. */
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
