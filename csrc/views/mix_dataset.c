@@ -59,7 +59,8 @@ static int64_t least(int64_t a, int64_t b)
 
 static int64_t row_of(const mix *self, int64_t epoch, int64_t position)
 {
-    return (int64_t)((uint64_t)epoch * (uint64_t)self->size + (uint64_t)position);
+    uint64_t row = (uint64_t)epoch * (uint64_t)self->size + (uint64_t)position;
+    return (int64_t)(row & INT64_MAX); /* epochs of views around this one may be any number */
 }
 
 /* Permutes the positions of each block of an epoch. */
