@@ -278,7 +278,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(mix_dataset_attrs),
-    PFD_INT_ATTR(mix_dataset_attrs, num_sources, NULL, 1, 1048576, "How many data sets go in."),
+    PFD_NUM_SOURCES_ATTR(mix_dataset_attrs),
     PFD_ATTR_ROW_WITH(mix_dataset_attrs, weights, PFD_ATTR_LIST_FLOAT64, "", 0, 0, NULL,
                       "How often each source is drawn, relative to the others; with segments, once "
                       "more for each of them; left out, all alike.",
@@ -302,8 +302,7 @@ static const pfd_attr attr_table[] = {
                     "blocks whose counts are the same."),
     PFD_INT_ATTR(mix_dataset_attrs, block_size, "1024", 2, 2147483648.0,
                  "Rows of a block, with random interleave; weights change where a block begins."),
-    PFD_INT_ATTR(mix_dataset_attrs, seed, "-1", -1, 9.2e18,
-                 "Of random interleave; -1: that of the loader."),
+    PFD_SEED_ATTR(mix_dataset_attrs),
 };
 
 static const pfd_op mix_dataset = {
@@ -315,7 +314,7 @@ static const pfd_op mix_dataset = {
            "A source that is drawn beyond its end begins its next epoch, and an epoch of the mix "
            "goes on with the records that come after those of the last one.",
     PFD_OP_ATTRS(mix_dataset_attrs, attr_table),
-    PFD_OP_INPUTS(pfd_view_inputs),
+    PFD_OP_INPUTS(pfd_choice_inputs),
     PFD_OP_OUTPUTS(pfd_view_outputs),
     .infer = infer,
     .outputs_attr = "fields",
