@@ -6,6 +6,7 @@
     X(batch_dataset)                                                                               \
     X(concat_dataset)                                                                              \
     X(select_dataset)                                                                              \
+    X(mix_dataset)                                                                                 \
     X(shuffle_dataset)                                                                             \
     X(split_dataset)                                                                               \
     X(take_dataset)                                                                                \
