@@ -5,7 +5,10 @@
 #define BUILTIN_VIEWS(X)                                                                           \
     X(batch_dataset)                                                                               \
     X(concat_dataset)                                                                              \
+    X(repeat_dataset)                                                                              \
     X(shuffle_dataset)                                                                             \
+    X(skip_dataset)                                                                                \
+    X(slice_dataset)                                                                               \
     X(take_dataset)                                                                                \
     X(zip_dataset)
 
