@@ -97,6 +97,17 @@ __all__ = [
     "SizeRatio",
     "Solarize",
     "TrivialAugment",
+    "BatchDataset",
+    "ClassSampleDataset",
+    "ConcatDataset",
+    "RepeatDataset",
+    "ShuffleDataset",
+    "SkipDataset",
+    "SliceDataset",
+    "TakeDataset",
+    "WeightedSampleDataset",
+    "WeightedShuffleDataset",
+    "ZipDataset",
 ]
 
 @type_check_only
@@ -4398,3 +4409,396 @@ def TrivialAugment(
     interpolation: Literal["nearest", "bilinear"] = "nearest",
     fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
+
+def BatchDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[ReaderAttrs],
+) -> Blobs:
+    """Batches of the records of a data set, with the order, the ranks and the rules for damaged
+    records that readers have.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
+            shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
+            seed, order_key, group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of fields: The same fields in batches.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+
+@overload
+def ClassSampleDataset(
+    *in_: Blob,
+    labels: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    classes: int = 0,
+    per_class: int = 1,
+    num_samples: int = 0,
+    too_few: Literal["wrap", "drop"] = "wrap",
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """Equally many records of each class, in runs of per_class records of one class: batches of
+    classes * per_class rows have so many classes with so many records each.
+
+    Classes come in rounds, each once in a round; the records of a class do too, and the next use
+    goes on where the last one ended, also in the next epoch. A label belongs to a position of epoch
+    0 of the data set, and each epoch draws from these records.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        labels (object, required): An int64 for each record: its class.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        classes (int, default 0, at least 0): How many runs in a row are of different classes; 0: as
+            many as there are classes.
+        per_class (int, default 1, in [1, 1048576]): Records of a run, which are of one class and
+            differ.
+        num_samples (int, default 0, at least 0): Records of an epoch, a multiple of classes *
+            per_class; 0: the largest one up to the number of records.
+        too_few (str, default 'wrap', one of 'wrap', 'drop'): Classes with fewer than per_class
+            records: wrap has records of them twice in a run, drop leaves them out.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def ClassSampleDataset(
+    *in_: _Row | _Rows, labels: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), classes: int = 0,
+    per_class: int = 1, num_samples: int = 0, too_few: Literal["wrap", "drop"] = "wrap",
+    seed: int = -1, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
+def ConcatDataset(
+    *in_: Blob,
+    num_sources: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """The records of several data sets one after another.
+
+    Their fields have the same types; the files may be of different formats.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of the first data set, then
+            those of the second, and so on; they have the same types.
+        num_sources (int, required, in [1, 65536]): How many data sets the inputs are of.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def ConcatDataset(
+    *in_: _Row | _Rows, num_sources: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
+def RepeatDataset(
+    *in_: Blob,
+    times: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """A data set several times in an epoch: epoch e of it has the epochs e * times to e * times +
+    times - 1 of the data set, one after another, so what is shuffled before is shuffled differently
+    each time.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        times (int, required, at least 1): How often an epoch has each record.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def RepeatDataset(
+    *in_: _Row | _Rows, times: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
+def ShuffleDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    seed: int = -1,
+    reshuffle: bool = True,
+    name: str | None = None,
+) -> Blobs:
+    """The records of a data set in a random order, each once: a permutation by a key of seed, epoch
+    and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        reshuffle (bool, default True): Whether each epoch has an order of its own.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def ShuffleDataset(
+    *in_: _Row | _Rows, fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    seed: int = -1, reshuffle: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
+def SkipDataset(
+    *in_: Blob,
+    count: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """All but the first records of a data set.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        count (int, required, at least 0): How many records to leave out; all where there are fewer.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def SkipDataset(
+    *in_: _Row | _Rows, count: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
+def SliceDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    begin: int = 0,
+    end: int = 9223372036854775807,
+    step: int = 1,
+    name: str | None = None,
+) -> Blobs:
+    """The records begin, begin + step, and so on of a data set, as Python's slices count.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        begin (int, default 0): The first record; a negative one counts from the end.
+        end (int, default 9223372036854775807): The record before which the slice ends; a negative
+            one counts from the end, and one outside of the data set means as far as there are
+            records.
+        step (int, default 1): From one record to the next; a negative one goes backwards.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def SliceDataset(
+    *in_: _Row | _Rows, fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    begin: int = 0, end: int = 9223372036854775807, step: int = 1, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
+def TakeDataset(
+    *in_: Blob,
+    count: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """The first records of a data set.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        count (int, required, at least 0): How many records; all where there are fewer.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def TakeDataset(
+    *in_: _Row | _Rows, count: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
+def WeightedSampleDataset(
+    *in_: Blob,
+    weights: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    num_samples: int = 0,
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """Records of a data set drawn with replacement, with probabilities in proportion to their weights.
+
+    A weight belongs to a position of epoch 0 of the data set, and each epoch draws from these
+    records.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        weights (object, required): A float64 for each record: how often it is drawn, in proportion
+            to the others.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        num_samples (int, default 0, at least 0): Records of an epoch; 0: as many as the data set
+            has.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def WeightedSampleDataset(
+    *in_: _Row | _Rows, weights: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), num_samples: int = 0,
+    seed: int = -1, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
+def WeightedShuffleDataset(
+    *in_: Blob,
+    weights: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    num_samples: int = 0,
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """Records of a data set drawn without replacement: the next record is each of those left with a
+    probability in proportion to its weight.
+
+    A weight belongs to a position of epoch 0 of the data set, and each epoch draws from these
+    records. The order of an epoch is sorted when its first record is asked for, and kept for two
+    epochs.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        weights (object, required): A float64 for each record: how likely it is the next one, in
+            proportion to the others that are left.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        num_samples (int, default 0, at least 0): Records of an epoch; 0: all that have a weight
+            above 0.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def WeightedShuffleDataset(
+    *in_: _Row | _Rows, weights: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), num_samples: int = 0,
+    seed: int = -1, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
+def ZipDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """Data sets of the same length side by side: a record has the fields of all of them.
+
+    A record that is skipped in one of them is skipped in all.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of several data sets, those of
+            each one together.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: All of them: record i has the fields of record i of each data set.
+    """
+    ...
+@overload
+def ZipDataset(
+    *in_: _Row | _Rows, fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
