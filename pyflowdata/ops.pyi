@@ -98,9 +98,15 @@ __all__ = [
     "Solarize",
     "TrivialAugment",
     "BatchDataset",
+    "ClassSampleDataset",
     "ConcatDataset",
+    "RepeatDataset",
     "ShuffleDataset",
+    "SkipDataset",
+    "SliceDataset",
     "TakeDataset",
+    "WeightedSampleDataset",
+    "WeightedShuffleDataset",
     "ZipDataset",
 ]
 
@@ -4436,6 +4442,58 @@ def BatchDataset(
     """
     ...
 
+@overload
+def ClassSampleDataset(
+    *in_: Blob,
+    labels: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    classes: int = 0,
+    per_class: int = 1,
+    num_samples: int = 0,
+    too_few: Literal["wrap", "drop"] = "wrap",
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """Equally many records of each class, in runs of per_class records of one class: batches of
+    classes * per_class rows have so many classes with so many records each.
+
+    Classes come in rounds, each once in a round; the records of a class do too, and the next use
+    goes on where the last one ended, also in the next epoch. A label belongs to a position of epoch
+    0 of the data set, and each epoch draws from these records.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        labels (object, required): An int64 for each record: its class.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        classes (int, default 0, at least 0): How many runs in a row are of different classes; 0: as
+            many as there are classes.
+        per_class (int, default 1, in [1, 1048576]): Records of a run, which are of one class and
+            differ.
+        num_samples (int, default 0, at least 0): Records of an epoch, a multiple of classes *
+            per_class; 0: the largest one up to the number of records.
+        too_few (str, default 'wrap', one of 'wrap', 'drop'): Classes with fewer than per_class
+            records: wrap has records of them twice in a run, drop leaves them out.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def ClassSampleDataset(
+    *in_: _Row | _Rows, labels: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), classes: int = 0,
+    per_class: int = 1, num_samples: int = 0, too_few: Literal["wrap", "drop"] = "wrap",
+    seed: int = -1, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
 def ConcatDataset(
     *in_: Blob,
     num_sources: int,
@@ -4445,6 +4503,9 @@ def ConcatDataset(
     """The records of several data sets one after another.
 
     Their fields have the same types; the files may be of different formats.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of the first data set, then
@@ -4458,25 +4519,65 @@ def ConcatDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
+@overload
+def ConcatDataset(
+    *in_: _Row | _Rows, num_sources: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
+def RepeatDataset(
+    *in_: Blob,
+    times: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """A data set several times in an epoch: epoch e of it has the epochs e * times to e * times +
+    times - 1 of the data set, one after another, so what is shuffled before is shuffled differently
+    each time.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        times (int, required, at least 1): How often an epoch has each record.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def RepeatDataset(
+    *in_: _Row | _Rows, times: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
 def ShuffleDataset(
     *in_: Blob,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     seed: int = -1,
-    order_key: str | PathLike[str] = "",
     reshuffle: bool = True,
     name: str | None = None,
 ) -> Blobs:
     """The records of a data set in a random order, each once: a permutation by a key of seed, epoch
-    and order_key.
+    and the name of the node.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
             of 1, of one reader or view.
         fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
         seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
-        order_key (str, default ''): A text on which the order depends besides the seed; empty means
-            the name of the node.
         reshuffle (bool, default True): Whether each epoch has an order of its own.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
@@ -4485,7 +4586,81 @@ def ShuffleDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
+@overload
+def ShuffleDataset(
+    *in_: _Row | _Rows, fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    seed: int = -1, reshuffle: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
+def SkipDataset(
+    *in_: Blob,
+    count: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """All but the first records of a data set.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        count (int, required, at least 0): How many records to leave out; all where there are fewer.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def SkipDataset(
+    *in_: _Row | _Rows, count: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
+def SliceDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    begin: int = 0,
+    end: int = 9223372036854775807,
+    step: int = 1,
+    name: str | None = None,
+) -> Blobs:
+    """The records begin, begin + step, and so on of a data set, as Python's slices count.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        begin (int, default 0): The first record; a negative one counts from the end.
+        end (int, default 9223372036854775807): The record before which the slice ends; a negative
+            one counts from the end, and one outside of the data set means as far as there are
+            records.
+        step (int, default 1): From one record to the next; a negative one goes backwards.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def SliceDataset(
+    *in_: _Row | _Rows, fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    begin: int = 0, end: int = 9223372036854775807, step: int = 1, name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
 def TakeDataset(
     *in_: Blob,
     count: int,
@@ -4493,6 +4668,9 @@ def TakeDataset(
     name: str | None = None,
 ) -> Blobs:
     """The first records of a data set.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4506,7 +4684,96 @@ def TakeDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
+@overload
+def TakeDataset(
+    *in_: _Row | _Rows, count: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
+    **on_rows: Unpack[OnRows],
+) -> Any: ...
 
+@overload
+def WeightedSampleDataset(
+    *in_: Blob,
+    weights: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    num_samples: int = 0,
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """Records of a data set drawn with replacement, with probabilities in proportion to their weights.
+
+    A weight belongs to a position of epoch 0 of the data set, and each epoch draws from these
+    records.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        weights (object, required): A float64 for each record: how often it is drawn, in proportion
+            to the others.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        num_samples (int, default 0, at least 0): Records of an epoch; 0: as many as the data set
+            has.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def WeightedSampleDataset(
+    *in_: _Row | _Rows, weights: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), num_samples: int = 0,
+    seed: int = -1, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
+def WeightedShuffleDataset(
+    *in_: Blob,
+    weights: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    num_samples: int = 0,
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """Records of a data set drawn without replacement: the next record is each of those left with a
+    probability in proportion to its weight.
+
+    A weight belongs to a position of epoch 0 of the data set, and each epoch draws from these
+    records. The order of an epoch is sorted when its first record is asked for, and kept for two
+    epochs.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        weights (object, required): A float64 for each record: how likely it is the next one, in
+            proportion to the others that are left.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        num_samples (int, default 0, at least 0): Records of an epoch; 0: all that have a weight
+            above 0.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+@overload
+def WeightedShuffleDataset(
+    *in_: _Row | _Rows, weights: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), num_samples: int = 0,
+    seed: int = -1, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...
+
+@overload
 def ZipDataset(
     *in_: Blob,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -4515,6 +4782,9 @@ def ZipDataset(
     """Data sets of the same length side by side: a record has the fields of all of them.
 
     A record that is skipped in one of them is skipped in all.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of several data sets, those of
@@ -4527,3 +4797,8 @@ def ZipDataset(
         one for each of fields: All of them: record i has the fields of record i of each data set.
     """
     ...
+@overload
+def ZipDataset(
+    *in_: _Row | _Rows, fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None, **on_rows: Unpack[OnRows],
+) -> Any: ...

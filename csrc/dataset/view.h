@@ -109,7 +109,7 @@ static inline int64_t pfd_view_size(const pfd_view *view)
     return view->methods->size(view);
 }
 
-/* Makes the draw of a row differ from those with another `number`; 0 leaves it as it is. */
+/* Makes the draw of a row differ from those with another `number`; 0 leaves a draw of 0. */
 void pfd_view_count_draw(uint64_t *draw, uint64_t number);
 
 /* The key of a random order: of `own` seed, or the loader's where that is -1, an epoch and the
