@@ -1,8 +1,8 @@
 /* Best fit, longest first, over packs that are listed by the room they have left.
  *
  * A tree of bits says for which rooms there is a pack: bit r of the lowest level for room r, and a
- * bit of each higher level for a word of the one below that is not 0.  The next larger room is found
- * with one look at a word of each level. */
+ * bit of each higher level for a word of the one below that is not 0.  The next larger room is
+ * found with one look at a word of each level. */
 #include "views/best_fit.h"
 
 #include "core/error.h"

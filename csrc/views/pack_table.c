@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A part is record << piece_bits | piece: the piece begins at its number times the pack's length. */
+/* A part is record << piece_bits | piece; the piece begins at its number times the length. */
 enum { piece_bits = 24 };
 #define MOST_RECORDS (INT64_C(1) << (64 - piece_bits))
 #define MOST_PIECES (INT64_C(1) << piece_bits)
