@@ -5,6 +5,7 @@
 #define BUILTIN_VIEWS(X)                                                                           \
     X(batch_dataset)                                                                               \
     X(concat_dataset)                                                                              \
+    X(pack_dataset)                                                                                \
     X(shuffle_dataset)                                                                             \
     X(take_dataset)                                                                                \
     X(zip_dataset)

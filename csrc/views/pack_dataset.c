@@ -41,7 +41,6 @@ static void expand(const pfd_view *view, const pfd_places *places, const pfd_pla
             parts[k].row = i;
             inner->epochs[k] = 0;
             inner->draws[k] = places->draws[i];
-            pfd_view_count_draw(&inner->draws[k], (uint64_t)places->epochs[i]);
         }
     }
 }
