@@ -22,8 +22,8 @@ typedef struct pfd_places {
     int32_t *sources; /* set by views of several data sets: the inner view of each row */
 } pfd_places;
 
-/* What pfd_compute_args.source points to for an op whose rows are made of several records: the
- * rows of its inputs are those of the parts. */
+/* What pfd_compute_args.source points to for an op whose rows are made of several records: row k of
+ * each input is that of the record of parts[k], and parts[k].row is a row of the outputs. */
 typedef struct pfd_join_args {
     int64_t num_parts;
     const struct pfd_part *parts;
@@ -34,6 +34,7 @@ typedef struct pfd_join_args {
 typedef struct pfd_part {
     int64_t row; /* index into the places of expand() */
     int64_t at, begin, length;
+    int64_t whole; /* elements that the record has, as the view was told */
 } pfd_part;
 
 typedef struct pfd_view pfd_view;

@@ -8,6 +8,7 @@
     X(concat_dataset)                                                                              \
     X(select_dataset)                                                                              \
     X(mix_dataset)                                                                                 \
+    X(pack_dataset)                                                                                \
     X(shuffle_dataset)                                                                             \
     X(split_dataset)                                                                               \
     X(repeat_dataset)                                                                              \
