@@ -160,6 +160,11 @@ class ReaderAttrs(TypedDict, total=False):
     """shuffle_window (int, default 1024, at least 1): For shuffle='window': how many blocks are
     mixed at a time; more blocks mix better and touch more memory."""
 
+    shuffle_lanes: int
+    """shuffle_lanes (int, default 1, at least 1): For shuffle='window': into how many lanes the
+    data are cut, disjoint parts that are shuffled by themselves; each batch has as many rows of one
+    as of another. If world_size divides it, each rank reads blocks that no other rank reads."""
+
     seed: int
     """seed (int, default -1, at least -1): The seed of the random numbers; -1 draws a seed when the
     loader opens, or uses 0 if world_size is above 1, because all ranks need the same one."""
@@ -252,7 +257,7 @@ def MiniReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -314,7 +319,7 @@ def MindRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -356,7 +361,7 @@ def MDSReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -400,7 +405,7 @@ def TextLineReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -488,7 +493,7 @@ def CSVReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -608,7 +613,7 @@ def TFRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1182,7 +1187,7 @@ def RawReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1252,7 +1257,7 @@ def NpyReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1311,7 +1316,7 @@ def OFRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1608,7 +1613,7 @@ def IDXReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1716,7 +1721,7 @@ def CIFARReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1807,7 +1812,7 @@ def OneRecReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1905,7 +1910,7 @@ def TarReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1951,7 +1956,7 @@ def MegatronReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2050,7 +2055,7 @@ def GPTReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2133,7 +2138,8 @@ def GeneratorReader(
             index and the record's number in the dataset.
         **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
             shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
-            seed, order_key, group_buffer_size, rank, world_size, on_error, max_errors, name.
+            shuffle_lanes, seed, order_key, group_buffer_size, rank, world_size, on_error,
+            max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -2182,7 +2188,7 @@ def COCOReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2267,7 +2273,7 @@ def ImageFolderReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2355,7 +2361,7 @@ def ManifestReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:

@@ -108,7 +108,7 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
                                                    scratch, records, err);
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
     if (status == PFD_OK) {
-        pfd_data_reader_read_ahead(reader, at->slot->epoch, first + n - 1, &records[n - 1]);
+        pfd_data_reader_read_ahead(reader, at->slot->epoch, first, records, n);
         return PFD_OK;
     }
     if (err->row >= 0 && err->row < n) /* it could not even be found */
