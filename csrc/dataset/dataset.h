@@ -13,6 +13,8 @@
  *   source -> [cancellation] -> random_shuffle | window_shuffle | window_lanes | shuffle_buffer
  *          -> batch | group_batch -> distributed_training
  *
+ * The source may be one of places, for the views of loader/view_tree.h.
+ *
  * cancellation is there only where the source is a stream, or where there is a shuffle_buffer or a
  * group_batch.
  *
@@ -78,6 +80,10 @@ struct pfd_dataset {
  * that is missing or faulty. */
 pfd_status pfd_source_to_dataset(const pfd_source *source, const pfd_bounds *bounds,
                                  pfd_dataset **out, pfd_error *err) PFD_PRIVATE;
+
+/* place_source.c.  `size` records without bytes, whose offset is the epoch and whose ordinal is the
+ * position: what the outermost view of a data set is asked for. */
+pfd_status pfd_place_source_open(int64_t size, pfd_dataset **out, pfd_error *err);
 
 /* The op's own part of such a dataset. */
 const void *pfd_source_self(const pfd_dataset *ds) PFD_PRIVATE;

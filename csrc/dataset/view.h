@@ -22,6 +22,13 @@ typedef struct pfd_places {
     int32_t *sources; /* set by views of several data sets: the inner view of each row */
 } pfd_places;
 
+/* What pfd_compute_args.source points to for an op whose rows are made of several records: the
+ * rows of its inputs are those of the parts. */
+typedef struct pfd_join_args {
+    int64_t num_parts;
+    const struct pfd_part *parts;
+} pfd_join_args;
+
 /* A piece of a row that is made of several records: elements [begin, begin + length) of its record
  * go to [at, at + length) of the row. */
 typedef struct pfd_part {
@@ -77,6 +84,9 @@ typedef struct pfd_view_args {
 #define PFD_VIEW_ZIP 3
 /* One inner view: each row is made of several of its rows by the op's compute(). */
 #define PFD_VIEW_JOIN 4
+
+/* No view: batches of its inner view, as a reader makes them of its records. open() is NULL. */
+#define PFD_VIEW_BATCHES 5
 
 /* An op that is a view; registry/builtin_views.c lists them. */
 typedef struct pfd_view_op {

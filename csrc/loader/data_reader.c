@@ -149,45 +149,14 @@ static uint64_t order_flags(const pfd_data_reader *reader)
     return reader->has_groups ? flags | PFD_ORDER_GROUPS : flags;
 }
 
-/* Appends "name=value" and a line's end; the text grows until the value fits. */
-static int32_t append_attr(char **text, size_t *used, const pfd_attrs *attrs, const pfd_attr *row)
+static pfd_status make_spec(pfd_data_reader *reader, pfd_error *err)
 {
-    for (size_t room = 128;; room *= 2) {
-        char *grown = realloc(*text, *used + room);
-        if (!grown) return 0;
-        *text = grown;
-        pfd_attrs_format(attrs, row, grown + *used, room - 1);
-        size_t length = strlen(grown + *used);
-        if (length + 2 >= room) continue; /* the value may have been cut */
-        *used += length;
-        grown[(*used)++] = '\n';
-        return 1;
-    }
-}
-
-/* Makes the spec: "name=value" lines of the attrs that decide the order, and what a record is. */
-static char *make_spec(const pfd_data_reader *reader)
-{
-    const pfd_node *node = reader->node;
-    const pfd_op *op = node->op->op;
-    size_t used = strlen(op->name) + sizeof "op=";
-    char *spec = malloc(used + 1);
-    if (spec) snprintf(spec, used + 1, "op=%s\n", op->name);
-    int32_t whole = spec != NULL;
-    uint64_t flags = order_flags(reader);
-    for (uint32_t i = 0; whole && i < op->num_attrs; i++)
-        if (op->attrs[i].type != PFD_ATTR_OBJECT) /* an object differs from process to process */
-            whole = append_attr(&spec, &used, node->attrs, &op->attrs[i]);
-    for (uint32_t i = 0; whole && i < pfd_reader_attr_count; i++) {
-        const pfd_attr *row = &pfd_reader_attr_table[i];
-        if (row->flags & flags) whole = append_attr(&spec, &used, node->reader_attrs, row);
-    }
-    if (!whole) {
-        free(spec);
-        return NULL;
-    }
-    spec[used - 1] = '\0'; /* in place of the last line's end */
-    return spec;
+    pfd_spec spec = {0};
+    pfd_spec_add(&spec, "op=", reader->node->op->op->name);
+    pfd_spec_add_own_attrs(&spec, "", reader->node);
+    pfd_spec_add_reader_attrs(&spec, reader->batches, order_flags(reader));
+    reader->spec = pfd_spec_take(&spec);
+    return reader->spec ? PFD_OK : pfd_fail_memory(err, 1024, "a reader's attrs in words");
 }
 
 static char *copy_text(const char *text)
@@ -200,7 +169,8 @@ static pfd_status name_reader(pfd_data_reader *reader, int32_t index, pfd_error 
 {
     char numbered[128];
     snprintf(numbered, sizeof numbered, "%s_%d", reader->node->op->op->name, index);
-    const char *name = reader->node->name[0] ? reader->node->name : numbered;
+    const char *given = reader->batches->name[0] ? reader->batches->name : reader->node->name;
+    const char *name = given[0] ? given : numbered;
     const char *key = reader->attrs->order_key[0] ? reader->attrs->order_key : name;
     reader->name = copy_text(name);
     reader->order_key = copy_text(key);
@@ -232,16 +202,15 @@ static uint64_t hash_op(const pfd_data_reader *reader, uint64_t seed)
         hash = pfd_hash_word(hash, (uint64_t)plugin.st_mtim.tv_sec);
         hash = pfd_hash_word(hash, (uint64_t)plugin.st_mtim.tv_nsec);
     }
-    char *attrs = NULL;
-    size_t used = 0;
+    pfd_spec attrs = {0};
     for (uint32_t i = 0; i < op->op->num_attrs; i++) {
         const pfd_attr *row = &op->op->attrs[i];
         int32_t names_outputs = op->op->outputs_attr && !strcmp(row->name, op->op->outputs_attr);
         if (!names_outputs) /* if memory is short, the hash has fewer attrs */
-            (void)append_attr(&attrs, &used, reader->node->attrs, row);
+            pfd_spec_add_attr(&attrs, "", reader->node->attrs, row);
     }
-    hash = pfd_hash_bytes(hash, attrs, (int64_t)used);
-    free(attrs);
+    hash = pfd_hash_bytes(hash, attrs.text, (int64_t)attrs.used);
+    free(attrs.text);
     return hash;
 }
 
@@ -328,6 +297,17 @@ static pfd_status prepare_shuffle(pfd_data_reader *reader, pfd_error *err)
                            "shuffle_lanes");
 }
 
+/* Makes the chain over reader->chain, which is the source. */
+static pfd_status open_chain(pfd_data_reader *reader, pfd_error *err)
+{
+    if (reader->has_groups && !(reader->group_scratch = pfd_scratch_create()))
+        return pfd_fail_memory(err, 0, "a scratch");
+    if (reader->group_scratch) pfd_scratch_set_bounds(reader->group_scratch, reader->bounds);
+    PFD_TRY(wrap(reader, &reader->chain, err));
+    note_shape(reader);
+    return PFD_OK;
+}
+
 static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *err)
 {
     PFD_TRY(name_reader(reader, index, err));
@@ -336,13 +316,8 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
     PFD_TRY(pfd_reader_attrs_shuffle(reader->attrs, pfd_dataset_is_random_access(reader->source),
                                      &reader->shuffle, err));
     PFD_TRY(prepare_shuffle(reader, err));
-    reader->spec = make_spec(reader);
-    if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
-    if (reader->has_groups && !(reader->group_scratch = pfd_scratch_create()))
-        return pfd_fail_memory(err, 0, "a scratch");
-    if (reader->group_scratch) pfd_scratch_set_bounds(reader->group_scratch, reader->bounds);
-    PFD_TRY(wrap(reader, &reader->chain, err));
-    note_shape(reader);
+    PFD_TRY(make_spec(reader, err));
+    PFD_TRY(open_chain(reader, err));
     if (reader->files &&
         (reader->shuffle == PFD_SHUFFLE_GLOBAL || reader->shuffle == PFD_SHUFFLE_WINDOW))
         pfd_input_files_read_at_random(reader->files);
@@ -360,34 +335,121 @@ static int32_t has_groups(const pfd_node *node)
     return op->group != NULL;
 }
 
+static pfd_status with_op(const pfd_data_reader *reader, pfd_status status, pfd_error *err)
+{
+    if (status != PFD_OK) pfd_error_set_op(err, reader->node->op->op->name);
+    return status;
+}
+
 int64_t pfd_draw_seed(void)
 {
     return (int64_t)(pfd_random_entropy() >> 16); /* short enough to be typed */
 }
 
-pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
-                                int64_t drawn_seed, const pfd_bounds *bounds, pfd_error *err)
+/* Data may look corrupt because a file is being written. */
+static pfd_status explain(const pfd_data_reader *reader, pfd_status status, pfd_error *err)
 {
-    *reader = (pfd_data_reader){
-        .node = node, .attrs = pfd_attrs_struct(node->reader_attrs), .bounds = bounds};
-    reader->has_groups = has_groups(node);
-    choose_seed(reader, drawn_seed);
-    reader->next_seed = reader->seed;
-    pfd_status status = open_all(reader, index, err);
     if (status == PFD_CORRUPT_DATA && reader->files) {
-        pfd_error changed; /* data may look corrupt because the file is being written */
+        pfd_error changed;
         pfd_error_init(&changed);
         if (pfd_input_files_check(reader->files, &changed) != PFD_OK) {
             pfd_error_copy(err, &changed);
             status = changed.status;
         }
     }
-    if (status != PFD_OK) pfd_error_set_op(err, node->op->op->name);
-    return status;
+    return with_op(reader, status, err);
+}
+
+void pfd_data_reader_choose_seed(pfd_data_reader *reader, const pfd_node *batches, int64_t drawn)
+{
+    *reader = (pfd_data_reader){.node = batches, .batches = batches,
+                                .attrs = pfd_attrs_struct(batches->reader_attrs)};
+    choose_seed(reader, drawn);
+    reader->next_seed = reader->seed;
+}
+
+pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node,
+                                const pfd_node *batches, int32_t index, int64_t drawn_seed,
+                                const pfd_bounds *bounds, pfd_error *err)
+{
+    pfd_data_reader_choose_seed(reader, batches, drawn_seed);
+    reader->node = node;
+    reader->bounds = bounds;
+    reader->has_groups = has_groups(node);
+    return explain(reader, open_all(reader, index, err), err);
+}
+
+static pfd_status open_for_views(pfd_data_reader *reader, int32_t index, pfd_error *err)
+{
+    PFD_TRY(name_reader(reader, index, err));
+    PFD_TRY(open_files(reader, err));
+    PFD_TRY(open_source(reader, err));
+    if (reader->num_records >= 0) {
+        if (reader->files) pfd_input_files_read_at_random(reader->files);
+        return PFD_OK;
+    }
+    return pfd_fail(err, PFD_UNSUPPORTED,
+                    "this source can only be read in sequence, and a view asks for records in any "
+                    "order; decompress or convert the files, or cache() the data set");
+}
+
+pfd_status pfd_data_reader_open_leaf(pfd_data_reader *reader, const pfd_node *node, int32_t index,
+                                     const pfd_bounds *bounds, pfd_error *err)
+{
+    pfd_data_reader_choose_seed(reader, node, 0);
+    reader->bounds = bounds;
+    return explain(reader, open_for_views(reader, index, err), err);
+}
+
+/* What is known of all readers of a view together. */
+static void sum_leaves(pfd_data_reader *reader)
+{
+    for (int32_t i = 0; i < reader->num_leaves; i++) {
+        const pfd_data_reader *leaf = &reader->leaves[i];
+        reader->num_files += leaf->num_files;
+        reader->num_bytes += leaf->num_bytes;
+        reader->outside_bytes += leaf->outside_bytes;
+        reader->index_bytes += leaf->index_bytes;
+        reader->index_ns += leaf->index_ns;
+        reader->indexes_built += leaf->indexes_built;
+        reader->fingerprint = pfd_hash_word(reader->fingerprint, leaf->fingerprint);
+        reader->fingerprint = pfd_hash_word(reader->fingerprint, (uint64_t)leaf->num_records);
+    }
+}
+
+static pfd_status open_over_leaves(pfd_data_reader *reader, int32_t index, pfd_spec *views,
+                                   pfd_error *err)
+{
+    PFD_TRY(name_reader(reader, index, err));
+    PFD_TRY(pfd_reader_attrs_shuffle(reader->attrs, 1, &reader->shuffle, err));
+    if (reader->shuffle == PFD_SHUFFLE_BUFFER)
+        return pfd_fail_attr(err, "shuffle", NULL, PFD_UNSUPPORTED,
+                             " = 'buffer' is for sources that are read in sequence; the records of "
+                             "a view have numbers: use 'global' or 'window'");
+    pfd_spec_add_reader_attrs(views, reader->batches, order_flags(reader));
+    reader->spec = pfd_spec_take(views);
+    if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
+    PFD_TRY(pfd_place_source_open(reader->num_records, &reader->chain, err));
+    reader->source = reader->chain;
+    return open_chain(reader, err);
+}
+
+pfd_status pfd_data_reader_open_view(pfd_data_reader *reader, int32_t index, int64_t size,
+                                     pfd_data_reader *leaves, int32_t num_leaves, pfd_spec *views,
+                                     const pfd_bounds *bounds, pfd_error *err)
+{
+    reader->bounds = bounds;
+    reader->leaves = leaves;
+    reader->num_leaves = num_leaves;
+    reader->num_records = size;
+    sum_leaves(reader);
+    return with_op(reader, open_over_leaves(reader, index, views, err), err);
 }
 
 void pfd_data_reader_close_files(pfd_data_reader *reader)
 {
+    for (int32_t i = 0; i < reader->num_leaves; i++)
+        pfd_data_reader_close_files(&reader->leaves[i]);
     pfd_dataset_close(reader->chain);
     pfd_input_files_close(reader->files);
     reader->chain = reader->logical = reader->source = NULL;
@@ -418,24 +480,30 @@ void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *rec
     err->ordinal = record->ordinal;
     if (reader->files || record->offset > 0 || err->byte >= 0) /* otherwise the place is unknown */
         err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
-    pfd_dataset_describe(reader->source, record, err);
-}
-
-static pfd_status with_op(const pfd_data_reader *reader, pfd_status status, pfd_error *err)
-{
-    if (status != PFD_OK) pfd_error_set_op(err, reader->node->op->op->name);
-    return status;
+    if (reader->num_leaves == 0) pfd_dataset_describe(reader->source, record, err);
 }
 
 pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error *err)
 {
+    for (int32_t i = 0; i < reader->num_leaves; i++)
+        PFD_TRY(pfd_data_reader_check_guard(&reader->leaves[i], err));
     if (!reader->files) return PFD_OK;
     return with_op(reader, pfd_input_files_check(reader->files, err), err);
 }
 
 pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *err)
 {
+    for (int32_t i = 0; i < reader->num_leaves; i++)
+        PFD_TRY(pfd_data_reader_check_disk(&reader->leaves[i], err));
     if (!reader->files) return PFD_OK;
     PFD_TRY(pfd_data_reader_check_guard(reader, err));
     return with_op(reader, pfd_input_files_check_disk(reader->files, err), err);
+}
+
+int64_t pfd_data_reader_bytes_read(const pfd_data_reader *reader)
+{
+    int64_t bytes = reader->files ? pfd_input_files_bytes_read(reader->files) : 0;
+    for (int32_t i = 0; i < reader->num_leaves; i++)
+        bytes += pfd_data_reader_bytes_read(&reader->leaves[i]);
+    return bytes;
 }

@@ -154,11 +154,11 @@ static pfd_status check_ports(const char *owner, const char *kind, const pfd_por
 static pfd_status check_functions(const pfd_op *op, pfd_error *err)
 {
     if (!op->infer) return fault(err, op->name, "infer", "is NULL");
-    if (!op->compute) return fault(err, op->name, "compute", "is NULL");
+    if (!op->compute && !(op->flags & PFD_VIEW)) return fault(err, op->name, "compute", "is NULL");
     if (op->num_outputs == 0) return fault(err, op->name, "outputs", "are none");
     if (!op->open && op->num_inputs == 0)
         return fault(err, op->name, "open", "is NULL, but an op without inputs is a reader");
-    if (op->open && op->num_inputs > 0)
+    if (op->open && op->num_inputs > 0 && !(op->flags & PFD_VIEW))
         return fault(err, op->name, "inputs", "are declared, but an op with open is a reader");
     if (!op->open && op->group) return fault(err, op->name, "group", "is for readers only");
     if (!op->open && (op->flags & PFD_READS_FILES))
@@ -167,9 +167,10 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_READS_FOLDERS, which needs PFD_READS_FILES");
     if (op->open && (op->flags & PFD_WHOLE_BATCH))
         return fault(err, op->name, "flags", "has PFD_WHOLE_BATCH, which readers cannot have");
-    if (op->open && (op->flags & PFD_TAKES_RAGGED))
+    if (op->open && (op->flags & PFD_TAKES_RAGGED) && !(op->flags & PFD_VIEW))
         return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, but a reader takes no inputs");
-    if ((op->flags & PFD_MANY_INPUTS) && (op->open || op->num_inputs != 1))
+    int32_t is_reader = op->open && !(op->flags & PFD_VIEW);
+    if ((op->flags & PFD_MANY_INPUTS) && (is_reader || op->num_inputs != 1))
         return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs one input declared");
     if ((op->flags & PFD_OPTIONAL_INPUT) && (op->open || op->num_inputs < 1))
         return fault(err, op->name, "flags", "has PFD_OPTIONAL_INPUT, and no input is declared");
@@ -261,7 +262,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
                      "must be in CamelCase, at most 63 letters");
     if (!pfd_is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
     if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS |
-                      PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS))
+                      PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS | PFD_VIEW))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));

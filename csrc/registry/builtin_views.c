@@ -1,0 +1,23 @@
+/* The views that the library brings along; the only file that names them.
+ * To add one: its file in views/, its line here, its test. */
+#include "registry/registry.h"
+
+#define BUILTIN_VIEWS(X)                                                                           \
+    X(batch_dataset)                                                                               \
+    X(concat_dataset)                                                                              \
+    X(shuffle_dataset)                                                                             \
+    X(take_dataset)                                                                                \
+    X(zip_dataset)
+
+#define DECLARE(view) extern const pfd_view_op pfd_view_##view;
+BUILTIN_VIEWS(DECLARE)
+
+#define ADDRESS(view) &pfd_view_##view,
+const pfd_view_op *const pfd_builtin_views[] = {BUILTIN_VIEWS(ADDRESS) NULL};
+
+const pfd_view_op *pfd_view_op_of(const pfd_registered_op *op)
+{
+    for (size_t i = 0; pfd_builtin_views[i]; i++)
+        if (pfd_builtin_views[i]->op == op->author) return pfd_builtin_views[i];
+    return NULL;
+}
