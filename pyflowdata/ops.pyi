@@ -171,6 +171,11 @@ class ReaderAttrs(TypedDict, total=False):
     """shuffle_window (int, default 1024, at least 1): For shuffle='window': how many blocks are
     mixed at a time; more blocks mix better and touch more memory."""
 
+    shuffle_lanes: int
+    """shuffle_lanes (int, default 1, at least 1): For shuffle='window': into how many lanes the
+    data are cut, disjoint parts that are shuffled by themselves; each batch has as many rows of one
+    as of another. If world_size divides it, each rank reads blocks that no other rank reads."""
+
     seed: int
     """seed (int, default -1, at least -1): The seed of the random numbers; -1 draws a seed when the
     loader opens, or uses 0 if world_size is above 1, because all ranks need the same one."""
@@ -263,7 +268,7 @@ def MiniReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -325,7 +330,7 @@ def MindRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -367,7 +372,7 @@ def MDSReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -411,7 +416,7 @@ def TextLineReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -499,7 +504,7 @@ def CSVReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -619,7 +624,7 @@ def TFRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1193,7 +1198,7 @@ def RawReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1263,7 +1268,7 @@ def NpyReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1322,7 +1327,7 @@ def OFRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1619,7 +1624,7 @@ def IDXReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1727,7 +1732,7 @@ def CIFARReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1818,7 +1823,7 @@ def OneRecReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1916,7 +1921,7 @@ def TarReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1962,7 +1967,7 @@ def MegatronReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2061,7 +2066,7 @@ def GPTReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2144,7 +2149,8 @@ def GeneratorReader(
             index and the record's number in the dataset.
         **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
             shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
-            seed, order_key, group_buffer_size, rank, world_size, on_error, max_errors, name.
+            shuffle_lanes, seed, order_key, group_buffer_size, rank, world_size, on_error,
+            max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -2193,7 +2199,7 @@ def COCOReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2278,7 +2284,7 @@ def ImageFolderReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2366,7 +2372,7 @@ def ManifestReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
