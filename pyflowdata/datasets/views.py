@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..errors import InvalidArgumentError, shown
 from .base import DatasetBase, SetT, Shuffle, named_view, several_view
 
+_FAR = 2**63 - 1  # beyond all records
 _KEY = "shuffle"  # the order key of a shuffle that is given none
 
 
@@ -14,6 +15,24 @@ class Views(DatasetBase):
     def take(self: SetT, count: int) -> SetT:
         """The first `count` records; all where there are fewer."""
         return self.view("TakeDataset", count=count)
+
+    def skip(self: SetT, count: int) -> SetT:
+        """All records but the first `count`."""
+        return self.view("SkipDataset", count=count)
+
+    def slice(
+        self: SetT, begin: int | None, end: int | None = None, step: int | None = None
+    ) -> SetT:
+        """The records that a slice of a list would have; `data[begin:end:step]` is the same."""
+        step = 1 if step is None else step
+        first, last = (0, _FAR) if step > 0 else (_FAR, -_FAR)
+        return self.view("SliceDataset", begin=first if begin is None else begin,
+                         end=last if end is None else end, step=step)  # fmt: skip
+
+    def repeat(self: SetT, times: int) -> SetT:
+        """The records `times` times; what shuffles them does so in each repeat in its own way, and
+        random ops treat each repeat of a record in their own way."""
+        return self.view("RepeatDataset", times=times)
 
     def concat(self: SetT, *others: DatasetBase) -> SetT:
         """The records of this data set, then those of others with the same fields.
