@@ -352,6 +352,19 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
  * goes back to the functions below.  So it is not for plugins. */
 #define PFD_ATTR_OBJECT 13
 
+/* An array of the program, such as a column of lengths, that is the object of an attr. */
+typedef struct pfd_table {
+    const void *data; /* borrowed until pfd_table_drop() */
+    int64_t count;    /* elements */
+    int32_t dtype;    /* PFD_INT64 ... */
+    int32_t reserved;
+    uint64_t fingerprint; /* of the contents; a state has it */
+} pfd_table;
+
+/* Makes a copy of *table known to ops as the object with this number, before a loader opens. */
+pfd_status pfd_table_put(int64_t number, const pfd_table *table, pfd_error *err);
+void pfd_table_drop(int64_t number); /* a number without a table is left alone */
+
 /* In pfd_op.flags: the op is a view of data sets (docs/views.md), whose rows come from its inputs in
  * another order.  Not for plugins. */
 #define PFD_VIEW 1073741824u
