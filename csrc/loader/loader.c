@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "loader/pipeline.h"
 #include "loader/slot_pool.h"
+#include "loader/view_tree.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -295,6 +296,18 @@ const char *pfd_loader_file(const pfd_loader *l, int32_t reader, int64_t i)
 {
     if (reader < 0 || reader >= l->plan.num_readers || i < 0) return NULL;
     return pfd_data_reader_file(&l->plan.readers[reader], i);
+}
+
+uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int64_t step)
+{
+    if (i < 0 || i >= l->plan.num_readers || epoch < 0 || step < 0) return 0;
+    const pfd_data_reader *reader = &l->plan.readers[i];
+    const pfd_view_tree *tree = pfd_plan_tree_of(&l->plan, i);
+    if (!tree) return 0;
+    int64_t size = reader->attrs->batch_size;
+    int64_t rows = step < reader->num_records / size ? step * size : reader->num_records;
+    int32_t is_shuffled = reader->shuffle != PFD_SHUFFLE_NONE; /* any row of the epoch may be past */
+    return pfd_view_tree_past(tree, epoch, is_shuffled && rows > 0 ? reader->num_records : rows);
 }
 
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
