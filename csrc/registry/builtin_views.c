@@ -7,6 +7,7 @@
     X(class_sample_dataset)                                                                        \
     X(concat_dataset)                                                                              \
     X(repeat_dataset)                                                                              \
+    X(repeat_factor_dataset)                                                                       \
     X(shuffle_dataset)                                                                             \
     X(skip_dataset)                                                                                \
     X(slice_dataset)                                                                               \
