@@ -100,10 +100,14 @@ __all__ = [
     "BatchDataset",
     "ClassSampleDataset",
     "ConcatDataset",
+    "MixDataset",
+    "PackDataset",
     "RepeatDataset",
+    "SelectDataset",
     "ShuffleDataset",
     "SkipDataset",
     "SliceDataset",
+    "SplitDataset",
     "TakeDataset",
     "WeightedSampleDataset",
     "WeightedShuffleDataset",
@@ -170,6 +174,11 @@ class ReaderAttrs(TypedDict, total=False):
     shuffle_window: int
     """shuffle_window (int, default 1024, at least 1): For shuffle='window': how many blocks are
     mixed at a time; more blocks mix better and touch more memory."""
+
+    shuffle_lanes: int
+    """shuffle_lanes (int, default 1, at least 1): For shuffle='window': into how many lanes the
+    data are cut, disjoint parts that are shuffled by themselves; each batch has as many rows of one
+    as of another. If world_size divides it, each rank reads blocks that no other rank reads."""
 
     seed: int
     """seed (int, default -1, at least -1): The seed of the random numbers; -1 draws a seed when the
@@ -263,7 +272,7 @@ def MiniReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -325,7 +334,7 @@ def MindRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -367,7 +376,7 @@ def MDSReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -411,7 +420,7 @@ def TextLineReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -499,7 +508,7 @@ def CSVReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -619,7 +628,7 @@ def TFRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1193,7 +1202,7 @@ def RawReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1263,7 +1272,7 @@ def NpyReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1322,7 +1331,7 @@ def OFRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1619,7 +1628,7 @@ def IDXReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1727,7 +1736,7 @@ def CIFARReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1818,7 +1827,7 @@ def OneRecReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1916,7 +1925,7 @@ def TarReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1962,7 +1971,7 @@ def MegatronReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2061,7 +2070,7 @@ def GPTReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2144,7 +2153,8 @@ def GeneratorReader(
             index and the record's number in the dataset.
         **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
             shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
-            seed, order_key, group_buffer_size, rank, world_size, on_error, max_errors, name.
+            shuffle_lanes, seed, order_key, group_buffer_size, rank, world_size, on_error,
+            max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -2193,7 +2203,7 @@ def COCOReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2278,7 +2288,7 @@ def ImageFolderReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2366,7 +2376,7 @@ def ManifestReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -4430,7 +4440,8 @@ def BatchDataset(
             index and the record's number in the dataset.
         **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
             shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
-            seed, order_key, group_buffer_size, rank, world_size, on_error, max_errors, name.
+            shuffle_lanes, seed, order_key, group_buffer_size, rank, world_size, on_error,
+            max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -4442,7 +4453,6 @@ def BatchDataset(
     """
     ...
 
-@overload
 def ClassSampleDataset(
     *in_: Blob,
     labels: object,
@@ -4460,9 +4470,6 @@ def ClassSampleDataset(
     Classes come in rounds, each once in a round; the records of a class do too, and the next use
     goes on where the last one ended, also in the next epoch. A label belongs to a position of epoch
     0 of the data set, and each epoch draws from these records.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4485,15 +4492,7 @@ def ClassSampleDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
-@overload
-def ClassSampleDataset(
-    *in_: _Row | _Rows, labels: object,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), classes: int = 0,
-    per_class: int = 1, num_samples: int = 0, too_few: Literal["wrap", "drop"] = "wrap",
-    seed: int = -1, name: str | None = None, **on_rows: Unpack[OnRows],
-) -> Any: ...
 
-@overload
 def ConcatDataset(
     *in_: Blob,
     num_sources: int,
@@ -4503,9 +4502,6 @@ def ConcatDataset(
     """The records of several data sets one after another.
 
     Their fields have the same types; the files may be of different formats.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of the first data set, then
@@ -4519,14 +4515,114 @@ def ConcatDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
-@overload
-def ConcatDataset(
-    *in_: _Row | _Rows, num_sources: int,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
-    **on_rows: Unpack[OnRows],
-) -> Any: ...
 
-@overload
+def MixDataset(
+    *in_: Blob,
+    num_sources: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    weights: float | Sequence[float] = (),
+    segments: Sequence[int] = (),
+    mean_lengths: float | Sequence[float] = (),
+    stop: Literal["first_exhausted", "all_exhausted"] = "first_exhausted",
+    length: int = 0,
+    interleave: Literal["regular", "random"] = "regular",
+    block_size: int = 1024,
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """Several data sets with the same fields, drawn by weights.
+
+    Of any first rows, each source has its exact share give or take less than log2 of the number of
+    sources, rounded up. A source that is drawn beyond its end begins its next epoch, and an epoch
+    of the mix goes on with the records that come after those of the last one.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of the first data set, then
+            those of the second, and so on; they have the same types.
+        num_sources (int, required, in [1, 65536]): How many data sets the inputs are of.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        weights (list of float, default ()): How often each source is drawn, relative to the others;
+            with segments, once more for each of them; left out, all alike.
+        segments (list of int, default (), at least 1): Rows, counted on over the epochs, from which
+            the second and later sets of weights hold.
+        mean_lengths (list of float, default ()): Mean length of each source's records, such as
+            tokens: weights are then of tokens, and a record's weight is that divided by the mean
+            length; left out, weights are of records.
+        stop (str, default 'first_exhausted', one of 'first_exhausted', 'all_exhausted'): Where an
+            epoch ends that has no length: before a source would repeat its first epoch's records,
+            or when each source has been drawn once as a whole.
+        length (int, default 0, at least 0): Rows of an epoch; 0: as many as stop says.
+        interleave (str, default 'regular', one of 'regular', 'random'): Whether the sources take
+            turns as evenly as can be, or in random order within blocks whose counts are the same.
+        block_size (int, default 1024, at least 2): Rows of a block, with random interleave; weights
+            change where a block begins.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def PackDataset(
+    *in_: Blob,
+    length: int,
+    lengths: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    rule: Literal["best_fit", "chunk"] = "best_fit",
+    window: int = 0,
+    longer: Literal["split", "truncate", "drop", "raise"] = "split",
+    last: Literal["pad", "drop"] = "pad",
+    padding: float | Sequence[float] = (),
+    name: str | None = None,
+) -> Blobs:
+    """Packs: rows of exactly `length` elements, each made of several records.
+
+    Which record goes where is decided once, by the lengths, so that the number of packs is known
+    and each is read directly. Packs of best_fit are made of consecutive records of a window;
+    shuffle them after packing. A shuffle before packing keeps its first epoch's order. Empty
+    records are left out. A piece of a record that was split is a segment like a record, and its
+    position_ids begin at 0. In cu_seqlens and max_seqlen the padding is a segment of its own.
+    Labels that are shifted by one must leave out the first element of each segment, whose
+    position_ids is 0.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): Fields of a data set whose rows have one
+            dimension, such as tokens, labels and weights of a loss; of a record all have the same
+            length.
+        length (int, required, in [1, 16777216]): Elements of a pack.
+        lengths (object, required): An array with the length of each record of the data set, in the
+            order of its first epoch.
+        fields (list of str, default ()): Names of the outputs: one for each input, then any of
+            segment_ids, position_ids, loss_mask, cu_seqlens and max_seqlen, or NAME=segment_ids and
+            so on; left out, those of the inputs.
+        rule (str, default 'best_fit', one of 'best_fit', 'chunk'): best_fit: each record goes whole
+            into the pack that it fills best, the longest of a window first. chunk: the records one
+            after another are cut at the end of each pack.
+        window (int, default 0, in [0, 1073741824]): For best_fit: about how many consecutive
+            records are packed among each other; 0 chooses what fills several hundred packs, at
+            least 8192.
+        longer (str, default 'split', one of 'split', 'truncate', 'drop', 'raise'): For best_fit:
+            what to do with a record that is longer than a pack. split: into full packs and a rest,
+            which is packed like a record. truncate: the rest is left out. drop: the record is.
+            raise: an error.
+        last (str, default 'pad', one of 'pad', 'drop'): For chunk: what to do with the last pack if
+            it is not full.
+        padding (list of float, default ()): The value after the last record of a pack: one for all
+            inputs, or one for each; left out, 0.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The inputs packed, (length,); segment_ids, int32 (length,): 1 for
+            the first record of the pack, 2 for the next, 0 for padding; position_ids, int32
+            (length,): from 0 in each segment; loss_mask, bool (length,): false for padding;
+            cu_seqlens, int32 (None,): where each segment begins, then length; max_seqlen, int32:
+            the longest segment.
+    """
+    ...
+
 def RepeatDataset(
     *in_: Blob,
     times: int,
@@ -4536,9 +4632,6 @@ def RepeatDataset(
     """A data set several times in an epoch: epoch e of it has the epochs e * times to e * times +
     times - 1 of the data set, one after another, so what is shuffled before is shuffled differently
     each time.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4552,32 +4645,47 @@ def RepeatDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
-@overload
-def RepeatDataset(
-    *in_: _Row | _Rows, times: int,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
-    **on_rows: Unpack[OnRows],
-) -> Any: ...
 
-@overload
+def SelectDataset(
+    *in_: Blob,
+    table: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """The records of a data set that a table names.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        table (object, required): Which rows: an array of indexes in any order (int32, uint32,
+            int64), or a bitmap (uint64; bit i % 64 of word i / 64 is row i).
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
 def ShuffleDataset(
     *in_: Blob,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     seed: int = -1,
+    order_key: str | PathLike[str] = "",
     reshuffle: bool = True,
     name: str | None = None,
 ) -> Blobs:
     """The records of a data set in a random order, each once: a permutation by a key of seed, epoch
-    and the name of the node.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
+    and order_key.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
             of 1, of one reader or view.
         fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
         seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        order_key (str, default ''): A text on which the order depends besides the seed; empty means
+            the name of the node.
         reshuffle (bool, default True): Whether each epoch has an order of its own.
         name (str, default None): Name of this node, unique in a loader; None for none.
 
@@ -4586,13 +4694,7 @@ def ShuffleDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
-@overload
-def ShuffleDataset(
-    *in_: _Row | _Rows, fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    seed: int = -1, reshuffle: bool = True, name: str | None = None, **on_rows: Unpack[OnRows],
-) -> Any: ...
 
-@overload
 def SkipDataset(
     *in_: Blob,
     count: int,
@@ -4600,9 +4702,6 @@ def SkipDataset(
     name: str | None = None,
 ) -> Blobs:
     """All but the first records of a data set.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4616,14 +4715,7 @@ def SkipDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
-@overload
-def SkipDataset(
-    *in_: _Row | _Rows, count: int,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
-    **on_rows: Unpack[OnRows],
-) -> Any: ...
 
-@overload
 def SliceDataset(
     *in_: Blob,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -4633,9 +4725,6 @@ def SliceDataset(
     name: str | None = None,
 ) -> Blobs:
     """The records begin, begin + step, and so on of a data set, as Python's slices count.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4653,14 +4742,34 @@ def SliceDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
-@overload
-def SliceDataset(
-    *in_: _Row | _Rows, fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    begin: int = 0, end: int = 9223372036854775807, step: int = 1, name: str | None = None,
-    **on_rows: Unpack[OnRows],
-) -> Any: ...
 
-@overload
+def SplitDataset(
+    *in_: Blob,
+    part: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    fractions: float | Sequence[float] = (),
+    counts: Sequence[int] = (),
+    name: str | None = None,
+) -> Blobs:
+    """One part of a data set that is cut into consecutive parts.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        part (int, required, at least 0): Which part, from 0.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        fractions (list of float, default (), in [0, 1]): What share of the records each part has,
+            in the order of the records; the sum is 1. Sizes are rounded by largest remainders.
+        counts (list of int, default (), at least 0): How many records each part has, in place of
+            fractions; together all.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
 def TakeDataset(
     *in_: Blob,
     count: int,
@@ -4668,9 +4777,6 @@ def TakeDataset(
     name: str | None = None,
 ) -> Blobs:
     """The first records of a data set.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4684,14 +4790,7 @@ def TakeDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
-@overload
-def TakeDataset(
-    *in_: _Row | _Rows, count: int,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), name: str | None = None,
-    **on_rows: Unpack[OnRows],
-) -> Any: ...
 
-@overload
 def WeightedSampleDataset(
     *in_: Blob,
     weights: object,
@@ -4704,9 +4803,6 @@ def WeightedSampleDataset(
 
     A weight belongs to a position of epoch 0 of the data set, and each epoch draws from these
     records.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4724,14 +4820,7 @@ def WeightedSampleDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
-@overload
-def WeightedSampleDataset(
-    *in_: _Row | _Rows, weights: object,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), num_samples: int = 0,
-    seed: int = -1, name: str | None = None, **on_rows: Unpack[OnRows],
-) -> Any: ...
 
-@overload
 def WeightedShuffleDataset(
     *in_: Blob,
     weights: object,
@@ -4746,9 +4835,6 @@ def WeightedShuffleDataset(
     A weight belongs to a position of epoch 0 of the data set, and each epoch draws from these
     records. The order of an epoch is sorted when its first record is asked for, and kept for two
     epochs.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4766,14 +4852,7 @@ def WeightedShuffleDataset(
         one for each of fields: The same fields of the view's records.
     """
     ...
-@overload
-def WeightedShuffleDataset(
-    *in_: _Row | _Rows, weights: object,
-    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (), num_samples: int = 0,
-    seed: int = -1, name: str | None = None, **on_rows: Unpack[OnRows],
-) -> Any: ...
 
-@overload
 def ZipDataset(
     *in_: Blob,
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
@@ -4782,9 +4861,6 @@ def ZipDataset(
     """Data sets of the same length side by side: a record has the fields of all of them.
 
     A record that is skipped in one of them is skipped in all.
-
-    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
-    a batch.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of several data sets, those of
@@ -4797,8 +4873,3 @@ def ZipDataset(
         one for each of fields: All of them: record i has the fields of record i of each data set.
     """
     ...
-@overload
-def ZipDataset(
-    *in_: _Row | _Rows, fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
-    name: str | None = None, **on_rows: Unpack[OnRows],
-) -> Any: ...
