@@ -4,6 +4,7 @@
 
 #define BUILTIN_VIEWS(X)                                                                           \
     X(batch_dataset)                                                                               \
+    X(bucket_dataset)                                                                              \
     X(concat_dataset)                                                                              \
     X(pack_dataset)                                                                                \
     X(shuffle_dataset)                                                                             \
