@@ -10,7 +10,7 @@
  *
  * The chain, innermost first, built by loader/data_reader.c:
  *
- *   source -> [cancellation] -> random_shuffle | window_shuffle | shuffle_buffer
+ *   source -> [cancellation] -> random_shuffle | window_shuffle | window_lanes | shuffle_buffer
  *          -> batch | view_batch | group_batch -> distributed_training
  *
  * The source may be one of places, for the views of loader/view_tree.h.
@@ -141,6 +141,13 @@ pfd_status pfd_shuffle_buffer_wrap(pfd_dataset **ds, int64_t seed, const char *o
 pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
                                    int32_t reshuffle, int64_t block_size, int64_t window,
                                    pfd_error *err);
+
+/* window_lanes.c.  Random access only: the same in each of num_lanes disjoint parts of the data,
+ * from which the rows of batches of batch_size records, a multiple of num_lanes, come side by side;
+ * see dataset/lanes.h. */
+pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                 int32_t reshuffle, int64_t block_size, int64_t window,
+                                 int64_t num_lanes, int64_t batch_size, pfd_error *err);
 
 /* batch.c.  Logical batches of batch_size records.  The rule for a last batch with too few records:
  *   short  a smaller batch

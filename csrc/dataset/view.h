@@ -109,6 +109,10 @@ typedef struct pfd_view_args {
 /* The same, but open() makes a view that says what batches are: it maps their rows to records. */
 #define PFD_VIEW_BUCKETS 6
 
+/* In pfd_attr.flags, of views: the attr is not part of a state's spec, so it may differ in a program
+ * that loads the state.  Where it decides rows, past() has what it decided. */
+#define PFD_NOT_IN_SPEC (UINT64_C(1) << 40)
+
 /* An op that is a view; registry/builtin_views.c lists them. */
 typedef struct pfd_view_op {
     const pfd_op *op; /* with PFD_VIEW */
@@ -126,7 +130,7 @@ static inline int64_t pfd_view_size(const pfd_view *view)
     return view->methods->size(view);
 }
 
-/* Makes the draw of a row differ from those with another `number`; 0 leaves it as it is. */
+/* Makes the draw of a row differ from those with another `number`; 0 leaves a draw of 0. */
 void pfd_view_count_draw(uint64_t *draw, uint64_t number);
 
 /* The key of a random order: of `own` seed, or the loader's where that is -1, an epoch and the

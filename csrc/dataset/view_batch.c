@@ -56,8 +56,8 @@ static pfd_status view_batch_at(const pfd_dataset *ds, int64_t epoch, const int6
             draws[i] = 0;
         }
         view_of(ds)->methods->map(view_of(ds), &places);
-        pfd_status status =
-            ds->inner->methods->at(ds->inner, epochs[0], mapped, places.n, scratch, out + done, err);
+        pfd_status status = ds->inner->methods->at(ds->inner, epochs[0], mapped, places.n, scratch,
+                                                   out + done, err);
         if (status != PFD_OK) {
             if (err->row >= 0) err->row += done;
             return status;

@@ -73,6 +73,10 @@ static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, 
     if (reader->shuffle == PFD_SHUFFLE_NONE) return PFD_OK;
     if (reader->shuffle == PFD_SHUFFLE_BUFFER)
         return pfd_shuffle_buffer_wrap(ds, seed, key, reshuffle, buffer_size, err);
+    if (reader->shuffle == PFD_SHUFFLE_WINDOW && attrs->shuffle_lanes > 1)
+        return pfd_window_lanes_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
+                                     attrs->shuffle_window, attrs->shuffle_lanes,
+                                     attrs->batch_size, err);
     if (reader->shuffle == PFD_SHUFFLE_WINDOW)
         return pfd_window_shuffle_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
                                        attrs->shuffle_window, err);
@@ -178,6 +182,8 @@ static uint64_t order_flags(const pfd_data_reader *reader)
 {
     uint64_t flags = PFD_ORDER_ALWAYS;
     if (reader->shuffle == PFD_SHUFFLE_WINDOW) flags |= PFD_ORDER_WINDOW;
+    if (reader->shuffle == PFD_SHUFFLE_WINDOW && reader->attrs->shuffle_lanes > 1)
+        flags |= PFD_ORDER_LANES;
     if (reader->shuffle == PFD_SHUFFLE_BUFFER && reader->num_records >= 0)
         flags |= PFD_ORDER_BUFFER;
     return reader->has_groups ? flags | PFD_ORDER_GROUPS : flags;
@@ -314,6 +320,24 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
     return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
 }
 
+/* What only some shuffles need. */
+static pfd_status prepare_shuffle(pfd_data_reader *reader, pfd_error *err)
+{
+    const pfd_reader_attrs *attrs = reader->attrs;
+    int32_t in_windows = reader->shuffle == PFD_SHUFFLE_WINDOW;
+    if (in_windows && attrs->shuffle_lanes > 1 && reader->has_groups)
+        return pfd_fail_attr(err, "shuffle_lanes", NULL, PFD_UNSUPPORTED,
+                             " = %" PRId32 "; which rows a batch of one group has is not known "
+                             "before, so they cannot come from lanes: leave it out",
+                             attrs->shuffle_lanes);
+    if (!in_windows || !reader->files) return PFD_OK;
+    size_t num_lanes = (size_t)attrs->shuffle_lanes;
+    reader->windows_ahead = calloc(num_lanes, sizeof *reader->windows_ahead);
+    if (reader->windows_ahead) return PFD_OK;
+    return pfd_fail_memory(err, (int64_t)(num_lanes * sizeof *reader->windows_ahead),
+                           "shuffle_lanes");
+}
+
 /* Makes the chain over reader->chain, which is the source. */
 static pfd_status open_chain(pfd_data_reader *reader, pfd_error *err)
 {
@@ -332,6 +356,7 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
     PFD_TRY(open_source(reader, err));
     PFD_TRY(pfd_reader_attrs_shuffle(reader->attrs, pfd_dataset_is_random_access(reader->source),
                                      &reader->shuffle, err));
+    PFD_TRY(prepare_shuffle(reader, err));
     PFD_TRY(make_spec(reader, err));
     PFD_TRY(open_chain(reader, err));
     if (reader->files &&
@@ -482,7 +507,20 @@ void pfd_data_reader_close(pfd_data_reader *reader)
     free(reader->order_key);
     free(reader->spec);
     free(reader->index_path);
+    free(reader->windows_ahead);
     *reader = (pfd_data_reader){0};
+}
+
+const char *pfd_data_reader_file(const pfd_data_reader *reader, int64_t i)
+{
+    for (int32_t leaf = 0; leaf < reader->num_leaves; leaf++) {
+        const int64_t n = reader->leaves[leaf].num_files;
+        if (i < n) return pfd_data_reader_file(&reader->leaves[leaf], i);
+        i -= n;
+    }
+    int64_t n = 0;
+    const pfd_file *const *files = reader->files ? pfd_input_files_list(reader->files, &n) : NULL;
+    return i < n ? files[i]->path : NULL;
 }
 
 void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record, pfd_error *err)

@@ -42,7 +42,8 @@ typedef struct pfd_data_reader {
     int64_t index_bytes, index_ns; /* size of the source's indexes, time to get them */
     int64_t indexes_built;         /* how many were not in the cache */
     char *index_path;              /* of one of them; "": in memory */
-    _Atomic int64_t window_ahead;  /* the window that was read ahead last, see read_ahead.c */
+    _Atomic int64_t *windows_ahead; /* of each lane: the window that was read ahead last, see
+                                       read_ahead.c; NULL: no window shuffle of files */
     int64_t num_batches;           /* of an epoch; -1: not known before its end */
     int64_t local_batch_size;      /* most rows of a batch on this rank */
     const pfd_bounds *bounds; /* borrowed; when it is cancelled, next() of a stream ends */
@@ -77,6 +78,9 @@ void pfd_data_reader_close(pfd_data_reader *reader) PFD_PRIVATE; /* accepts a ze
 /* If next_seed differs from seed, makes the decorators again with it.  No thread may use the
  * chain. */
 pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err);
+
+/* Path of file i, of a view among those of all its readers; NULL: there is none. */
+const char *pfd_data_reader_file(const pfd_data_reader *reader, int64_t i);
 
 /* Adds op, file, line and byte of `record` (may be NULL) to an error that names a place in it. */
 void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record,

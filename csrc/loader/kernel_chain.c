@@ -170,7 +170,7 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
     const pfd_view_tree *tree = pfd_plan_tree_of(at->plan, r);
     if (status == PFD_OK && tree) return find_records(at, r, tree, scratch, err);
     if (status == PFD_OK) {
-        pfd_data_reader_read_ahead(reader, at->slot->epoch, first + n - 1, &records[n - 1]);
+        pfd_data_reader_read_ahead(reader, at->slot->epoch, first, records, n);
         return PFD_OK;
     }
     if (err->row >= 0 && err->row < n) /* it could not even be found */

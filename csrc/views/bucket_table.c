@@ -342,9 +342,8 @@ static int64_t find_record(lookup *at, int64_t position)
     int64_t first = bucket->first_record + group * at->size + larger_before;
     if (!at->is_random) return at->table->records[first + batch];
     group_order *order = &at->orders[is_larger];
-    if (order->n == 0)
-        make_order(order, pfd_random_bits(at->key, (uint64_t)(2 * bucket->first_record + is_larger)),
-                   at->size + is_larger);
+    uint64_t number = (uint64_t)(2 * bucket->first_record + is_larger);
+    if (order->n == 0) make_order(order, pfd_random_bits(at->key, number), at->size + is_larger);
     return at->table->records[first + ordered(order, (uint64_t)group, batch)];
 }
 

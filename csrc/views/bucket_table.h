@@ -3,10 +3,10 @@
  * Records are sorted by length and cut into buckets.  A bucket's records are cut again into as many
  * groups of neighbours as a batch has rows.  In each epoch every group is permuted, and batch j has
  * the j-th record of each group: every record once, in batches that all have the same spread of
- * lengths.  The batches of all buckets are permuted too.  So every batch is found in O(1), and their
- * number is the same in every epoch.
+ * lengths.  The batches of all buckets are permuted too.  So every batch is found in O(1), and
+ * their number is the same in every epoch.
  *
- * Rows of a batch are in an order in which any run of rows that a rank has, of runs of equal length,
+ * Rows of a batch are in an order in which every rank's run of rows, of any number of equal runs,
  * has nearly the same sum of squared lengths.
  *
  * OWNERSHIP  The table owns its arrays; the lengths are not needed after open.

@@ -157,7 +157,7 @@ def test_a_default_is_allowed(row):
 def test_readers_share_the_attrs_of_the_host(name):
     first, op = OPS[READERS[0]], OPS[name]
     common = "batch_size last_batch random_shuffle shuffle shuffle_after_epoch shuffle_buffer_size "
-    common += "shuffle_block_size shuffle_window seed "
+    common += "shuffle_block_size shuffle_window shuffle_lanes seed "
     common += "order_key group_buffer_size rank world_size on_error max_errors with_mask with_id"
     count = len(common.split())
     assert attr_names(op)[-count:] == common.split()
