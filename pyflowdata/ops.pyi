@@ -4427,8 +4427,9 @@ def BatchDataset(
     with_id: bool = False,
     **attrs: Unpack[ReaderAttrs],
 ) -> Blobs:
-    """Batches of the records of a data set, with the order, the ranks and the rules for damaged
-    records that readers have.
+    """Batches of the records of a data set.
+
+    It has the attrs of every reader: the order, the ranks, and the rules for damaged records.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4464,12 +4465,12 @@ def ClassSampleDataset(
     seed: int = -1,
     name: str | None = None,
 ) -> Blobs:
-    """Equally many records of each class, in runs of per_class records of one class: batches of
-    classes * per_class rows have so many classes with so many records each.
+    """Equally many records of each class, in runs of per_class records of one.
 
-    Classes come in rounds, each once in a round; the records of a class do too, and the next use
-    goes on where the last one ended, also in the next epoch. A label belongs to a position of epoch
-    0 of the data set, and each epoch draws from these records.
+    Batches of classes * per_class rows have so many classes with so many records each. Classes come
+    in rounds, each once in a round; the records of a class do too, and the next use goes on where
+    the last one ended, also in the next epoch. A label belongs to a position of epoch 0 of the data
+    set, and each epoch draws from these records.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4629,9 +4630,10 @@ def RepeatDataset(
     fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     name: str | None = None,
 ) -> Blobs:
-    """A data set several times in an epoch: epoch e of it has the epochs e * times to e * times +
-    times - 1 of the data set, one after another, so what is shuffled before is shuffled differently
-    each time.
+    """A data set several times in an epoch.
+
+    Epoch e of it has the epochs e * times to e * times + times - 1 of the data set, one after
+    another, so what is shuffled before is shuffled differently each time.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4676,8 +4678,9 @@ def ShuffleDataset(
     reshuffle: bool = True,
     name: str | None = None,
 ) -> Blobs:
-    """The records of a data set in a random order, each once: a permutation by a key of seed, epoch
-    and order_key.
+    """The records of a data set in a random order, each once.
+
+    It is a permutation by a key of seed, epoch and order_key.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
@@ -4829,12 +4832,11 @@ def WeightedShuffleDataset(
     seed: int = -1,
     name: str | None = None,
 ) -> Blobs:
-    """Records of a data set drawn without replacement: the next record is each of those left with a
-    probability in proportion to its weight.
+    """Records of a data set drawn by weights without replacement.
 
-    A weight belongs to a position of epoch 0 of the data set, and each epoch draws from these
-    records. The order of an epoch is sorted when its first record is asked for, and kept for two
-    epochs.
+    The next one is each of those left with a probability in proportion to its weight. A weight
+    belongs to a position of epoch 0 of the data set, and each epoch draws from these records. The
+    order of an epoch is sorted when its first record is asked for, and kept for two epochs.
 
     Args:
         *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
