@@ -22,8 +22,8 @@ typedef struct pfd_places {
     int32_t *sources; /* set by views of several data sets: the inner view of each row */
 } pfd_places;
 
-/* What pfd_compute_args.source points to for an op whose rows are made of several records: the
- * rows of its inputs are those of the parts. */
+/* What pfd_compute_args.source points to for an op whose rows are made of several records: row k of
+ * each input is that of the record of parts[k], and parts[k].row is a row of the outputs. */
 typedef struct pfd_join_args {
     int64_t num_parts;
     const struct pfd_part *parts;
@@ -34,6 +34,7 @@ typedef struct pfd_join_args {
 typedef struct pfd_part {
     int64_t row; /* index into the places of expand() */
     int64_t at, begin, length;
+    int64_t whole; /* elements that the record has, as the view was told */
 } pfd_part;
 
 typedef struct pfd_view pfd_view;
@@ -88,6 +89,10 @@ typedef struct pfd_view_args {
 /* No view: batches of its inner view, as a reader makes them of its records. open() is NULL. */
 #define PFD_VIEW_BATCHES 5
 
+/* In pfd_attr.flags, of views: the attr is not part of a state's spec, so it may differ in a program
+ * that loads the state.  Where it decides rows, past() has what it decided. */
+#define PFD_NOT_IN_SPEC (UINT64_C(1) << 40)
+
 /* An op that is a view; registry/builtin_views.c lists them. */
 typedef struct pfd_view_op {
     const pfd_op *op; /* with PFD_VIEW */
@@ -105,7 +110,7 @@ static inline int64_t pfd_view_size(const pfd_view *view)
     return view->methods->size(view);
 }
 
-/* Makes the draw of a row differ from those with another `number`; 0 leaves it as it is. */
+/* Makes the draw of a row differ from those with another `number`; 0 leaves a draw of 0. */
 void pfd_view_count_draw(uint64_t *draw, uint64_t number);
 
 /* The key of a random order: of `own` seed, or the loader's where that is -1, an epoch and the

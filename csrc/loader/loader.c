@@ -291,6 +291,12 @@ pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info
     return PFD_OK;
 }
 
+const char *pfd_loader_file(const pfd_loader *l, int32_t reader, int64_t i)
+{
+    if (reader < 0 || reader >= l->plan.num_readers || i < 0) return NULL;
+    return pfd_data_reader_file(&l->plan.readers[reader], i);
+}
+
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out)
 {
     pfd_loader *l = (pfd_loader *)(uintptr_t)loader; /* only the lock is touched */

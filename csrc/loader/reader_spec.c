@@ -68,7 +68,11 @@ static void add_object(pfd_spec *spec, const char *prefix, const pfd_attrs *attr
 void pfd_spec_add_own_attrs(pfd_spec *spec, const char *prefix, const pfd_node *node)
 {
     const pfd_op *op = node->op->op;
+    int32_t is_view = (op->flags & PFD_VIEW) != 0;
     for (uint32_t i = 0; i < op->num_attrs; i++) {
+        int32_t names_fields =
+            is_view && op->outputs_attr && !strcmp(op->attrs[i].name, op->outputs_attr);
+        if (names_fields) continue; /* records are the same whatever their fields are called */
         if (op->attrs[i].type == PFD_ATTR_OBJECT)
             add_object(spec, prefix, node->attrs, &op->attrs[i]);
         else

@@ -4,9 +4,19 @@
 
 #define BUILTIN_VIEWS(X)                                                                           \
     X(batch_dataset)                                                                               \
+    X(class_sample_dataset)                                                                        \
     X(concat_dataset)                                                                              \
+    X(mix_dataset)                                                                                 \
+    X(pack_dataset)                                                                                \
+    X(repeat_dataset)                                                                              \
+    X(select_dataset)                                                                              \
     X(shuffle_dataset)                                                                             \
+    X(skip_dataset)                                                                                \
+    X(slice_dataset)                                                                               \
+    X(split_dataset)                                                                               \
     X(take_dataset)                                                                                \
+    X(weighted_sample_dataset)                                                                     \
+    X(weighted_shuffle_dataset)                                                                    \
     X(zip_dataset)
 
 #define DECLARE(view) extern const pfd_view_op pfd_view_##view;

@@ -4,6 +4,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/scratch.h"
+#include "dataset/view.h"
 #include "registry/attr_value.h"
 
 #include <inttypes.h>
@@ -187,11 +188,13 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
     int32_t finds = 0;
     for (uint32_t i = 0; i < op->num_attrs; i++) {
         const pfd_attr *row = &op->attrs[i];
-        if (row->flags & ~(uint64_t)PFD_ATTR_FOUND)
+        uint64_t known = PFD_ATTR_FOUND | (op->flags & PFD_VIEW ? PFD_NOT_IN_SPEC : 0);
+        if (row->flags & ~known)
             return fault_in(err, op->name, "attr", row->name, "flags has unknown bits");
-        if (row->flags && row->type == PFD_ATTR_OBJECT)
+        int32_t is_found = (row->flags & PFD_ATTR_FOUND) != 0;
+        if (is_found && row->type == PFD_ATTR_OBJECT)
             return fault_in(err, op->name, "attr", row->name, "flags: files have no objects");
-        finds |= row->flags != 0;
+        finds |= is_found;
     }
     if (finds && !op->propose)
         return fault(err, op->name, "propose", "is NULL, but an attr has PFD_ATTR_FOUND");

@@ -163,7 +163,8 @@ static pfd_status create_view(const pfd_registered_op *from, const void *attrs,
     pfd_list_string own;
     PFD_TRY(pfd_view_field_names(from, attrs, inputs, num_inputs, &own, err));
     pfd_status status = PFD_OK;
-    if (list->size > 0 && list->size != own.size)
+    int32_t adds_fields = pfd_view_op_of(from)->kind == PFD_VIEW_JOIN; /* after the others */
+    if (list->size > 0 && (list->size < own.size || (list->size > own.size && !adds_fields)))
         status = pfd_fail_attr(err, from->op->outputs_attr, NULL, PFD_INVALID_ARGUMENT,
                                " has %" PRId64 " names, and there are %" PRId64 " fields",
                                list->size, own.size);

@@ -5,6 +5,7 @@
 typedef struct shuffle_dataset_attrs {
     pfd_list_string fields;
     int64_t seed;
+    const char *order_key;
     int32_t reshuffle;
 } shuffle_dataset_attrs;
 
@@ -45,6 +46,7 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
     PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
     self->args = *args;
     self->attrs = args->attrs;
+    if (self->attrs->order_key[0]) self->args.name = self->attrs->order_key;
     self->size = pfd_view_size(args->inner[0]);
     *out = &self->base;
     return PFD_OK;
@@ -53,6 +55,9 @@ static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error
 static const pfd_attr attr_table[] = {
     PFD_FIELDS_ATTR(shuffle_dataset_attrs),
     PFD_SEED_ATTR(shuffle_dataset_attrs),
+    PFD_STRING_ATTR(shuffle_dataset_attrs, order_key, "",
+                    "A text on which the order depends besides the seed; empty means the name of "
+                    "the node."),
     PFD_BOOL_ATTR(shuffle_dataset_attrs, reshuffle, "true",
                   "Whether each epoch has an order of its own."),
 };
@@ -62,7 +67,7 @@ static const pfd_op shuffle_dataset = {
     .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
     .name = "ShuffleDataset",
     .doc = "The records of a data set in a random order, each once: a permutation by a key of "
-           "seed, epoch and the name of the node.",
+           "seed, epoch and order_key.",
     PFD_OP_ATTRS(shuffle_dataset_attrs, attr_table),
     PFD_OP_INPUTS(pfd_view_inputs),
     PFD_OP_OUTPUTS(pfd_view_outputs),
