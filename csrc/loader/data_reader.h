@@ -25,6 +25,7 @@ typedef struct pfd_data_reader {
     pfd_dataset *source;    /* that the op opened; owned by the chain */
     pfd_dataset *shuffled;  /* the shuffle of `shuffle`; in the chain, NULL for none */
     pfd_dataset *logical;   /* forms logical batches; in the chain */
+    struct pfd_view *former; /* forms batches whose sizes differ; owned, or NULL */
     pfd_dataset *chain;     /* outermost; forms this rank's batches */
     char *name, *order_key, *spec;
     pfd_scratch *group_scratch; /* of the op's group(); NULL: the op has none */

@@ -9,6 +9,7 @@ from ..errors import InvalidArgumentError, shown
 from ..graph import Blob
 from ..graph.registry import HOST_OUTPUTS
 from .base import Shuffle, described
+from .mixing import mix_lines
 from .reading import batch_node
 from .selecting import Selecting
 from .views import Views
@@ -125,4 +126,5 @@ class Dataset(Views, Selecting):
         return Batches(named)
 
     def __repr__(self) -> str:
-        return f"Dataset({described(self)})"
+        lines = mix_lines(self, lambda blobs: len(type(self)(blobs)))
+        return "\n  ".join([f"Dataset({described(self)})", *lines])

@@ -339,6 +339,10 @@ pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *ou
 /* Gives a batch back.  Any thread. */
 void pfd_batch_release(void *memory);
 
+/* A hash of what decided the rows of reader i before batch `step` of `epoch`, where attrs that are
+ * not in its spec did: the weights of a mix, which may be others from there on.  0: none did. */
+uint64_t pfd_loader_get_past(const pfd_loader *loader, int32_t i, int64_t epoch, int64_t step);
+
 /* The i-th record left out by on_error="skip" or "pad" since open, in order of delivery;
  * PFD_END, *out unchanged, past the last one.  The latest 1000 are kept, of one batch at most 100
  * (PFD_MOST_SKIPPED_ERRORS); the statistics count all.  *out is filled in as any pfd_error, as far
