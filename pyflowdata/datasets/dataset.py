@@ -10,7 +10,8 @@ from ..graph import Blob
 from ..graph.registry import HOST_OUTPUTS
 from .base import Shuffle, described
 from .mixing import mix_lines
-from .reading import Reading, batch_node
+from .reading import batch_node
+from .selecting import Selecting
 from .views import Views
 
 OwnT = TypeVar("OwnT", bound="Dataset")
@@ -45,7 +46,7 @@ class Batches(tuple[Blob, ...]):
         return Batches, (self.blobs,)
 
 
-class Dataset(Views, Reading):
+class Dataset(Views, Selecting):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 
