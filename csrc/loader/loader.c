@@ -2,6 +2,7 @@
 #include "core/cpu.h"
 #include "core/error.h"
 #include "loader/pipeline.h"
+#include "loader/record_places.h"
 #include "loader/slot_pool.h"
 #include "loader/view_tree.h"
 
@@ -292,10 +293,32 @@ pfd_status pfd_loader_get_reader(const pfd_loader *l, int32_t i, pfd_reader_info
     return PFD_OK;
 }
 
+static const pfd_data_reader *reader_at(const pfd_loader *l, int32_t i, pfd_error *err)
+{
+    if (i >= 0 && i < l->plan.num_readers) return &l->plan.readers[i];
+    (void)pfd_fail(err, PFD_INVALID_ARGUMENT, "there is no reader %" PRId32, i);
+    return NULL;
+}
+
 const char *pfd_loader_file(const pfd_loader *l, int32_t reader, int64_t i)
 {
-    if (reader < 0 || reader >= l->plan.num_readers || i < 0) return NULL;
-    return pfd_data_reader_file(&l->plan.readers[reader], i);
+    pfd_error ignored = {.struct_size = sizeof ignored};
+    const pfd_data_reader *of = reader_at(l, reader, &ignored);
+    return of ? pfd_record_file(of, i) : NULL;
+}
+
+pfd_status pfd_loader_first_record(const pfd_loader *l, int32_t reader, int64_t file,
+                                   int64_t *ordinal, pfd_error *err)
+{
+    const pfd_data_reader *of = reader_at(l, reader, err);
+    return of ? pfd_record_first(of, file, ordinal, err) : err->status;
+}
+
+pfd_status pfd_loader_locate(const pfd_loader *l, int32_t reader, int64_t file, int64_t ordinal,
+                             pfd_error *place)
+{
+    const pfd_data_reader *of = reader_at(l, reader, place);
+    return of ? pfd_record_locate(of, file, ordinal, place) : place->status;
 }
 
 uint64_t pfd_loader_get_past(const pfd_loader *l, int32_t i, int64_t epoch, int64_t step)
