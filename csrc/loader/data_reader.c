@@ -511,18 +511,6 @@ void pfd_data_reader_close(pfd_data_reader *reader)
     *reader = (pfd_data_reader){0};
 }
 
-const char *pfd_data_reader_file(const pfd_data_reader *reader, int64_t i)
-{
-    for (int32_t leaf = 0; leaf < reader->num_leaves; leaf++) {
-        const int64_t n = reader->leaves[leaf].num_files;
-        if (i < n) return pfd_data_reader_file(&reader->leaves[leaf], i);
-        i -= n;
-    }
-    int64_t n = 0;
-    const pfd_file *const *files = reader->files ? pfd_input_files_list(reader->files, &n) : NULL;
-    return i < n ? files[i]->path : NULL;
-}
-
 void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record, pfd_error *err)
 {
     pfd_error_set_op(err, reader->node->op->op->name);

@@ -79,9 +79,6 @@ void pfd_data_reader_close(pfd_data_reader *reader) PFD_PRIVATE; /* accepts a ze
  * chain. */
 pfd_status pfd_data_reader_apply_seed(pfd_data_reader *reader, pfd_error *err);
 
-/* Path of file i, of a view among those of all its readers; NULL: there is none. */
-const char *pfd_data_reader_file(const pfd_data_reader *reader, int64_t i);
-
 /* Adds op, file, line and byte of `record` (may be NULL) to an error that names a place in it. */
 void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *record,
                             pfd_error *err) PFD_PRIVATE;

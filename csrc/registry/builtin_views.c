@@ -10,6 +10,7 @@
     X(mix_dataset)                                                                                 \
     X(pack_dataset)                                                                                \
     X(repeat_dataset)                                                                              \
+    X(repeat_factor_dataset)                                                                       \
     X(select_dataset)                                                                              \
     X(shuffle_dataset)                                                                             \
     X(skip_dataset)                                                                                \

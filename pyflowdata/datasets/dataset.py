@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 from ..graph import Blob
 from .base import Shuffle, described
 from .batches import Batches, batch_node, batches_of
+from .mixing import mix_lines
 from .packing import Packing
 from .reading import Reading
 from .views import Views
@@ -90,4 +91,5 @@ class Dataset(Views, Packing, Reading):
         return batches_of(node, self._fields)
 
     def __repr__(self) -> str:
-        return f"Dataset({described(self)})"
+        lines = mix_lines(self, lambda blobs: len(type(self)(blobs)))
+        return "\n  ".join([f"Dataset({described(self)})", *lines])
