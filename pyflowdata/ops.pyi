@@ -35,6 +35,7 @@ __all__ = [
     "OneHot",
     "Pad",
     "PadBatch",
+    "RecordEncoder",
     "Slice",
     "RawReader",
     "NpyReader",
@@ -50,6 +51,7 @@ __all__ = [
     "TarReader",
     "MegatronReader",
     "GPTReader",
+    "CacheReader",
     "GeneratorReader",
     "COCOReader",
     "ImageFolderReader",
@@ -1118,6 +1120,37 @@ def PadBatch(
 ) -> Any: ...
 
 @overload
+def RecordEncoder(
+    *in_: Blob,
+    name: str | None = None,
+) -> Blob:
+    """Makes one record of bytes of the fields of each row, as CacheReader reads it.
+
+    Dataset.cache() uses it.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields: any blobs of one reader or
+            data set.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of the record, a multiple of 8.
+    """
+    ...
+@overload
+def RecordEncoder(
+    *in_: _Row, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RecordEncoder(
+    *in_: _Rows, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def Slice(
     in_: Blob,
     *,
@@ -2122,6 +2155,44 @@ def GPTReader(
     split_index: int = 0, with_mask: bool = False, with_id: bool = False,
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
+
+def CacheReader(
+    cache: object,
+    data_dir: str | PathLike[str] = "",
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> Blobs:
+    """Reads the records of a data set that Dataset.cache() has kept in a file.
+
+    Any record is read in place, with all types of fields.
+
+    Args:
+        cache (object, required): What makes the file where it is absent; Dataset.cache() gives it.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        fields (list of str, required): The fields of a record in their order, each NAME:TYPE.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of fields: The values of a field, ragged where a dimension varies or the type
+            is bytes.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
 
 def GeneratorReader(
     source: object,

@@ -9,6 +9,7 @@ from ..errors import InvalidArgumentError, shown
 from ..graph import Blob
 from ..graph.registry import HOST_OUTPUTS
 from .base import Shuffle, described
+from .caching import Caching
 from .reading import Reading, batch_node
 from .views import Views
 
@@ -44,7 +45,7 @@ class Batches(tuple[Blob, ...]):
         return Batches, (self.blobs,)
 
 
-class Dataset(Views, Reading):
+class Dataset(Views, Caching, Reading):
     """Records in an order, each with the same fields: a value, without open files or threads of its
     own until it is read.
 
