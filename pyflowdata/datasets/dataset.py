@@ -10,6 +10,7 @@ from ..graph import Blob
 from ..graph.registry import HOST_OUTPUTS
 from .base import Shuffle, described
 from .caching import Caching
+from .mixing import mix_lines
 from .reading import Reading, batch_node
 from .views import Views
 
@@ -125,4 +126,5 @@ class Dataset(Views, Caching, Reading):
         return Batches(named)
 
     def __repr__(self) -> str:
-        return f"Dataset({described(self)})"
+        lines = mix_lines(self, lambda blobs: len(type(self)(blobs)))
+        return "\n  ".join([f"Dataset({described(self)})", *lines])
