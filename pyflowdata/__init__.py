@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from . import native  # first: it handles Ctrl-C while the rest is imported
 from . import ops
+from .datasets import Dataset, mix
+from .datasets import open as open  # not in __all__: `import *` leaves the built-in one
 from .errors import (
     CancelledError,
     CompileError,
@@ -47,6 +49,7 @@ __all__ = [
     "CompileError",
     "CorruptDataError",
     "DataLoader",
+    "Dataset",
     "Error",
     "FileError",
     "InternalError",
@@ -59,6 +62,7 @@ __all__ = [
     "World",
     "include_dir",
     "load_library",
+    "mix",
     "ops",
     "register_decoder",
     "show",

@@ -35,6 +35,7 @@ __all__ = [
     "OneHot",
     "Pad",
     "PadBatch",
+    "RecordEncoder",
     "Slice",
     "RawReader",
     "NpyReader",
@@ -50,6 +51,7 @@ __all__ = [
     "TarReader",
     "MegatronReader",
     "GPTReader",
+    "CacheReader",
     "GeneratorReader",
     "COCOReader",
     "ImageFolderReader",
@@ -97,6 +99,23 @@ __all__ = [
     "SizeRatio",
     "Solarize",
     "TrivialAugment",
+    "BatchDataset",
+    "BucketDataset",
+    "ClassSampleDataset",
+    "ConcatDataset",
+    "MixDataset",
+    "PackDataset",
+    "RepeatDataset",
+    "RepeatFactorDataset",
+    "SelectDataset",
+    "ShuffleDataset",
+    "SkipDataset",
+    "SliceDataset",
+    "SplitDataset",
+    "TakeDataset",
+    "WeightedSampleDataset",
+    "WeightedShuffleDataset",
+    "ZipDataset",
 ]
 
 @type_check_only
@@ -159,6 +178,11 @@ class ReaderAttrs(TypedDict, total=False):
     shuffle_window: int
     """shuffle_window (int, default 1024, at least 1): For shuffle='window': how many blocks are
     mixed at a time; more blocks mix better and touch more memory."""
+
+    shuffle_lanes: int
+    """shuffle_lanes (int, default 1, at least 1): For shuffle='window': into how many lanes the
+    data are cut, disjoint parts that are shuffled by themselves; each batch has as many rows of one
+    as of another. If world_size divides it, each rank reads blocks that no other rank reads."""
 
     seed: int
     """seed (int, default -1, at least -1): The seed of the random numbers; -1 draws a seed when the
@@ -252,7 +276,7 @@ def MiniReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -314,7 +338,7 @@ def MindRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -356,7 +380,7 @@ def MDSReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -400,7 +424,7 @@ def TextLineReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -488,7 +512,7 @@ def CSVReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -608,7 +632,7 @@ def TFRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1098,6 +1122,37 @@ def PadBatch(
 ) -> Any: ...
 
 @overload
+def RecordEncoder(
+    *in_: Blob,
+    name: str | None = None,
+) -> Blob:
+    """Makes one record of bytes of the fields of each row, as CacheReader reads it.
+
+    Dataset.cache() uses it.
+
+    Called with rows in place of blobs it answers at once: an array is one row, a list of arrays is
+    a batch.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields: any blobs of one reader or
+            data set.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        out: The bytes of the record, a multiple of 8.
+    """
+    ...
+@overload
+def RecordEncoder(
+    *in_: _Row, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> _Array: ...
+@overload
+def RecordEncoder(
+    *in_: _Rows, name: str | None = None, **on_rows: Unpack[OnRows],
+) -> list[_Array]: ...
+
+@overload
 def Slice(
     in_: Blob,
     *,
@@ -1182,7 +1237,7 @@ def RawReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1252,7 +1307,7 @@ def NpyReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1311,7 +1366,7 @@ def OFRecordReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1608,7 +1663,7 @@ def IDXReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1716,7 +1771,7 @@ def CIFARReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1807,7 +1862,7 @@ def OneRecReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1905,7 +1960,7 @@ def TarReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -1951,7 +2006,7 @@ def MegatronReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2050,7 +2105,7 @@ def GPTReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2103,6 +2158,44 @@ def GPTReader(
     **attrs: Unpack[FileReaderAttrs],
 ) -> Blob | tuple[Blob, ...]: ...
 
+def CacheReader(
+    cache: object,
+    data_dir: str | PathLike[str] = "",
+    *,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]],
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[FileReaderAttrs],
+) -> Blobs:
+    """Reads the records of a data set that Dataset.cache() has kept in a file.
+
+    Any record is read in place, with all types of fields.
+
+    Args:
+        cache (object, required): What makes the file where it is absent; Dataset.cache() gives it.
+        data_dir (str, default ''): The folder of the part files; alternatively give files.
+        fields (list of str, required): The fields of a record in their order, each NAME:TYPE.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
+            part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
+            batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
+            group_buffer_size, rank, world_size, on_error, max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of fields: The values of a field, ragged where a dimension varies or the type
+            is bytes.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+
 def GeneratorReader(
     source: object,
     *,
@@ -2133,7 +2226,8 @@ def GeneratorReader(
             index and the record's number in the dataset.
         **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
             shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
-            seed, order_key, group_buffer_size, rank, world_size, on_error, max_errors, name.
+            shuffle_lanes, seed, order_key, group_buffer_size, rank, world_size, on_error,
+            max_errors, name.
 
     Returns:
         The blobs of the outputs:
@@ -2182,7 +2276,7 @@ def COCOReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2267,7 +2361,7 @@ def ImageFolderReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -2355,7 +2449,7 @@ def ManifestReader(
         **attrs (FileReaderAttrs): What all readers of files share: files, data_part_num,
             part_name_prefix, part_name_suffix_length, file_access, compression, index_dir,
             batch_size, last_batch, random_shuffle, shuffle, shuffle_after_epoch,
-            shuffle_buffer_size, shuffle_block_size, shuffle_window, seed, order_key,
+            shuffle_buffer_size, shuffle_block_size, shuffle_window, shuffle_lanes, seed, order_key,
             group_buffer_size, rank, world_size, on_error, max_errors, name.
 
     Returns:
@@ -4398,3 +4492,547 @@ def TrivialAugment(
     interpolation: Literal["nearest", "bilinear"] = "nearest",
     fill: float | Sequence[float] = (0.0,), name: str | None = None, **on_rows: Unpack[OnRows],
 ) -> list[_Array]: ...
+
+def BatchDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[ReaderAttrs],
+) -> Blobs:
+    """Batches of the records of a data set.
+
+    It has the attrs of every reader: the order, the ranks, and the rules for damaged records.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
+            shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
+            shuffle_lanes, seed, order_key, group_buffer_size, rank, world_size, on_error,
+            max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of fields: The same fields in batches.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+
+def BucketDataset(
+    *in_: Blob,
+    lengths: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    max_tokens: int = 0,
+    multiple_of: int = 1,
+    boundaries: Sequence[int] = (),
+    batch_sizes: Sequence[int] = (),
+    with_mask: bool = False,
+    with_id: bool = False,
+    **attrs: Unpack[ReaderAttrs],
+) -> Blobs:
+    """Batches of records of similar lengths, so that little is padded.
+
+    Each epoch has every record once, in batches that are drawn again, in a random order if
+    random_shuffle is set, else with the longest first. How many batches an epoch has is known and
+    does not change. Rows are ordered so that the sums of squared lengths of all ranks are nearly
+    equal. last_batch is short or drop, for each bucket; with drop other records are left out in
+    each epoch. A shuffle before it keeps its first epoch's order. PadBatch makes rows of one
+    length.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        lengths (object, required): An array with the length of each record of the data set, in the
+            order of its first epoch.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        max_tokens (int, default 0, at least 0): The most elements of a padded batch, of all ranks
+            together: rows times the longest of the bucket; batch_size limits the rows too. 0: no
+            limit.
+        multiple_of (int, default 1, in [1, 1048576]): With max_tokens: batches have a multiple of
+            this many rows, such as world_size, except where a bucket has fewer.
+        boundaries (list of int, default (), at least 1): Lengths at which buckets end, each below
+            the next; a bucket has the lengths from one boundary up to the next, without it. Left
+            out, they are chosen so that lengths in a bucket differ by at most 1/16, or more where
+            records are few.
+        batch_sizes (list of int, default (), at least 1): Rows of a batch for each bucket, one more
+            than boundaries; batch_size is the largest of them. Left out, all batches have
+            batch_size rows.
+        with_mask (bool, default False): Whether to return the output mask too: bool, False for rows
+            that only fill a batch.
+        with_id (bool, default False): Whether to return the output id too: int64 (2,), the file's
+            index and the record's number in the dataset.
+        **attrs (ReaderAttrs): What all readers share: batch_size, last_batch, random_shuffle,
+            shuffle, shuffle_after_epoch, shuffle_buffer_size, shuffle_block_size, shuffle_window,
+            shuffle_lanes, seed, order_key, group_buffer_size, rank, world_size, on_error,
+            max_errors, name.
+
+    Returns:
+        The blobs of the outputs:
+        one for each of fields: The same fields in batches.
+        mask (only with with_mask=True): False for rows that only fill a batch and for damaged
+            records that were padded.
+        id (only with with_id=True): Index of the record's file and its 0-based number in the
+            dataset.
+    """
+    ...
+
+def ClassSampleDataset(
+    *in_: Blob,
+    labels: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    classes: int = 0,
+    per_class: int = 1,
+    num_samples: int = 0,
+    too_few: Literal["wrap", "drop"] = "wrap",
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """Equally many records of each class, in runs of per_class records of one.
+
+    Batches of classes * per_class rows have so many classes with so many records each. Classes come
+    in rounds, each once in a round; the records of a class do too, and the next use goes on where
+    the last one ended, also in the next epoch. A label belongs to a position of epoch 0 of the data
+    set, and each epoch draws from these records.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        labels (object, required): An int64 for each record: its class.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        classes (int, default 0, at least 0): How many runs in a row are of different classes; 0: as
+            many as there are classes.
+        per_class (int, default 1, in [1, 1048576]): Records of a run, which are of one class and
+            differ.
+        num_samples (int, default 0, at least 0): Records of an epoch, a multiple of classes *
+            per_class; 0: the largest one up to the number of records.
+        too_few (str, default 'wrap', one of 'wrap', 'drop'): Classes with fewer than per_class
+            records: wrap has records of them twice in a run, drop leaves them out.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def ConcatDataset(
+    *in_: Blob,
+    num_sources: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """The records of several data sets one after another.
+
+    Their fields have the same types; the files may be of different formats.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of the first data set, then
+            those of the second, and so on; they have the same types.
+        num_sources (int, required, in [1, 65536]): How many data sets the inputs are of.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def MixDataset(
+    *in_: Blob,
+    num_sources: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    weights: float | Sequence[float] = (),
+    segments: Sequence[int] = (),
+    mean_lengths: float | Sequence[float] = (),
+    stop: Literal["first_exhausted", "all_exhausted"] = "first_exhausted",
+    length: int = 0,
+    interleave: Literal["regular", "random"] = "regular",
+    block_size: int = 1024,
+    seed: int = -1,
+    names: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """Several data sets with the same fields, drawn by weights.
+
+    Of any first rows, each source has its exact share give or take less than log2 of the number of
+    sources, rounded up. A source that is drawn beyond its end begins its next epoch, and an epoch
+    of the mix goes on with the records that come after those of the last one.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of the first data set, then
+            those of the second, and so on; they have the same types.
+        num_sources (int, required, in [1, 65536]): How many data sets the inputs are of.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        weights (list of float, default ()): How often each source is drawn, relative to the others;
+            with segments, once more for each of them; left out, all alike.
+        segments (list of int, default (), at least 1): Rows, counted on over the epochs, from which
+            the second and later sets of weights hold.
+        mean_lengths (list of float, default ()): Mean length of each source's records, such as
+            tokens: weights are then of tokens, and a record's weight is that divided by the mean
+            length; left out, weights are of records.
+        stop (str, default 'first_exhausted', one of 'first_exhausted', 'all_exhausted'): Where an
+            epoch ends that has no length: before a source would repeat its first epoch's records,
+            or when each source has been drawn once as a whole.
+        length (int, default 0, at least 0): Rows of an epoch; 0: as many as stop says.
+        interleave (str, default 'regular', one of 'regular', 'random'): Whether the sources take
+            turns as evenly as can be, or in random order within blocks whose counts are the same.
+        block_size (int, default 1024, at least 2): Rows of a block, with random interleave; weights
+            change where a block begins.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        names (list of str, default ()): Of the sources, for messages.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def PackDataset(
+    *in_: Blob,
+    length: int,
+    lengths: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    rule: Literal["best_fit", "chunk"] = "best_fit",
+    window: int = 0,
+    longer: Literal["split", "truncate", "drop", "raise"] = "split",
+    last: Literal["pad", "drop"] = "pad",
+    padding: float | Sequence[float] = (),
+    name: str | None = None,
+) -> Blobs:
+    """Packs: rows of exactly `length` elements, each made of several records.
+
+    Which record goes where is decided once, by the lengths, so that the number of packs is known
+    and each is read directly. Packs of best_fit are made of consecutive records of a window;
+    shuffle them after packing. A shuffle before packing keeps its first epoch's order. Empty
+    records are left out. A piece of a record that was split is a segment like a record, and its
+    position_ids begin at 0. In cu_seqlens and max_seqlen the padding is a segment of its own.
+    Labels that are shifted by one must leave out the first element of each segment, whose
+    position_ids is 0.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): Fields of a data set whose rows have one
+            dimension, such as tokens, labels and weights of a loss; of a record all have the same
+            length.
+        length (int, required, in [1, 16777216]): Elements of a pack.
+        lengths (object, required): An array with the length of each record of the data set, in the
+            order of its first epoch.
+        fields (list of str, default ()): Names of the outputs: one for each input, then any of
+            segment_ids, position_ids, loss_mask, cu_seqlens and max_seqlen, or NAME=segment_ids and
+            so on; left out, those of the inputs.
+        rule (str, default 'best_fit', one of 'best_fit', 'chunk'): best_fit: each record goes whole
+            into the pack that it fills best, the longest of a window first. chunk: the records one
+            after another are cut at the end of each pack.
+        window (int, default 0, in [0, 1073741824]): For best_fit: about how many consecutive
+            records are packed among each other; 0 chooses what fills several hundred packs, at
+            least 8192.
+        longer (str, default 'split', one of 'split', 'truncate', 'drop', 'raise'): For best_fit:
+            what to do with a record that is longer than a pack. split: into full packs and a rest,
+            which is packed like a record. truncate: the rest is left out. drop: the record is.
+            raise: an error.
+        last (str, default 'pad', one of 'pad', 'drop'): For chunk: what to do with the last pack if
+            it is not full.
+        padding (list of float, default ()): The value after the last record of a pack: one for all
+            inputs, or one for each; left out, 0.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The inputs packed, (length,); segment_ids, int32 (length,): 1 for
+            the first record of the pack, 2 for the next, 0 for padding; position_ids, int32
+            (length,): from 0 in each segment; loss_mask, bool (length,): false for padding;
+            cu_seqlens, int32 (None,): where each segment begins, then length; max_seqlen, int32:
+            the longest segment.
+    """
+    ...
+
+def RepeatDataset(
+    *in_: Blob,
+    times: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """A data set several times in an epoch.
+
+    Epoch e of it has the epochs e * times to e * times + times - 1 of the data set, one after
+    another, so what is shuffled before is shuffled differently each time.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        times (int, required, at least 1): How often an epoch has each record.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def RepeatFactorDataset(
+    *in_: Blob,
+    factors: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """The records of a data set in a random order, each so often as its factor says: of a factor that
+    is no whole number, each epoch has the whole number below or above, and on average the factor.
+
+    An epoch has as many records as the factors add up to, rounded. A factor belongs to a position
+    of epoch 0 of the data set, and each epoch has these records.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        factors (object, required): A float64 for each record: how often an epoch has it on average,
+            such as 2.5.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def SelectDataset(
+    *in_: Blob,
+    table: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """The records of a data set that a table names.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        table (object, required): Which rows: an array of indexes in any order (int32, uint32,
+            int64), or a bitmap (uint64; bit i % 64 of word i / 64 is row i).
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def ShuffleDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    seed: int = -1,
+    order_key: str | PathLike[str] = "",
+    reshuffle: bool = True,
+    name: str | None = None,
+) -> Blobs:
+    """The records of a data set in a random order, each once.
+
+    It is a permutation by a key of seed, epoch and order_key.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        order_key (str, default ''): A text on which the order depends besides the seed; empty means
+            the name of the node.
+        reshuffle (bool, default True): Whether each epoch has an order of its own.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def SkipDataset(
+    *in_: Blob,
+    count: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """All but the first records of a data set.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        count (int, required, at least 0): How many records to leave out; all where there are fewer.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def SliceDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    begin: int = 0,
+    end: int = 9223372036854775807,
+    step: int = 1,
+    name: str | None = None,
+) -> Blobs:
+    """The records begin, begin + step, and so on of a data set, as Python's slices count.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        begin (int, default 0): The first record; a negative one counts from the end.
+        end (int, default 9223372036854775807): The record before which the slice ends; a negative
+            one counts from the end, and one outside of the data set means as far as there are
+            records.
+        step (int, default 1): From one record to the next; a negative one goes backwards.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def SplitDataset(
+    *in_: Blob,
+    part: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    fractions: float | Sequence[float] = (),
+    counts: Sequence[int] = (),
+    name: str | None = None,
+) -> Blobs:
+    """One part of a data set that is cut into consecutive parts.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        part (int, required, at least 0): Which part, from 0.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        fractions (list of float, default (), in [0, 1]): What share of the records each part has,
+            in the order of the records; the sum is 1. Sizes are rounded by largest remainders.
+        counts (list of int, default (), at least 0): How many records each part has, in place of
+            fractions; together all.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def TakeDataset(
+    *in_: Blob,
+    count: int,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """The first records of a data set.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        count (int, required, at least 0): How many records; all where there are fewer.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def WeightedSampleDataset(
+    *in_: Blob,
+    weights: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    num_samples: int = 0,
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """Records of a data set drawn with replacement, with probabilities in proportion to their weights.
+
+    A weight belongs to a position of epoch 0 of the data set, and each epoch draws from these
+    records.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        weights (object, required): A float64 for each record: how often it is drawn, in proportion
+            to the others.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        num_samples (int, default 0, at least 0): Records of an epoch; 0: as many as the data set
+            has.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def WeightedShuffleDataset(
+    *in_: Blob,
+    weights: object,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    num_samples: int = 0,
+    seed: int = -1,
+    name: str | None = None,
+) -> Blobs:
+    """Records of a data set drawn by weights without replacement.
+
+    The next one is each of those left with a probability in proportion to its weight. A weight
+    belongs to a position of epoch 0 of the data set, and each epoch draws from these records. The
+    order of an epoch is sorted when its first record is asked for, and kept for two epochs.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of a data set: blobs in batches
+            of 1, of one reader or view.
+        weights (object, required): A float64 for each record: how likely it is the next one, in
+            proportion to the others that are left.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        num_samples (int, default 0, at least 0): Records of an epoch; 0: all that have a weight
+            above 0.
+        seed (int, default -1, at least -1): Of the random numbers; -1: the seed of the batches.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: The same fields of the view's records.
+    """
+    ...
+
+def ZipDataset(
+    *in_: Blob,
+    fields: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
+    name: str | None = None,
+) -> Blobs:
+    """Data sets of the same length side by side: a record has the fields of all of them.
+
+    A record that is skipped in one of them is skipped in all.
+
+    Args:
+        *in_ (one or more, Blob or rows, the input 'in'): The fields of several data sets, those of
+            each one together.
+        fields (list of str, default ()): Names of the outputs; left out, those of the inputs.
+        name (str, default None): Name of this node, unique in a loader; None for none.
+
+    Returns:
+        The blob of the output:
+        one for each of fields: All of them: record i has the fields of record i of each data set.
+    """
+    ...

@@ -260,10 +260,10 @@ def _stub(op: Op, group: _Group | None) -> str:
     switches = _switches(op)
     if switches and not op.outputs_attr:
         stub = _overloads(op, group, switches)
-        return stub if op.is_reader else stub + _on_rows(op)
+        return stub if op.is_reader or op.is_view else stub + _on_rows(op)
     last = [_parameter(one) for one in switches]
     stub = _function(op, group, last, _result(op, set()), doc=True)
-    return stub if op.is_reader else f"@overload\n{stub}{_on_rows(op)}"
+    return stub if op.is_reader or op.is_view else f"@overload\n{stub}{_on_rows(op)}"
 
 
 def make_stubs() -> str:

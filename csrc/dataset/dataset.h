@@ -10,8 +10,10 @@
  *
  * The chain, innermost first, built by loader/data_reader.c:
  *
- *   source -> [cancellation] -> random_shuffle | window_shuffle | shuffle_buffer
- *          -> batch | group_batch -> distributed_training
+ *   source -> [cancellation] -> random_shuffle | window_shuffle | window_lanes | shuffle_buffer
+ *          -> batch | view_batch | group_batch -> distributed_training
+ *
+ * The source may be one of places, for the views of loader/view_tree.h.
  *
  * cancellation is there only where the source is a stream, or where there is a shuffle_buffer or a
  * group_batch.
@@ -28,6 +30,7 @@
 #include <stdatomic.h>
 
 typedef struct pfd_dataset pfd_dataset;
+struct pfd_view;
 
 /* A dataset is random-access (size and at) or a stream (next and seek). */
 typedef struct pfd_dataset_methods {
@@ -53,9 +56,11 @@ typedef struct pfd_dataset_methods {
     void (*describe)(const pfd_dataset *self, const pfd_record *record, pfd_error *err);
 
     /* Random-access datasets that form batches: how many an epoch has, and the positions
-     * [*begin, *end) of at() that batch `step` consists of. */
+     * [*begin, *end) of at() that batch `step` of an epoch consists of. */
     int64_t (*num_batches)(const pfd_dataset *self);
-    void (*batch)(const pfd_dataset *self, int64_t step, int64_t *begin, int64_t *end);
+    void (*batch)(const pfd_dataset *self, int64_t epoch, int64_t step, int64_t *begin,
+                  int64_t *end);
+    int64_t (*most_rows)(const pfd_dataset *self); /* of a batch, where sizes differ; else NULL */
 } pfd_dataset_methods;
 
 /* First member of every dataset's own struct. */
@@ -78,6 +83,10 @@ struct pfd_dataset {
  * that is missing or faulty. */
 pfd_status pfd_source_to_dataset(const pfd_source *source, const pfd_bounds *bounds,
                                  pfd_dataset **out, pfd_error *err) PFD_PRIVATE;
+
+/* place_source.c.  `size` records without bytes, whose offset is the epoch and whose ordinal is the
+ * position: what the outermost view of a data set is asked for. */
+pfd_status pfd_place_source_open(int64_t size, pfd_dataset **out, pfd_error *err);
 
 /* The op's own part of such a dataset. */
 const void *pfd_source_self(const pfd_dataset *ds) PFD_PRIVATE;
@@ -133,6 +142,13 @@ pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *o
                                    int32_t reshuffle, int64_t block_size, int64_t window,
                                    pfd_error *err);
 
+/* window_lanes.c.  Random access only: the same in each of num_lanes disjoint parts of the data,
+ * from which the rows of batches of batch_size records, a multiple of num_lanes, come side by side;
+ * see dataset/lanes.h. */
+pfd_status pfd_window_lanes_wrap(pfd_dataset **ds, int64_t seed, const char *order_key,
+                                 int32_t reshuffle, int64_t block_size, int64_t window,
+                                 int64_t num_lanes, int64_t batch_size, pfd_error *err);
+
 /* batch.c.  Logical batches of batch_size records.  The rule for a last batch with too few records:
  *   short  a smaller batch
  *   drop   left out
@@ -140,6 +156,10 @@ pfd_status pfd_window_shuffle_wrap(pfd_dataset **ds, int64_t seed, const char *o
  *   wrap   filled with the first records of the next epoch's order (which has them again)
  * Rows that fill a batch have record.filler set.  An epoch without records has no batches. */
 pfd_status pfd_batch_wrap(pfd_dataset **ds, int64_t batch_size, int32_t last_batch, pfd_error *err);
+
+/* view_batch.c.  Random access only: the batches that a view of kind PFD_VIEW_BUCKETS forms.  The
+ * view is borrowed. */
+pfd_status pfd_view_batch_wrap(pfd_dataset **ds, const struct pfd_view *view, pfd_error *err);
 
 /* group_batch.c.  A stream of batches of one group each.  A group's batch goes out when it is full;
  * at the end of the epoch the rest goes out, oldest group first, by the last_batch rule (wrap acts

@@ -22,11 +22,19 @@ typedef struct pfd_places {
     int32_t *sources; /* set by views of several data sets: the inner view of each row */
 } pfd_places;
 
+/* What pfd_compute_args.source points to for an op whose rows are made of several records: row k of
+ * each input is that of the record of parts[k], and parts[k].row is a row of the outputs. */
+typedef struct pfd_join_args {
+    int64_t num_parts;
+    const struct pfd_part *parts;
+} pfd_join_args;
+
 /* A piece of a row that is made of several records: elements [begin, begin + length) of its record
  * go to [at, at + length) of the row. */
 typedef struct pfd_part {
     int64_t row; /* index into the places of expand() */
     int64_t at, begin, length;
+    int64_t whole; /* elements that the record has, as the view was told */
 } pfd_part;
 
 typedef struct pfd_view pfd_view;
@@ -50,6 +58,12 @@ typedef struct pfd_view_methods {
     /* Optional: a hash of what decided the rows before `position` of `epoch`, where attrs that are
      * not part of the spec do.  A state has it. */
     uint64_t (*past)(const pfd_view *self, int64_t epoch, int64_t position);
+
+    /* Views that form batches: how many an epoch has, the positions [*begin, *end) of one, and the
+     * most rows of any.  map() maps the places of one epoch to places of one epoch. */
+    int64_t (*num_batches)(const pfd_view *self);
+    void (*batch)(const pfd_view *self, int64_t epoch, int64_t step, int64_t *begin, int64_t *end);
+    int64_t (*most_rows)(const pfd_view *self);
 } pfd_view_methods;
 
 /* First member of every view's own struct. */
@@ -60,12 +74,23 @@ struct pfd_view {
 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
+
+/* What the attrs of every reader say to a view that forms batches. */
+typedef struct pfd_batching {
+    int64_t num_records;   /* of the data set */
+    int64_t batch_size;    /* most rows of a batch */
+    int32_t last_batch;    /* PFD_LAST_BATCH_* */
+    int32_t is_random;     /* the order is random */
+    int32_t reshuffle;     /* each epoch has an order of its own */
+} pfd_batching;
+
 typedef struct pfd_view_args {
     const void *attrs; /* of the op; valid until the view is closed */
     pfd_view *const *inner;
     int32_t num_inner;
     const int64_t *seed; /* of the loader; changes only while no thread is in the view */
     const char *name;    /* of the node, or its op and number; for random keys; valid until close */
+    const pfd_batching *batching; /* for PFD_VIEW_BUCKETS, which has no inner views; else NULL */
 } pfd_view_args;
 
 /* One inner view: its rows in another order. */
@@ -77,6 +102,16 @@ typedef struct pfd_view_args {
 #define PFD_VIEW_ZIP 3
 /* One inner view: each row is made of several of its rows by the op's compute(). */
 #define PFD_VIEW_JOIN 4
+
+/* No view: batches of its inner view, as a reader makes them of its records. open() is NULL. */
+#define PFD_VIEW_BATCHES 5
+
+/* The same, but open() makes a view that says what batches are: it maps their rows to records. */
+#define PFD_VIEW_BUCKETS 6
+
+/* In pfd_attr.flags, of views: the attr is not part of a state's spec, so it may differ in a program
+ * that loads the state.  Where it decides rows, past() has what it decided. */
+#define PFD_NOT_IN_SPEC (UINT64_C(1) << 40)
 
 /* An op that is a view; registry/builtin_views.c lists them. */
 typedef struct pfd_view_op {
@@ -95,7 +130,7 @@ static inline int64_t pfd_view_size(const pfd_view *view)
     return view->methods->size(view);
 }
 
-/* Makes the draw of a row differ from those with another `number`; 0 leaves it as it is. */
+/* Makes the draw of a row differ from those with another `number`; 0 leaves a draw of 0. */
 void pfd_view_count_draw(uint64_t *draw, uint64_t number);
 
 /* The key of a random order: of `own` seed, or the loader's where that is -1, an epoch and the

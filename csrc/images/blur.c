@@ -1,8 +1,8 @@
 /* Gaussian blur: along each row into numbers of 16 bits, then along each column. */
 #include "images/blur.h"
 
+#include "core/log_exp.h"
 #include "core/simd.h"
-#include "images/random_variates.h"
 
 #include <string.h>
 

@@ -33,6 +33,37 @@ static pfd_status group_of(const void *ctx, const pfd_record *record, int64_t *g
     return status;
 }
 
+/* The op whose view forms batches in place of Batch; NULL: there is none. */
+static const pfd_view_op *former_of(const pfd_data_reader *reader)
+{
+    const pfd_view_op *view = pfd_view_op_of(reader->batches->op);
+    return view && view->kind == PFD_VIEW_BUCKETS ? view : NULL;
+}
+
+/* Opens the view that forms batches, once: what it keeps does not depend on the seed. */
+static pfd_status open_former(pfd_data_reader *reader, const pfd_view_op *op,
+                              const pfd_dataset *ds, pfd_error *err)
+{
+    const pfd_reader_attrs *attrs = reader->attrs;
+    if (!pfd_dataset_is_random_access(ds))
+        return pfd_fail(err, PFD_UNSUPPORTED,
+                        "this source can only be read in sequence, and these batches need any "
+                        "record at any time; decompress or convert the files");
+    if (reader->shuffle != PFD_SHUFFLE_NONE && reader->shuffle != PFD_SHUFFLE_GLOBAL)
+        return pfd_fail_attr(err, "shuffle", NULL, PFD_UNSUPPORTED,
+                             "; batches of different sizes are shuffled as a whole: use 'global'");
+    pfd_batching batching = {.num_records = ds->methods->size(ds),
+                             .batch_size = attrs->batch_size,
+                             .last_batch = attrs->last_batch,
+                             .is_random = reader->shuffle != PFD_SHUFFLE_NONE,
+                             .reshuffle = attrs->shuffle_after_epoch};
+    pfd_view_args args = {.attrs = pfd_attrs_struct(reader->batches->attrs),
+                          .seed = &reader->seed,
+                          .name = reader->order_key,
+                          .batching = &batching};
+    return op->open(&args, &reader->former, err);
+}
+
 static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err)
 {
     const pfd_reader_attrs *attrs = reader->attrs;
@@ -42,6 +73,10 @@ static pfd_status wrap_shuffle(const pfd_data_reader *reader, pfd_dataset **ds, 
     if (reader->shuffle == PFD_SHUFFLE_NONE) return PFD_OK;
     if (reader->shuffle == PFD_SHUFFLE_BUFFER)
         return pfd_shuffle_buffer_wrap(ds, seed, key, reshuffle, buffer_size, err);
+    if (reader->shuffle == PFD_SHUFFLE_WINDOW && attrs->shuffle_lanes > 1)
+        return pfd_window_lanes_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
+                                     attrs->shuffle_window, attrs->shuffle_lanes,
+                                     attrs->batch_size, err);
     if (reader->shuffle == PFD_SHUFFLE_WINDOW)
         return pfd_window_shuffle_wrap(ds, seed, key, reshuffle, attrs->shuffle_block_size,
                                        attrs->shuffle_window, err);
@@ -55,9 +90,13 @@ static pfd_status wrap(pfd_data_reader *reader, pfd_dataset **ds, pfd_error *err
     int32_t is_stream = !pfd_dataset_is_random_access(*ds);
     if (is_stream || reader->has_groups || reader->shuffle == PFD_SHUFFLE_BUFFER)
         PFD_TRY(pfd_cancellation_wrap(ds, &reader->bounds->cancelled, err));
-    PFD_TRY(wrap_shuffle(reader, ds, err));
+    const pfd_view_op *former = former_of(reader);
+    if (!former) PFD_TRY(wrap_shuffle(reader, ds, err));
     reader->shuffled = *ds;
-    if (reader->has_groups)
+    if (former && !reader->former) PFD_TRY(open_former(reader, former, *ds, err));
+    if (former)
+        PFD_TRY(pfd_view_batch_wrap(ds, reader->former, err));
+    else if (reader->has_groups)
         PFD_TRY(pfd_group_batch_wrap(ds, attrs->batch_size, attrs->last_batch,
                                      attrs->group_buffer_size, group_of, reader, err));
     else
@@ -85,10 +124,15 @@ static int64_t count_batches(const pfd_data_reader *reader)
 static void note_shape(pfd_data_reader *reader)
 {
     const pfd_dataset *chain = reader->chain;
-    reader->in_sequence = reader->shuffle == PFD_SHUFFLE_NONE && !reader->has_groups;
+    reader->in_sequence =
+        reader->shuffle == PFD_SHUFFLE_NONE && !reader->has_groups && !former_of(reader);
     reader->random_access = pfd_dataset_is_random_access(chain) && chain->methods->num_batches;
     reader->num_batches = count_batches(reader);
-    reader->local_batch_size = reader->attrs->batch_size / reader->attrs->world_size;
+    const pfd_dataset *logical = reader->logical;
+    int64_t most = logical->methods->most_rows ? logical->methods->most_rows(logical)
+                                               : reader->attrs->batch_size;
+    int64_t world_size = reader->attrs->world_size;
+    reader->local_batch_size = most / world_size + (most % world_size != 0);
 }
 
 /* Closes the decorators, but not the source, and returns the source. */
@@ -138,50 +182,22 @@ static uint64_t order_flags(const pfd_data_reader *reader)
 {
     uint64_t flags = PFD_ORDER_ALWAYS;
     if (reader->shuffle == PFD_SHUFFLE_WINDOW) flags |= PFD_ORDER_WINDOW;
+    if (reader->shuffle == PFD_SHUFFLE_WINDOW && reader->attrs->shuffle_lanes > 1)
+        flags |= PFD_ORDER_LANES;
     if (reader->shuffle == PFD_SHUFFLE_BUFFER && reader->num_records >= 0)
         flags |= PFD_ORDER_BUFFER;
     return reader->has_groups ? flags | PFD_ORDER_GROUPS : flags;
 }
 
-/* Appends "name=value" and a line's end; the text grows until the value fits. */
-static int32_t append_attr(char **text, size_t *used, const pfd_attrs *attrs, const pfd_attr *row)
+static pfd_status make_spec(pfd_data_reader *reader, pfd_error *err)
 {
-    for (size_t room = 128;; room *= 2) {
-        char *grown = realloc(*text, *used + room);
-        if (!grown) return 0;
-        *text = grown;
-        pfd_attrs_format(attrs, row, grown + *used, room - 1);
-        size_t length = strlen(grown + *used);
-        if (length + 2 >= room) continue; /* the value may have been cut */
-        *used += length;
-        grown[(*used)++] = '\n';
-        return 1;
-    }
-}
-
-/* Makes the spec: "name=value" lines of the attrs that decide the order, and what a record is. */
-static char *make_spec(const pfd_data_reader *reader)
-{
-    const pfd_node *node = reader->node;
-    const pfd_op *op = node->op->op;
-    size_t used = strlen(op->name) + sizeof "op=";
-    char *spec = malloc(used + 1);
-    if (spec) snprintf(spec, used + 1, "op=%s\n", op->name);
-    int32_t whole = spec != NULL;
-    uint64_t flags = order_flags(reader);
-    for (uint32_t i = 0; whole && i < op->num_attrs; i++)
-        if (op->attrs[i].type != PFD_ATTR_OBJECT) /* an object differs from process to process */
-            whole = append_attr(&spec, &used, node->attrs, &op->attrs[i]);
-    for (uint32_t i = 0; whole && i < pfd_reader_attr_count; i++) {
-        const pfd_attr *row = &pfd_reader_attr_table[i];
-        if (row->flags & flags) whole = append_attr(&spec, &used, node->reader_attrs, row);
-    }
-    if (!whole) {
-        free(spec);
-        return NULL;
-    }
-    spec[used - 1] = '\0'; /* in place of the last line's end */
-    return spec;
+    pfd_spec spec = {0};
+    pfd_spec_add(&spec, "op=", reader->node->op->op->name);
+    pfd_spec_add_own_attrs(&spec, "", reader->node);
+    if (former_of(reader)) pfd_spec_add_own_attrs(&spec, "batches.", reader->batches);
+    pfd_spec_add_reader_attrs(&spec, reader->batches, order_flags(reader));
+    reader->spec = pfd_spec_take(&spec);
+    return reader->spec ? PFD_OK : pfd_fail_memory(err, 1024, "a reader's attrs in words");
 }
 
 static char *copy_text(const char *text)
@@ -194,7 +210,8 @@ static pfd_status name_reader(pfd_data_reader *reader, int32_t index, pfd_error 
 {
     char numbered[128];
     snprintf(numbered, sizeof numbered, "%s_%d", reader->node->op->op->name, index);
-    const char *name = reader->node->name[0] ? reader->node->name : numbered;
+    const char *given = reader->batches->name[0] ? reader->batches->name : reader->node->name;
+    const char *name = given[0] ? given : numbered;
     const char *key = reader->attrs->order_key[0] ? reader->attrs->order_key : name;
     reader->name = copy_text(name);
     reader->order_key = copy_text(key);
@@ -226,16 +243,15 @@ static uint64_t hash_op(const pfd_data_reader *reader, uint64_t seed)
         hash = pfd_hash_word(hash, (uint64_t)plugin.st_mtim.tv_sec);
         hash = pfd_hash_word(hash, (uint64_t)plugin.st_mtim.tv_nsec);
     }
-    char *attrs = NULL;
-    size_t used = 0;
+    pfd_spec attrs = {0};
     for (uint32_t i = 0; i < op->op->num_attrs; i++) {
         const pfd_attr *row = &op->op->attrs[i];
         int32_t names_outputs = op->op->outputs_attr && !strcmp(row->name, op->op->outputs_attr);
         if (!names_outputs) /* if memory is short, the hash has fewer attrs */
-            (void)append_attr(&attrs, &used, reader->node->attrs, row);
+            pfd_spec_add_attr(&attrs, "", reader->node->attrs, row);
     }
-    hash = pfd_hash_bytes(hash, attrs, (int64_t)used);
-    free(attrs);
+    hash = pfd_hash_bytes(hash, attrs.text, (int64_t)attrs.used);
+    free(attrs.text);
     return hash;
 }
 
@@ -304,6 +320,35 @@ static pfd_status open_source(pfd_data_reader *reader, pfd_error *err)
     return pfd_error_set_reason(err, PFD_REASON_NO_RECORDS);
 }
 
+/* What only some shuffles need. */
+static pfd_status prepare_shuffle(pfd_data_reader *reader, pfd_error *err)
+{
+    const pfd_reader_attrs *attrs = reader->attrs;
+    int32_t in_windows = reader->shuffle == PFD_SHUFFLE_WINDOW;
+    if (in_windows && attrs->shuffle_lanes > 1 && reader->has_groups)
+        return pfd_fail_attr(err, "shuffle_lanes", NULL, PFD_UNSUPPORTED,
+                             " = %" PRId32 "; which rows a batch of one group has is not known "
+                             "before, so they cannot come from lanes: leave it out",
+                             attrs->shuffle_lanes);
+    if (!in_windows || !reader->files) return PFD_OK;
+    size_t num_lanes = (size_t)attrs->shuffle_lanes;
+    reader->windows_ahead = calloc(num_lanes, sizeof *reader->windows_ahead);
+    if (reader->windows_ahead) return PFD_OK;
+    return pfd_fail_memory(err, (int64_t)(num_lanes * sizeof *reader->windows_ahead),
+                           "shuffle_lanes");
+}
+
+/* Makes the chain over reader->chain, which is the source. */
+static pfd_status open_chain(pfd_data_reader *reader, pfd_error *err)
+{
+    if (reader->has_groups && !(reader->group_scratch = pfd_scratch_create()))
+        return pfd_fail_memory(err, 0, "a scratch");
+    if (reader->group_scratch) pfd_scratch_set_bounds(reader->group_scratch, reader->bounds);
+    PFD_TRY(wrap(reader, &reader->chain, err));
+    note_shape(reader);
+    return PFD_OK;
+}
+
 static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *err)
 {
     PFD_TRY(name_reader(reader, index, err));
@@ -311,13 +356,9 @@ static pfd_status open_all(pfd_data_reader *reader, int32_t index, pfd_error *er
     PFD_TRY(open_source(reader, err));
     PFD_TRY(pfd_reader_attrs_shuffle(reader->attrs, pfd_dataset_is_random_access(reader->source),
                                      &reader->shuffle, err));
-    reader->spec = make_spec(reader);
-    if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
-    if (reader->has_groups && !(reader->group_scratch = pfd_scratch_create()))
-        return pfd_fail_memory(err, 0, "a scratch");
-    if (reader->group_scratch) pfd_scratch_set_bounds(reader->group_scratch, reader->bounds);
-    PFD_TRY(wrap(reader, &reader->chain, err));
-    note_shape(reader);
+    PFD_TRY(prepare_shuffle(reader, err));
+    PFD_TRY(make_spec(reader, err));
+    PFD_TRY(open_chain(reader, err));
     if (reader->files &&
         (reader->shuffle == PFD_SHUFFLE_GLOBAL || reader->shuffle == PFD_SHUFFLE_WINDOW))
         pfd_input_files_read_at_random(reader->files);
@@ -335,34 +376,122 @@ static int32_t has_groups(const pfd_node *node)
     return op->group != NULL;
 }
 
+static pfd_status with_op(const pfd_data_reader *reader, pfd_status status, pfd_error *err)
+{
+    if (status != PFD_OK) pfd_error_set_op(err, reader->node->op->op->name);
+    return status;
+}
+
 int64_t pfd_draw_seed(void)
 {
     return (int64_t)(pfd_random_entropy() >> 16); /* short enough to be typed */
 }
 
-pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
-                                int64_t drawn_seed, const pfd_bounds *bounds, pfd_error *err)
+/* Data may look corrupt because a file is being written. */
+static pfd_status explain(const pfd_data_reader *reader, pfd_status status, pfd_error *err)
 {
-    *reader = (pfd_data_reader){
-        .node = node, .attrs = pfd_attrs_struct(node->reader_attrs), .bounds = bounds};
-    reader->has_groups = has_groups(node);
-    choose_seed(reader, drawn_seed);
-    reader->next_seed = reader->seed;
-    pfd_status status = open_all(reader, index, err);
     if (status == PFD_CORRUPT_DATA && reader->files) {
-        pfd_error changed; /* data may look corrupt because the file is being written */
+        pfd_error changed;
         pfd_error_init(&changed);
         if (pfd_input_files_check(reader->files, &changed) != PFD_OK) {
             pfd_error_copy(err, &changed);
             status = changed.status;
         }
     }
-    if (status != PFD_OK) pfd_error_set_op(err, node->op->op->name);
-    return status;
+    return with_op(reader, status, err);
+}
+
+void pfd_data_reader_choose_seed(pfd_data_reader *reader, const pfd_node *batches, int64_t drawn)
+{
+    *reader = (pfd_data_reader){.node = batches, .batches = batches,
+                                .attrs = pfd_attrs_struct(batches->reader_attrs)};
+    choose_seed(reader, drawn);
+    reader->next_seed = reader->seed;
+}
+
+pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node,
+                                const pfd_node *batches, int32_t index, int64_t drawn_seed,
+                                const pfd_bounds *bounds, pfd_error *err)
+{
+    pfd_data_reader_choose_seed(reader, batches, drawn_seed);
+    reader->node = node;
+    reader->bounds = bounds;
+    reader->has_groups = has_groups(node);
+    return explain(reader, open_all(reader, index, err), err);
+}
+
+static pfd_status open_for_views(pfd_data_reader *reader, int32_t index, pfd_error *err)
+{
+    PFD_TRY(name_reader(reader, index, err));
+    PFD_TRY(open_files(reader, err));
+    PFD_TRY(open_source(reader, err));
+    if (reader->num_records >= 0) {
+        if (reader->files) pfd_input_files_read_at_random(reader->files);
+        return PFD_OK;
+    }
+    return pfd_fail(err, PFD_UNSUPPORTED,
+                    "this source can only be read in sequence, and a view asks for records in any "
+                    "order; decompress or convert the files, or cache() the data set");
+}
+
+pfd_status pfd_data_reader_open_leaf(pfd_data_reader *reader, const pfd_node *node, int32_t index,
+                                     const pfd_bounds *bounds, pfd_error *err)
+{
+    pfd_data_reader_choose_seed(reader, node, 0);
+    reader->bounds = bounds;
+    return explain(reader, open_for_views(reader, index, err), err);
+}
+
+/* What is known of all readers of a view together. */
+static void sum_leaves(pfd_data_reader *reader)
+{
+    for (int32_t i = 0; i < reader->num_leaves; i++) {
+        const pfd_data_reader *leaf = &reader->leaves[i];
+        reader->num_files += leaf->num_files;
+        reader->num_bytes += leaf->num_bytes;
+        reader->outside_bytes += leaf->outside_bytes;
+        reader->index_bytes += leaf->index_bytes;
+        reader->index_ns += leaf->index_ns;
+        reader->indexes_built += leaf->indexes_built;
+        reader->fingerprint = pfd_hash_word(reader->fingerprint, leaf->fingerprint);
+        reader->fingerprint = pfd_hash_word(reader->fingerprint, (uint64_t)leaf->num_records);
+    }
+}
+
+static pfd_status open_over_leaves(pfd_data_reader *reader, int32_t index, pfd_spec *views,
+                                   pfd_error *err)
+{
+    PFD_TRY(name_reader(reader, index, err));
+    PFD_TRY(pfd_reader_attrs_shuffle(reader->attrs, 1, &reader->shuffle, err));
+    if (reader->shuffle == PFD_SHUFFLE_BUFFER)
+        return pfd_fail_attr(err, "shuffle", NULL, PFD_UNSUPPORTED,
+                             " = 'buffer' is for sources that are read in sequence; the records of "
+                             "a view have numbers: use 'global' or 'window'");
+    if (former_of(reader)) pfd_spec_add_own_attrs(views, "batches.", reader->batches);
+    pfd_spec_add_reader_attrs(views, reader->batches, order_flags(reader));
+    reader->spec = pfd_spec_take(views);
+    if (!reader->spec) return pfd_fail_memory(err, 1024, "a reader's attrs in words");
+    PFD_TRY(pfd_place_source_open(reader->num_records, &reader->chain, err));
+    reader->source = reader->chain;
+    return open_chain(reader, err);
+}
+
+pfd_status pfd_data_reader_open_view(pfd_data_reader *reader, int32_t index, int64_t size,
+                                     pfd_data_reader *leaves, int32_t num_leaves, pfd_spec *views,
+                                     const pfd_bounds *bounds, pfd_error *err)
+{
+    reader->bounds = bounds;
+    reader->leaves = leaves;
+    reader->num_leaves = num_leaves;
+    reader->num_records = size;
+    sum_leaves(reader);
+    return with_op(reader, open_over_leaves(reader, index, views, err), err);
 }
 
 void pfd_data_reader_close_files(pfd_data_reader *reader)
 {
+    for (int32_t i = 0; i < reader->num_leaves; i++)
+        pfd_data_reader_close_files(&reader->leaves[i]);
     pfd_dataset_close(reader->chain);
     pfd_input_files_close(reader->files);
     reader->chain = reader->logical = reader->source = NULL;
@@ -373,10 +502,12 @@ void pfd_data_reader_close(pfd_data_reader *reader)
 {
     pfd_data_reader_close_files(reader);
     pfd_scratch_free(reader->group_scratch);
+    pfd_view_close(reader->former);
     free(reader->name);
     free(reader->order_key);
     free(reader->spec);
     free(reader->index_path);
+    free(reader->windows_ahead);
     *reader = (pfd_data_reader){0};
 }
 
@@ -392,24 +523,30 @@ void pfd_data_reader_locate(const pfd_data_reader *reader, const pfd_record *rec
     err->ordinal = record->ordinal;
     if (reader->files || record->offset > 0 || err->byte >= 0) /* otherwise the place is unknown */
         err->byte = record->offset + (err->byte > 0 ? err->byte : 0);
-    pfd_dataset_describe(reader->source, record, err);
-}
-
-static pfd_status with_op(const pfd_data_reader *reader, pfd_status status, pfd_error *err)
-{
-    if (status != PFD_OK) pfd_error_set_op(err, reader->node->op->op->name);
-    return status;
+    if (reader->num_leaves == 0) pfd_dataset_describe(reader->source, record, err);
 }
 
 pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error *err)
 {
+    for (int32_t i = 0; i < reader->num_leaves; i++)
+        PFD_TRY(pfd_data_reader_check_guard(&reader->leaves[i], err));
     if (!reader->files) return PFD_OK;
     return with_op(reader, pfd_input_files_check(reader->files, err), err);
 }
 
 pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *err)
 {
+    for (int32_t i = 0; i < reader->num_leaves; i++)
+        PFD_TRY(pfd_data_reader_check_disk(&reader->leaves[i], err));
     if (!reader->files) return PFD_OK;
     PFD_TRY(pfd_data_reader_check_guard(reader, err));
     return with_op(reader, pfd_input_files_check_disk(reader->files, err), err);
+}
+
+int64_t pfd_data_reader_bytes_read(const pfd_data_reader *reader)
+{
+    int64_t bytes = reader->files ? pfd_input_files_bytes_read(reader->files) : 0;
+    for (int32_t i = 0; i < reader->num_leaves; i++)
+        bytes += pfd_data_reader_bytes_read(&reader->leaves[i]);
+    return bytes;
 }

@@ -11,15 +11,21 @@
 #include "core/scratch.h"
 #include "dataset/dataset.h"
 #include "files/input_files.h"
+#include "loader/reader_spec.h"
 #include "registry/node.h"
 
 typedef struct pfd_data_reader {
-    const pfd_node *node; /* borrowed */
+    const pfd_node *node; /* borrowed; of the source, or of the batches of a view */
+    const pfd_node *batches; /* borrowed; whose attrs of every reader hold: the same node, or a
+                                BatchDataset */
     const pfd_reader_attrs *attrs;
+    struct pfd_data_reader *leaves; /* of a view: its readers, borrowed; it has no own source */
+    int32_t num_leaves;
     pfd_input_files *files; /* NULL: the reader reads no files */
     pfd_dataset *source;    /* that the op opened; owned by the chain */
     pfd_dataset *shuffled;  /* the shuffle of `shuffle`; in the chain, NULL for none */
     pfd_dataset *logical;   /* forms logical batches; in the chain */
+    struct pfd_view *former; /* forms batches whose sizes differ; owned, or NULL */
     pfd_dataset *chain;     /* outermost; forms this rank's batches */
     char *name, *order_key, *spec;
     pfd_scratch *group_scratch; /* of the op's group(); NULL: the op has none */
@@ -36,7 +42,8 @@ typedef struct pfd_data_reader {
     int64_t index_bytes, index_ns; /* size of the source's indexes, time to get them */
     int64_t indexes_built;         /* how many were not in the cache */
     char *index_path;              /* of one of them; "": in memory */
-    _Atomic int64_t window_ahead;  /* the window that was read ahead last, see read_ahead.c */
+    _Atomic int64_t *windows_ahead; /* of each lane: the window that was read ahead last, see
+                                       read_ahead.c; NULL: no window shuffle of files */
     int64_t num_batches;           /* of an epoch; -1: not known before its end */
     int64_t local_batch_size;      /* most rows of a batch on this rank */
     const pfd_bounds *bounds; /* borrowed; when it is cancelled, next() of a stream ends */
@@ -46,10 +53,24 @@ typedef struct pfd_data_reader {
  * key stay in step. */
 int64_t pfd_draw_seed(void);
 
-/* Opens reader `index` of a loader. A failure leaves a reader that close() accepts. */
-pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node, int32_t index,
-                                int64_t drawn_seed, const pfd_bounds *bounds,
-                                pfd_error *err) PFD_PRIVATE;
+/* Which seed a reader has: the one that its attrs give, or `drawn`, or the default of ranks. */
+void pfd_data_reader_choose_seed(pfd_data_reader *reader, const pfd_node *batches, int64_t drawn);
+
+/* Opens reader `index` of a loader: the source of `node`, in batches by the attrs of `batches`,
+ * which may be the same node.  A failure leaves a reader that close() accepts. */
+pfd_status pfd_data_reader_open(pfd_data_reader *reader, const pfd_node *node,
+                                const pfd_node *batches, int32_t index, int64_t drawn_seed,
+                                const pfd_bounds *bounds, pfd_error *err) PFD_PRIVATE;
+
+/* Opens a source for views: there are no batches.  PFD_UNSUPPORTED: it is a stream. */
+pfd_status pfd_data_reader_open_leaf(pfd_data_reader *reader, const pfd_node *node, int32_t index,
+                                     const pfd_bounds *bounds, pfd_error *err);
+
+/* Opens what makes batches of the `size` rows of a view over readers that are open.  Its seed was
+ * chosen before; `views` is their spec, and is taken. */
+pfd_status pfd_data_reader_open_view(pfd_data_reader *reader, int32_t index, int64_t size,
+                                     pfd_data_reader *leaves, int32_t num_leaves, pfd_spec *views,
+                                     const pfd_bounds *bounds, pfd_error *err);
 /* Closes the chain and the files; facts such as num_records stay. Repeatable. */
 void pfd_data_reader_close_files(pfd_data_reader *reader);
 void pfd_data_reader_close(pfd_data_reader *reader) PFD_PRIVATE; /* accepts a zeroed struct */
@@ -67,4 +88,7 @@ pfd_status pfd_data_reader_check_guard(const pfd_data_reader *reader, pfd_error 
 
 /* PFD_IO: the files on disk have changed since they were opened. */
 pfd_status pfd_data_reader_check_disk(const pfd_data_reader *reader, pfd_error *err);
+
+/* Bytes that were read, not mapped, from its files since it was opened. */
+int64_t pfd_data_reader_bytes_read(const pfd_data_reader *reader);
 #endif

@@ -24,7 +24,13 @@ typedef struct range {
 
 void pfd_worker_close(const pfd_plan *plan, pfd_worker *worker)
 {
-    for (int32_t i = 0; worker->records && i < plan->num_readers; i++) free(worker->records[i]);
+    for (int32_t i = 0; worker->records && i < plan->num_record_arrays; i++)
+        free(worker->records[i]);
+    for (int32_t t = 0; worker->branches && t < plan->num_trees; t++) {
+        if (worker->branches[t]) pfd_branch_rows_close(plan->trees[t], worker->branches[t]);
+        free(worker->branches[t]);
+    }
+    free(worker->branches);
     free(worker->records);
     free(worker->memory);
     free(worker->positions);
@@ -35,11 +41,27 @@ void pfd_worker_close(const pfd_plan *plan, pfd_worker *worker)
     *worker = (pfd_worker){0};
 }
 
+static int32_t open_branches(const pfd_plan *plan, pfd_worker *worker)
+{
+    worker->branches = calloc((size_t)plan->num_trees + 1, sizeof *worker->branches);
+    if (!worker->branches) return 0;
+    for (int32_t t = 0; t < plan->num_trees; t++) {
+        const pfd_view_tree *tree = pfd_plan_tree_of(plan, t);
+        if (!tree) continue;
+        worker->branches[t] = calloc((size_t)tree->num_branches, sizeof **worker->branches);
+        if (!worker->branches[t]) return 0;
+        for (int32_t b = 0; b < tree->num_branches; b++)
+            worker->branches[t][b].row_bytes = plan->branch_bytes[t][b];
+        if (!pfd_branch_rows_open(tree, worker->branches[t], plan->chunk_rows)) return 0;
+    }
+    return 1;
+}
+
 int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
 {
     size_t rows = (size_t)plan->chunk_rows, tensors = (size_t)plan->num_tensors;
     worker->memory = aligned_alloc(64, (size_t)(plan->worker_bytes ? plan->worker_bytes : 64));
-    worker->records = calloc((size_t)plan->num_readers, sizeof *worker->records);
+    worker->records = calloc((size_t)plan->num_record_arrays, sizeof *worker->records);
     worker->positions = malloc(rows * sizeof *worker->positions);
     worker->tensors = calloc(tensors, sizeof *worker->tensors);
     worker->ports = calloc(plan->most_inputs + tensors, sizeof *worker->ports);
@@ -51,11 +73,11 @@ int32_t pfd_worker_open(const pfd_plan *plan, pfd_worker *worker)
     for (size_t i = 0; i < tensors; i++) worker->ports[plan->most_inputs + i] = &worker->tensors[i];
     pfd_scratch_set_bounds(worker->at_scratch, plan->bounds);
     pfd_scratch_set_bounds(worker->scratch, plan->bounds);
-    for (int32_t i = 0; i < plan->num_readers; i++) {
+    for (int32_t i = 0; i < plan->num_record_arrays; i++) {
         worker->records[i] = calloc(rows, sizeof **worker->records);
         if (!worker->records[i]) return 0;
     }
-    return 1;
+    return open_branches(plan, worker);
 }
 
 /* The rows of the range that come from reader r. */
@@ -65,13 +87,31 @@ static pfd_record *range_records(const range *at, int32_t r)
                              : at->worker->records[r] + (at->begin - at->base);
 }
 
+/* The rows of a branch of a data set; NULL: the op's rows are those of the range. */
+static pfd_branch_rows *rows_of_branch(const range *at, const pfd_plan_op *op, int32_t branch)
+{
+    if (branch < 0 || !pfd_plan_tree_of(at->plan, op->data_set)) return NULL;
+    return &at->worker->branches[op->data_set][branch];
+}
+
+/* Where row 0 of the range is in a tensor. */
+static uint8_t *tensor_data(const range *at, const pfd_plan_tensor *tensor)
+{
+    const pfd_plan_op *op = &at->plan->ops[tensor->op];
+    if (!pfd_plan_op_is_aligned(at->plan, op)) {
+        const pfd_branch_rows *rows = rows_of_branch(at, op, op->branch);
+        return rows->memory + rows->capacity * tensor->offset;
+    }
+    if (tensor->in_slot)
+        return at->slot->memory + at->begin * tensor->row_bytes + tensor->offset;
+    return at->worker->memory + tensor->offset;
+}
+
 static void set_tensors(const range *at)
 {
     for (int32_t i = 0; i < at->plan->num_tensors; i++) {
         const pfd_plan_tensor *tensor = &at->plan->tensors[i];
-        uint8_t *data =
-            tensor->in_slot ? at->slot->memory + at->begin * tensor->row_bytes : at->worker->memory;
-        data += tensor->offset;
+        uint8_t *data = tensor_data(at, tensor);
         at->worker->tensors[i] =
             (pfd_tensor){.struct_size = sizeof(pfd_tensor),
                          .is_ragged = tensor->is_ragged,
@@ -89,8 +129,28 @@ static pfd_status failed(const range *at, int32_t reader, const char *op, pfd_st
     pfd_check_failed_row(at->end - at->begin, err);
     at->worker->failed_reader = reader;
     const pfd_record *record = err->row < 0 ? NULL : range_records(at, reader) + err->row;
-    pfd_data_reader_locate(&at->plan->readers[reader], record, err);
+    const pfd_view_tree *tree = pfd_plan_tree_of(at->plan, reader);
+    if (tree && record)
+        pfd_view_tree_locate(tree, record, err);
+    else
+        pfd_data_reader_locate(&at->plan->readers[reader], record, err);
     pfd_error_set_op(err, op);
+    return status;
+}
+
+/* The records of rows that views chose: the chain gave their places. */
+static pfd_status find_records(const range *at, int32_t r, const pfd_view_tree *tree,
+                               pfd_scratch *scratch, pfd_error *err)
+{
+    pfd_record *records = range_records(at, r);
+    pfd_status status = pfd_branch_rows_find(
+        tree, at->worker->branches[r], at->end - at->begin, scratch, records,
+        range_records(at, at->plan->num_readers + r), err);
+    if (status == PFD_OK) return PFD_OK;
+    at->worker->failed_reader = r;
+    if (err->row >= 0)
+        records[err->row] =
+            (pfd_record){.file = -1, .ordinal = -1, .filler = records[err->row].filler};
     return status;
 }
 
@@ -107,8 +167,10 @@ static pfd_status locate(const range *at, int32_t r, pfd_error *err)
     pfd_status status = reader->chain->methods->at(reader->chain, at->slot->epoch, positions, n,
                                                    scratch, records, err);
     status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
+    const pfd_view_tree *tree = pfd_plan_tree_of(at->plan, r);
+    if (status == PFD_OK && tree) return find_records(at, r, tree, scratch, err);
     if (status == PFD_OK) {
-        pfd_data_reader_read_ahead(reader, at->slot->epoch, first + n - 1, &records[n - 1]);
+        pfd_data_reader_read_ahead(reader, at->slot->epoch, first, records, n);
         return PFD_OK;
     }
     if (err->row >= 0 && err->row < n) /* it could not even be found */
@@ -123,29 +185,110 @@ static pfd_status locate_all(const range *at, pfd_error *err)
     return PFD_OK;
 }
 
+/* The rows that an op computes. */
+typedef struct op_rows {
+    const pfd_branch_rows *branch; /* NULL: those of the range */
+    const pfd_record *records;     /* where errors are */
+    const pfd_record *drawn;       /* what compute() is given */
+    int64_t n;
+} op_rows;
+
+static op_rows rows_of(const range *at, const pfd_plan_op *op)
+{
+    int32_t is_reader = pfd_op_is_reader(op->node->op->op), r = op->reader;
+    const pfd_branch_rows *branch = rows_of_branch(at, op, op->branch);
+    if (branch)
+        return (op_rows){.branch = branch, .records = branch->records,
+                         .drawn = is_reader ? branch->records : branch->drawn, .n = branch->n};
+    const pfd_record *records = range_records(at, r);
+    int32_t has_views = !is_reader && pfd_plan_tree_of(at->plan, r);
+    return (op_rows){.records = records,
+                     .drawn = has_views ? range_records(at, at->plan->num_readers + r) : records,
+                     .n = at->end - at->begin};
+}
+
+/* As failed(), of a row of a branch. */
+static pfd_status failed_in_branch(const range *at, const pfd_plan_op *op, const op_rows *rows,
+                                   const char *name, pfd_status status, pfd_error *err)
+{
+    const pfd_view_tree *tree = at->plan->trees[op->data_set];
+    const pfd_branch *branch = &tree->branches[op->branch];
+    pfd_check_failed_row(rows->n, err);
+    at->worker->failed_reader = op->reader;
+    if (err->row >= 0) {
+        const pfd_record *record = &rows->records[err->row];
+        if (branch->leaf >= 0)
+            pfd_data_reader_locate(&tree->leaves[branch->leaf], record, err);
+        else
+            pfd_view_tree_locate(tree, record, err);
+        err->row = pfd_branch_rows_outermost(tree, at->worker->branches[op->data_set], op->branch,
+                                             err->row);
+    }
+    pfd_error_set_op(err, name);
+    return status;
+}
+
 /* The outputs that the host fills itself, mask and then id, where somebody uses them. */
 static void fill_reader_ports(const range *at, const pfd_plan_op *op)
 {
     int32_t mask = op->first_output + (int32_t)op->node->op->op->num_outputs, id = mask + 1;
     const pfd_tensor *tensors = at->worker->tensors;
-    const pfd_record *records = range_records(at, op->reader);
-    int64_t n = at->end - at->begin;
-    pfd_reader_ports_fill(records, n, at->plan->tensors[mask].is_used ? tensors[mask].data : NULL,
+    op_rows rows = rows_of(at, op);
+    pfd_reader_ports_fill(rows.records, rows.n,
+                          at->plan->tensors[mask].is_used ? tensors[mask].data : NULL,
                           at->plan->tensors[id].is_used ? (void *)tensors[id].data : NULL);
+}
+
+/* Takes each row of a field from the branch that it is of. */
+static void choose_rows(const range *at, const pfd_plan_op *op)
+{
+    const pfd_tensor *to = &at->worker->tensors[op->first_output];
+    const pfd_view_tree *tree = at->plan->trees[op->data_set];
+    for (int32_t s = 0; s < op->num_inputs; s++) {
+        int32_t b = pfd_view_tree_child(tree, op->branch, s);
+        const pfd_branch_rows *rows = &at->worker->branches[op->data_set][b];
+        const pfd_tensor *from = &at->worker->tensors[op->inputs[s]];
+        size_t bytes = (size_t)from->row_bytes;
+        for (int64_t k = 0; k < rows->n; k++) {
+            if (to->is_ragged)
+                to->rows[rows->parents[k]] = from->rows[k];
+            else
+                memcpy((char *)to->data + (size_t)rows->parents[k] * bytes,
+                       (const char *)from->data + (size_t)k * bytes, bytes);
+        }
+    }
+}
+
+/* What an op without inputs of its own is given besides its rows. */
+static const void *source_of(const range *at, const pfd_plan_op *op, pfd_join_args *join)
+{
+    if (op->parts_of >= 0) {
+        const pfd_branch_rows *parts = rows_of_branch(at, op, op->parts_of);
+        *join = (pfd_join_args){.num_parts = parts->n, .parts = parts->parts};
+        return join;
+    }
+    if (!pfd_op_is_reader(op->node->op->op)) return NULL;
+    const pfd_view_tree *tree = pfd_plan_tree_of(at->plan, op->reader);
+    const pfd_data_reader *reader =
+        tree ? &tree->leaves[tree->branches[op->branch].leaf] : &at->plan->readers[op->reader];
+    return pfd_source_self(reader->source);
 }
 
 static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err)
 {
     const pfd_node *node = op->node;
     pfd_worker *worker = at->worker;
-    for (uint32_t i = 0; i < node->op->op->num_inputs; i++)
+    op_rows rows = rows_of(at, op);
+    pfd_join_args join;
+    if (rows.n == 0 || !node->op->op->compute) return PFD_OK;
+    for (int32_t i = 0; i < op->num_inputs; i++)
         worker->ports[i] = &worker->tensors[op->inputs[i]];
     const pfd_data_reader *reader = &at->plan->readers[op->reader];
     pfd_kernel_call call = {
         .node = node,
-        .source = pfd_op_is_reader(node->op->op) ? pfd_source_self(reader->source) : NULL,
-        .num_rows = at->end - at->begin,
-        .records = range_records(at, op->reader),
+        .source = source_of(at, op, &join),
+        .num_rows = rows.n,
+        .records = rows.drawn,
         .inputs = (const pfd_tensor *const *)worker->ports,
         .outputs = worker->ports + at->plan->most_inputs + op->first_output,
         .output_types = &at->plan->tensors[op->first_output],
@@ -156,7 +299,9 @@ static pfd_status compute(const range *at, const pfd_plan_op *op, pfd_error *err
     };
     pfd_status status = pfd_kernel_call_run(&call, err);
     if (status == PFD_OK) return PFD_OK;
-    return failed(at, op->reader, pfd_kernel_call_failed_op(&call), status, err);
+    const char *name = pfd_kernel_call_failed_op(&call);
+    if (rows.branch) return failed_in_branch(at, op, &rows, name, status, err);
+    return failed(at, op->reader, name, status, err);
 }
 
 static void count_bytes(const range *at)
@@ -173,7 +318,7 @@ static void count_bytes(const range *at)
 static pfd_status keep_ragged_outputs(const range *at, const pfd_plan_op *op, pfd_error *err)
 {
     const pfd_record *records = range_records(at, op->reader);
-    for (int32_t i = 0; i < (int32_t)op->node->op->op->num_outputs; i++) {
+    for (int32_t i = 0; i < op->num_outputs; i++) {
         const pfd_plan_tensor *tensor = &at->plan->tensors[op->first_output + i];
         pfd_ragged_row *rows = at->worker->tensors[op->first_output + i].rows;
         if (!tensor->is_ragged || !tensor->in_slot) continue;
@@ -192,7 +337,10 @@ static pfd_status run_ops(const range *at, pfd_error *err)
     for (int32_t i = 0; i < num_ops && status == PFD_OK; i++) {
         const pfd_plan_op *op = &at->plan->ops[i];
         if (op->stage != stage) continue;
-        status = compute(at, op, err);
+        if (op->is_choice)
+            choose_rows(at, op);
+        else
+            status = compute(at, op, err);
         if (status == PFD_OK && pfd_op_is_reader(op->node->op->op)) fill_reader_ports(at, op);
     }
     for (int32_t i = 0; i < num_ops && at->arena && status == PFD_OK; i++)
@@ -281,10 +429,12 @@ static pfd_status without_skipped_rows(range at, range_step step, pfd_error *err
     return PFD_OK;
 }
 
-/* Records that cannot be found are rare; those after one are looked for again. */
+/* Records that cannot be found are rare; those after one are looked for again.  So are those of a
+ * part of the range where there are views, whose branches have rows of their own. */
 static pfd_status locate_and_run(const range *at, pfd_error *err)
 {
     PFD_TRY(locate_all(at, err));
+    if (at->plan->num_trees > 0 && !at->plan->stream) return run_ops(at, err);
     return without_skipped_rows(*at, run_ops, err);
 }
 

@@ -8,12 +8,14 @@
  */
 #ifndef PFD_LOADER_KERNEL_CHAIN_H
 #define PFD_LOADER_KERNEL_CHAIN_H
+#include "loader/branch_rows.h"
 #include "loader/slot.h"
 
 /* What one thread needs for a range; allocated at open. */
 typedef struct pfd_worker {
     uint8_t *memory;      /* tensors that are not wanted, for chunk_rows rows */
-    pfd_record **records; /* per reader, chunk_rows */
+    pfd_record **records; /* plan->num_record_arrays, chunk_rows each */
+    pfd_branch_rows **branches; /* per tree: one per branch; NULL as in plan->trees */
     int64_t *positions;   /* chunk_rows */
     pfd_tensor *tensors;  /* of the range, one per plan tensor */
     pfd_tensor **ports;   /* to tensors: of the current op its inputs, plan->most_inputs, then

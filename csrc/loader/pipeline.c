@@ -37,7 +37,7 @@ static int32_t start_batch(pfd_loader *l)
     for (int32_t r = 0; r < l->plan.num_readers; r++) {
         const pfd_dataset *logical = l->plan.readers[r].logical;
         int64_t end;
-        logical->methods->batch(logical, slot->step, &slot->first_positions[r], &end);
+        logical->methods->batch(logical, slot->epoch, slot->step, &slot->first_positions[r], &end);
         if (end - slot->first_positions[r] < rows) rows = end - slot->first_positions[r];
     }
     const pfd_reader_attrs *attrs = l->plan.readers[0].attrs; /* ranks are the same in all */
@@ -299,8 +299,7 @@ void pfd_pipeline_count(pfd_loader *l)
             l->stats.bytes += atomic_load_explicit(&l->workers[i].bytes, memory_order_relaxed);
         l->stats.read_bytes = 0;
         for (int32_t r = 0; r < l->plan.num_readers; r++)
-            if (l->plan.readers[r].files)
-                l->stats.read_bytes += pfd_input_files_bytes_read(l->plan.readers[r].files);
+            l->stats.read_bytes += pfd_data_reader_bytes_read(&l->plan.readers[r]);
     }
     l->stats.slots = l->num_slots;
     l->stats.slots_held = l->num_held;

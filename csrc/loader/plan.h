@@ -13,13 +13,15 @@
  */
 #ifndef PFD_LOADER_PLAN_H
 #define PFD_LOADER_PLAN_H
-#include "loader/data_reader.h"
+#include "loader/view_tree.h"
 
 typedef struct pfd_plan_tensor {
     pfd_row_type type;
     const char *name;  /* of the output */
+    int32_t op;        /* of the plan, that makes it */
     int64_t row_bytes; /* ragged: of a pfd_ragged_row */
-    int64_t offset;    /* of row 0, in the slot's or in the worker's memory */
+    int64_t offset;    /* of row 0, in the slot's or in the worker's memory; in that of a branch,
+                          where row 0 would be if there were room for one row */
     int32_t in_slot;   /* 1: wanted, or needed by a later stage */
     int32_t is_wanted;
     int32_t is_used; /* wanted, or an input of an op */
@@ -34,10 +36,16 @@ typedef struct pfd_plan_tensor {
 typedef struct pfd_plan_op {
     pfd_node *node; /* owned reference */
     int32_t reader; /* index of the first reader upstream (itself, for a reader op) */
+    int32_t data_set;  /* index of the reader whose data set it is a part of; -1: of none */
+    int32_t branch;    /* of that data set, whose rows it computes; -1: those of the batch */
+    int32_t parts_of;  /* of a view that joins records: the branch of its inputs; -1 */
+    int32_t is_choice; /* 1: takes each row from one of its inputs, by branch; computes nothing */
+    int32_t field;     /* of a choice: which output of its node */
+    int32_t num_inputs, num_outputs;
     int32_t stage;
     int32_t number; /* without a name: among those of the same op, from 0; for its random key */
     int32_t first_output; /* its tensors follow each other */
-    int32_t *inputs;      /* tensors; one per input of the op, or of the producer */
+    int32_t *inputs;      /* tensors; one per input of the op, or of the producer, num_inputs */
     pfd_node *producer;   /* owned reference; the op that this one does as well; NULL: none */
     pfd_fused_compute fused; /* which does both */
 } pfd_plan_op;
@@ -50,6 +58,11 @@ typedef struct pfd_plan {
     uint32_t most_inputs; /* of an op */
     pfd_data_reader *readers;
     int32_t num_readers;
+    pfd_view_tree **trees; /* by reader; NULL for one that is no data set; num_trees of them */
+    int32_t num_trees;
+    int64_t **branch_bytes; /* by tree: bytes of a row in each branch; NULL as in trees */
+    int32_t num_record_arrays; /* in a batch: one per reader; with trees another one per reader, of
+                                  records as random numbers depend on them */
     const pfd_bounds *bounds; /* borrowed */
     int32_t *wanted;               /* tensor of each blob that the user asked for */
     int64_t *offsets;              /* of the same in the slot; ragged: of the pfd_ragged_batch */
@@ -82,10 +95,28 @@ void pfd_plan_close(pfd_plan *plan); /* accepts a zeroed struct */
  * tensors are there, and nothing uses them. */
 void pfd_plan_fuse(pfd_plan *plan);
 
+/* plan_graph.c: adds the ops that make the blobs, and the trees of their data sets, none of it
+ * opened. */
+pfd_status pfd_plan_collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs,
+                            pfd_error *err);
+
+/* The tree of a reader that makes batches of a data set with views; else NULL. */
+static inline const pfd_view_tree *pfd_plan_tree_of(const pfd_plan *plan, int32_t reader)
+{
+    const pfd_view_tree *tree = reader < plan->num_trees ? plan->trees[reader] : NULL;
+    return tree && !tree->is_direct ? tree : NULL;
+}
+
+/* Whether the op's rows are those of the batch, one for one. */
+static inline int32_t pfd_plan_op_is_aligned(const pfd_plan *plan, const pfd_plan_op *op)
+{
+    return op->branch < 0 || plan->trees[op->data_set]->branches[op->branch].is_aligned;
+}
+
 /* A tensor with rows of a type, which lies nowhere yet.  Where only the first dimension varies,
  * row_splits count in it, and no shapes are needed. */
 pfd_plan_tensor pfd_plan_tensor_of(const pfd_row_type *type, const char *name);
 
 /* plan_memory.c: decides the stages, how many rows a range has, and where tensors lie. */
-void pfd_plan_lay_out(pfd_plan *plan);
+pfd_status pfd_plan_lay_out(pfd_plan *plan, pfd_error *err);
 #endif

@@ -16,16 +16,9 @@ static int32_t count_users(const pfd_plan *plan, int32_t tensor)
 {
     int32_t users = 0;
     for (int32_t i = 0; i < plan->num_ops; i++)
-        for (uint32_t k = 0; k < plan->ops[i].node->op->op->num_inputs; k++)
+        for (int32_t k = 0; k < plan->ops[i].num_inputs; k++)
             users += plan->ops[i].inputs[k] == tensor;
     return users;
-}
-
-static int32_t op_of_tensor(const pfd_plan *plan, int32_t tensor)
-{
-    int32_t i = plan->num_ops - 1;
-    while (plan->ops[i].first_output > tensor) i--;
-    return i;
 }
 
 /* The producer's inputs and node go to the consumer; the others move up. */
@@ -34,19 +27,22 @@ static void join(pfd_plan *plan, int32_t from, int32_t to, const pfd_fusion *fus
     pfd_plan_op *producer = &plan->ops[from], *consumer = &plan->ops[to];
     free(consumer->inputs);
     consumer->inputs = producer->inputs;
+    consumer->num_inputs = producer->num_inputs;
     consumer->producer = producer->node;
     consumer->fused = fusion->compute;
     memmove(producer, producer + 1, (size_t)(plan->num_ops - from - 1) * sizeof *producer);
     plan->num_ops--;
+    for (int32_t i = 0; i < plan->num_tensors; i++) plan->tensors[i].op -= plan->tensors[i].op > from;
 }
 
 void pfd_plan_fuse(pfd_plan *plan)
 {
     for (int32_t i = 0; i < plan->num_ops; i++) {
         const pfd_plan_op *op = &plan->ops[i];
-        if (op->node->op->op->num_inputs != 1) continue;
-        int32_t tensor = op->inputs[0], from = op_of_tensor(plan, tensor);
+        if (op->num_inputs != 1 || op->is_choice) continue;
+        int32_t tensor = op->inputs[0], from = plan->tensors[tensor].op;
         if (plan->ops[from].producer) continue; /* two, not three */
+        if (plan->ops[from].branch != op->branch || plan->ops[from].data_set != op->data_set) continue;
         const pfd_fusion *fusion = find(&plan->ops[from], op);
         if (!fusion || plan->tensors[tensor].is_wanted || count_users(plan, tensor) > 1) continue;
         join(plan, from, i, fusion);

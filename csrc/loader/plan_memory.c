@@ -1,6 +1,8 @@
 /* Stages of the ops, rows of a range, and where in the memory of slots and workers tensors lie. */
 #include "loader/plan.h"
 
+#include "core/error.h"
+
 #include <stdlib.h>
 
 enum { ALIGNMENT = 64, CHUNK_BYTES = 64 * 1024 };
@@ -14,9 +16,7 @@ static int64_t align(int64_t bytes)
 
 static int32_t stage_of_tensor(const pfd_plan *plan, int32_t tensor)
 {
-    int32_t i = 0;
-    while (i + 1 < plan->num_ops && plan->ops[i + 1].first_output <= tensor) i++;
-    return plan->ops[i].stage;
+    return plan->ops[plan->tensors[tensor].op].stage;
 }
 
 /* The first stage of its kind at which all inputs are there. */
@@ -25,7 +25,7 @@ static void set_stage(const pfd_plan *plan, pfd_plan_op *op)
     const pfd_op *described = op->node->op->op;
     int32_t is_odd = (described->flags & PFD_WHOLE_BATCH) != 0;
     op->stage = is_odd;
-    for (uint32_t i = 0; i < described->num_inputs; i++) {
+    for (int32_t i = 0; i < op->num_inputs; i++) {
         int32_t from = stage_of_tensor(plan, op->inputs[i]);
         int32_t first = from % 2 == is_odd ? from : from + 1;
         if (first > op->stage) op->stage = first;
@@ -41,11 +41,11 @@ static void set_stages(pfd_plan *plan)
         pfd_plan_op *op = &plan->ops[i];
         set_stage(plan, op);
         if (op->stage >= plan->num_stages) plan->num_stages = op->stage + 1;
-        for (uint32_t k = 0; k < op->node->op->op->num_inputs; k++)
+        for (int32_t k = 0; k < op->num_inputs; k++)
             if (stage_of_tensor(plan, op->inputs[k]) != op->stage)
                 plan->tensors[op->inputs[k]].in_slot = 1;
-        for (uint32_t k = 0; op->stage % 2 && k < op->node->op->op->num_outputs; k++)
-            plan->tensors[op->first_output + (int32_t)k].in_slot = 1;
+        for (int32_t k = 0; op->stage % 2 && k < op->num_outputs; k++)
+            plan->tensors[op->first_output + k].in_slot = 1;
     }
     plan->keeps_bytes = plan->num_ragged > 0 || plan->num_stages > 1;
 }
@@ -80,7 +80,7 @@ static int64_t guess_row_bytes(const pfd_plan_tensor *tensor, int64_t records)
 static void choose_chunk(pfd_plan *plan)
 {
     int64_t records = record_bytes(plan), most = plan->local_batch_size;
-    int64_t row = 1 + records + plan->num_readers * (int64_t)sizeof(pfd_record);
+    int64_t row = 1 + records + plan->num_record_arrays * (int64_t)sizeof(pfd_record);
     for (int32_t i = 0; i < plan->num_tensors; i++)
         row += guess_row_bytes(&plan->tensors[i], records);
     int64_t rows = CHUNK_BYTES / row;
@@ -108,12 +108,36 @@ static void lay_out_ragged(pfd_plan *plan, pfd_plan_tensor *tensor)
         tensor->shapes_offset = reserve(&plan->slot_bytes, rows * tensor->type.ndim * number);
 }
 
-void pfd_plan_lay_out(pfd_plan *plan)
+/* The tensors of a branch whose rows are not those of the batch lie in the memory of the branch. */
+static pfd_status lay_out_branches(pfd_plan *plan, pfd_error *err)
+{
+    if (plan->num_trees == 0) return PFD_OK;
+    plan->branch_bytes = calloc((size_t)plan->num_trees, sizeof *plan->branch_bytes);
+    if (!plan->branch_bytes) return pfd_fail_memory(err, 0, "the plan of a loader");
+    for (int32_t t = 0; t < plan->num_trees; t++) {
+        if (!plan->trees[t]) continue;
+        size_t n = (size_t)plan->trees[t]->num_branches;
+        plan->branch_bytes[t] = calloc(n, sizeof **plan->branch_bytes);
+        if (!plan->branch_bytes[t]) return pfd_fail_memory(err, 0, "the plan of a loader");
+    }
+    for (int32_t i = 0; i < plan->num_tensors; i++) {
+        pfd_plan_tensor *tensor = &plan->tensors[i];
+        const pfd_plan_op *op = &plan->ops[tensor->op];
+        if (!pfd_plan_op_is_aligned(plan, op))
+            tensor->offset = reserve(&plan->branch_bytes[op->data_set][op->branch],
+                                     tensor->row_bytes);
+    }
+    return PFD_OK;
+}
+
+pfd_status pfd_plan_lay_out(pfd_plan *plan, pfd_error *err)
 {
     set_stages(plan);
     choose_chunk(plan);
+    PFD_TRY(lay_out_branches(plan, err));
     for (int32_t i = 0; i < plan->num_tensors; i++) {
         pfd_plan_tensor *tensor = &plan->tensors[i];
+        if (!pfd_plan_op_is_aligned(plan, &plan->ops[tensor->op])) continue;
         int64_t *end = tensor->in_slot ? &plan->slot_bytes : &plan->worker_bytes;
         int64_t rows = tensor->in_slot ? plan->local_batch_size : plan->chunk_rows;
         tensor->offset = reserve(end, rows * tensor->row_bytes);
@@ -124,4 +148,5 @@ void pfd_plan_lay_out(pfd_plan *plan)
         const pfd_plan_tensor *tensor = &plan->tensors[plan->wanted[i]];
         plan->offsets[i] = tensor->is_ragged ? tensor->batch_offset : tensor->offset;
     }
+    return PFD_OK;
 }

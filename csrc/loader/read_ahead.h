@@ -6,7 +6,8 @@
 #define PFD_LOADER_READ_AHEAD_H
 #include "loader/data_reader.h"
 
-/* Call it when work on position `position` of an epoch begins; its record is `record`. */
+/* Call it when work on the positions [position, position + rows) of an epoch begins; `records` are
+ * theirs. */
 void pfd_data_reader_read_ahead(pfd_data_reader *reader, int64_t epoch, int64_t position,
-                                const pfd_record *record);
+                                const pfd_record *records, int64_t rows);
 #endif

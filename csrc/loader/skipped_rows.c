@@ -78,7 +78,7 @@ void pfd_slot_remove_skipped_rows(const pfd_plan *plan, pfd_slot *slot)
                 remove_rows(slot, slot->memory + tensor->offset, tensor->row_bytes);
         }
         if (plan->num_stages > 1) {
-            for (int32_t r = 0; r < plan->num_readers; r++)
+            for (int32_t r = 0; r < plan->num_record_arrays; r++)
                 remove_rows(slot, slot->records[r], sizeof(pfd_record));
             remove_rows(slot, slot->row_numbers, sizeof *slot->row_numbers);
         }

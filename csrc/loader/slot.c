@@ -26,12 +26,13 @@ void pfd_slot_free(pfd_slot *slot)
 
 static int32_t allocate_records(const pfd_plan *plan, pfd_slot *slot)
 {
-    slot->records = calloc((size_t)plan->num_readers, sizeof *slot->records);
+    slot->records = calloc((size_t)plan->num_record_arrays, sizeof *slot->records);
     if (!slot->records) return 0;
     size_t rows = (size_t)plan->local_batch_size;
-    pfd_record *block = calloc((size_t)plan->num_readers * rows, sizeof *block);
+    pfd_record *block = calloc((size_t)plan->num_record_arrays * rows, sizeof *block);
     if (!block) return 0;
-    for (int32_t i = 0; i < plan->num_readers; i++) slot->records[i] = block + (size_t)i * rows;
+    for (int32_t i = 0; i < plan->num_record_arrays; i++)
+        slot->records[i] = block + (size_t)i * rows;
     return 1;
 }
 
@@ -66,7 +67,7 @@ int64_t pfd_slot_cost(const pfd_plan *plan)
 {
     int32_t has_stages = plan->num_stages > 1, number = sizeof(int64_t);
     int64_t row = 0;
-    if (plan->stream || has_stages) row += plan->num_readers * (int64_t)sizeof(pfd_record);
+    if (plan->stream || has_stages) row += plan->num_record_arrays * (int64_t)sizeof(pfd_record);
     if (has_stages) row += number;
     return HEAD_BYTES + plan->slot_bytes + plan->num_readers * number +
            plan->local_batch_size * row + num_more_loops(plan) * (int64_t)sizeof(pfd_loop);

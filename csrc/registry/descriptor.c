@@ -4,6 +4,7 @@
 #include "core/dtype.h"
 #include "core/error.h"
 #include "core/scratch.h"
+#include "dataset/view.h"
 #include "registry/attr_value.h"
 
 #include <inttypes.h>
@@ -154,11 +155,11 @@ static pfd_status check_ports(const char *owner, const char *kind, const pfd_por
 static pfd_status check_functions(const pfd_op *op, pfd_error *err)
 {
     if (!op->infer) return fault(err, op->name, "infer", "is NULL");
-    if (!op->compute) return fault(err, op->name, "compute", "is NULL");
+    if (!op->compute && !(op->flags & PFD_VIEW)) return fault(err, op->name, "compute", "is NULL");
     if (op->num_outputs == 0) return fault(err, op->name, "outputs", "are none");
     if (!op->open && op->num_inputs == 0)
         return fault(err, op->name, "open", "is NULL, but an op without inputs is a reader");
-    if (op->open && op->num_inputs > 0)
+    if (op->open && op->num_inputs > 0 && !(op->flags & PFD_VIEW))
         return fault(err, op->name, "inputs", "are declared, but an op with open is a reader");
     if (!op->open && op->group) return fault(err, op->name, "group", "is for readers only");
     if (!op->open && (op->flags & PFD_READS_FILES))
@@ -167,9 +168,10 @@ static pfd_status check_functions(const pfd_op *op, pfd_error *err)
         return fault(err, op->name, "flags", "has PFD_READS_FOLDERS, which needs PFD_READS_FILES");
     if (op->open && (op->flags & PFD_WHOLE_BATCH))
         return fault(err, op->name, "flags", "has PFD_WHOLE_BATCH, which readers cannot have");
-    if (op->open && (op->flags & PFD_TAKES_RAGGED))
+    if (op->open && (op->flags & PFD_TAKES_RAGGED) && !(op->flags & PFD_VIEW))
         return fault(err, op->name, "flags", "has PFD_TAKES_RAGGED, but a reader takes no inputs");
-    if ((op->flags & PFD_MANY_INPUTS) && (op->open || op->num_inputs != 1))
+    int32_t is_reader = op->open && !(op->flags & PFD_VIEW);
+    if ((op->flags & PFD_MANY_INPUTS) && (is_reader || op->num_inputs != 1))
         return fault(err, op->name, "flags", "has PFD_MANY_INPUTS, which needs one input declared");
     if ((op->flags & PFD_OPTIONAL_INPUT) && (op->open || op->num_inputs < 1))
         return fault(err, op->name, "flags", "has PFD_OPTIONAL_INPUT, and no input is declared");
@@ -186,11 +188,13 @@ static pfd_status check_propose(const pfd_op *op, pfd_error *err)
     int32_t finds = 0;
     for (uint32_t i = 0; i < op->num_attrs; i++) {
         const pfd_attr *row = &op->attrs[i];
-        if (row->flags & ~(uint64_t)PFD_ATTR_FOUND)
+        uint64_t known = PFD_ATTR_FOUND | (op->flags & PFD_VIEW ? PFD_NOT_IN_SPEC : 0);
+        if (row->flags & ~known)
             return fault_in(err, op->name, "attr", row->name, "flags has unknown bits");
-        if (row->flags && row->type == PFD_ATTR_OBJECT)
+        int32_t is_found = (row->flags & PFD_ATTR_FOUND) != 0;
+        if (is_found && row->type == PFD_ATTR_OBJECT)
             return fault_in(err, op->name, "attr", row->name, "flags: files have no objects");
-        finds |= row->flags != 0;
+        finds |= is_found;
     }
     if (finds && !op->propose)
         return fault(err, op->name, "propose", "is NULL, but an attr has PFD_ATTR_FOUND");
@@ -261,7 +265,7 @@ pfd_status pfd_descriptor_check(const pfd_op *op, pfd_error *err)
                      "must be in CamelCase, at most 63 letters");
     if (!pfd_is_sentence(op->doc)) return fault(err, op->name, "doc", "must end with a period");
     if (op->flags & ~(PFD_READS_FILES | PFD_WHOLE_BATCH | PFD_TAKES_RAGGED | PFD_MANY_INPUTS |
-                      PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS))
+                      PFD_OPTIONAL_INPUT | PFD_READS_FOLDERS | PFD_VIEW))
         return fault(err, op->name, "flags", "has unknown bits");
     PFD_TRY(check_functions(op, err));
     PFD_TRY(check_aliases(op, err));

@@ -5,6 +5,7 @@
 #include "registry/attr_text.h"
 #include "registry/nearest_name.h"
 #include "registry/inferred_attrs.h"
+#include "registry/node_order.h"
 #include "registry/node_ports.h"
 #include "parse/row_type.h"
 
@@ -67,13 +68,18 @@ static pfd_status create_attrs(pfd_node *node, const pfd_attr_value *values, int
     if (!pfd_op_is_reader(op)) return PFD_OK;
     PFD_TRY(pfd_attrs_create(pfd_reader_attr_table, pfd_reader_attr_count,
                              sizeof(pfd_reader_attrs), values, n, &node->reader_attrs, err));
-    return pfd_reader_attrs_settle(pfd_attrs_unsettled(node->reader_attrs), err);
+    const pfd_view_op *view = pfd_view_op_of(node->op);
+    int32_t sizes_differ = view && view->kind == PFD_VIEW_BUCKETS;
+    return pfd_reader_attrs_settle(pfd_attrs_unsettled(node->reader_attrs), sizes_differ, err);
 }
 
 /* ---- Inputs ---- */
 
 static pfd_status fail_input_count(const pfd_op *op, int64_t given, pfd_error *err)
 {
+    if (op->flags & PFD_VIEW)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s is a view: it takes blobs, not rows",
+                        op->name);
     if (op->num_inputs == 0)
         return pfd_fail(err, PFD_INVALID_ARGUMENT,
                         "inputs are given (%" PRId64 "), but %s is a reader and takes none", given,
@@ -311,13 +317,14 @@ static pfd_status fill(pfd_node *node, const parts *of, pfd_error *err)
                         " inputs are given, at NULL", of->num_values, of->num_inputs);
     PFD_TRY(create_attrs(node, of->values, of->num_values, err));
     PFD_TRY(pfd_node_infer_attrs(node, of->values, of->num_values, err));
-    PFD_TRY(pfd_node_ports_create(node->op, pfd_attrs_struct(node->attrs), of->num_inputs,
-                                  &node->own_op, err));
+    PFD_TRY(pfd_node_ports_create(node->op, pfd_attrs_struct(node->attrs), of->blobs,
+                                  of->num_inputs, &node->own_op, err));
     const pfd_op *declared = node->op->op;
     if (node->own_op) node->op = node->own_op;
     PFD_TRY(of->types ? check_input_types(node, of->types, of->num_inputs, err)
                       : take_inputs(node, of->blobs, of->num_inputs, err));
     if (!of->types && !pfd_op_is_reader(declared)) PFD_TRY(take_batch_size(node, declared, err));
+    if (!of->types) PFD_TRY(pfd_node_find_order(node, err));
     return infer_outputs(node, of->types, err);
 }
 
@@ -356,7 +363,7 @@ pfd_status pfd_node_create_on_rows(const char *op, const char *name, const pfd_a
 {
     const pfd_registered_op *found = pfd_registry_find(op, err);
     if (!found) return err->status;
-    if (pfd_op_is_reader(found->op)) {
+    if (pfd_op_is_reader(found->op) || (found->op->flags & PFD_VIEW)) {
         (void)fail_input_count(found->op, num_inputs, err);
         pfd_error_set_op(err, found->op->name);
         return err->status;

@@ -19,6 +19,8 @@ struct pfd_node {
     pfd_attrs *reader_attrs;  /* pfd_reader_attrs, of readers; else NULL */
     pfd_blob *inputs;         /* owned references; as many as op->public_op->num_inputs */
     pfd_row_type *outputs;    /* as many as op->public_op->num_outputs */
+    const pfd_node *order;    /* the reader or view whose rows its rows are: itself, or upstream;
+                                 NULL: of several, see registry/node_order.h */
     int64_t batch_size;       /* logical, of the readers upstream */
     pfd_node *next_released;  /* pfd_node_release()'s list of nodes to free */
 };

@@ -2,6 +2,7 @@
 #include "registry/node_ports.h"
 
 #include "core/error.h"
+#include "registry/node_order.h"
 #include "registry/attr_text.h"
 #include "parse/field_spec.h"
 
@@ -106,11 +107,10 @@ static void name_outputs(pfd_port *ports, const pfd_list_string *list, const pfd
     }
 }
 
-pfd_status pfd_node_ports_create(const pfd_registered_op *from, const void *attrs,
-                                 int64_t num_inputs, pfd_registered_op **out, pfd_error *err)
+static pfd_status create(const pfd_registered_op *from, const pfd_list_string *list,
+                         int64_t num_inputs, pfd_registered_op **out, pfd_error *err)
 {
     const pfd_op *op = from->op, *public_op = from->public_op;
-    const pfd_list_string *list = output_list(op, attrs);
     int32_t has_many = (op->flags & PFD_MANY_INPUTS) != 0 && num_inputs > 0;
     int32_t lacks_last =
         (op->flags & PFD_OPTIONAL_INPUT) != 0 && num_inputs == (int64_t)op->num_inputs - 1;
@@ -150,4 +150,36 @@ pfd_status pfd_node_ports_create(const pfd_registered_op *from, const void *attr
     own->registered.public_op = &own->public_op;
     *out = &own->registered;
     return PFD_OK;
+}
+
+/* A view has as many outputs as it has fields; where they are not named, the inputs' names. */
+static pfd_status create_view(const pfd_registered_op *from, const void *attrs,
+                              const pfd_list_string *list, const pfd_blob *inputs,
+                              int64_t num_inputs, pfd_registered_op **out, pfd_error *err)
+{
+    if (num_inputs < 1)
+        return pfd_fail(err, PFD_INVALID_ARGUMENT, "%s needs the fields of a data set",
+                        from->op->name);
+    pfd_list_string own;
+    PFD_TRY(pfd_view_field_names(from, attrs, inputs, num_inputs, &own, err));
+    pfd_status status = PFD_OK;
+    int32_t adds_fields = pfd_view_op_of(from)->kind == PFD_VIEW_JOIN; /* after the others */
+    if (list->size > 0 && (list->size < own.size || (list->size > own.size && !adds_fields)))
+        status = pfd_fail_attr(err, from->op->outputs_attr, NULL, PFD_INVALID_ARGUMENT,
+                               " has %" PRId64 " names, and there are %" PRId64 " fields",
+                               list->size, own.size);
+    if (status == PFD_OK)
+        status = create(from, list->size > 0 ? list : &own, num_inputs, out, err);
+    free((void *)(uintptr_t)own.data);
+    return status;
+}
+
+pfd_status pfd_node_ports_create(const pfd_registered_op *from, const void *attrs,
+                                 const pfd_blob *inputs, int64_t num_inputs,
+                                 pfd_registered_op **out, pfd_error *err)
+{
+    const pfd_list_string *list = output_list(from->op, attrs);
+    if (list && inputs && (from->op->flags & PFD_VIEW))
+        return create_view(from, attrs, list, inputs, num_inputs, out, err);
+    return create(from, list, num_inputs, out, err);
 }

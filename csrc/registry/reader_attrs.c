@@ -5,6 +5,7 @@
 #include "dataset/dataset.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #define ROW(field, type, default_value, min, max, choices, flags, doc)                             \
     PFD_ATTR_ROW_WITH(pfd_reader_attrs, field, type, default_value, min, max, choices, doc, flags)
@@ -41,6 +42,10 @@ const pfd_attr pfd_reader_attr_table[] = {
     ROW(shuffle_window, PFD_ATTR_INT32, "1024", 1, INT32_TOP, NULL, PFD_ORDER_WINDOW,
         "For shuffle='window': how many blocks are mixed at a time; more blocks mix better and "
         "touch more memory."),
+    ROW(shuffle_lanes, PFD_ATTR_INT32, "1", 1, INT32_TOP, NULL, PFD_ORDER_LANES,
+        "For shuffle='window': into how many lanes the data are cut, disjoint parts that are "
+        "shuffled by themselves; each batch has as many rows of one as of another. If world_size "
+        "divides it, each rank reads blocks that no other rank reads."),
     ROW(seed, PFD_ATTR_INT64, "-1", -1, INT64_TOP, NULL, 0,
         "The seed of the random numbers; -1 draws a seed when the loader opens, or uses 0 if "
         "world_size is above 1, because all ranks need the same one."),
@@ -69,23 +74,59 @@ const pfd_attr pfd_reader_attr_table[] = {
 };
 const uint32_t pfd_reader_attr_count = PFD_COUNT(pfd_reader_attr_table);
 
-static pfd_status fail_indivisible(const pfd_reader_attrs *attrs, pfd_error *err)
+/* `rule` says by what the batch size, which is not a multiple of `divisor`, must be divisible. */
+static pfd_status fail_indivisible(const pfd_reader_attrs *attrs, int64_t divisor, const char *rule,
+                                   pfd_error *err)
 {
-    int64_t below = attrs->batch_size / attrs->world_size * attrs->world_size;
-    int64_t above = below + attrs->world_size;
-    const char *about = "it counts the records of all ranks and must be divisible by world_size";
-    if (below == 0)
-        return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT,
-                             " = %" PRId32 "; %s = %" PRId64 ": the smallest size is %" PRId64,
-                             attrs->batch_size, about, attrs->world_size, above);
-    if (above > INT32_MAX)
-        return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT,
-                             " = %" PRId32 "; %s = %" PRId64 ": the nearest size is %" PRId64,
-                             attrs->batch_size, about, attrs->world_size, below);
-    return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT,
-                         " = %" PRId32 "; %s = %" PRId64 ": the nearest sizes are %" PRId64
-                         " and %" PRId64, attrs->batch_size, about, attrs->world_size, below,
-                         above);
+    int64_t below = attrs->batch_size / divisor * divisor, above = below + divisor;
+    char sizes[80];
+    if (below == 0 && above > INT32_MAX)
+        snprintf(sizes, sizeof sizes, "no size is");
+    else if (below == 0)
+        snprintf(sizes, sizeof sizes, "the smallest size is %" PRId64, above);
+    else if (above > INT32_MAX)
+        snprintf(sizes, sizeof sizes, "the nearest size is %" PRId64, below);
+    else
+        snprintf(sizes, sizeof sizes, "the nearest sizes are %" PRId64 " and %" PRId64, below,
+                 above);
+    return pfd_fail_attr(err, "batch_size", NULL, PFD_INVALID_ARGUMENT, " = %" PRId32 "; %s: %s",
+                         attrs->batch_size, rule, sizes);
+}
+
+static pfd_status check_world_size(const pfd_reader_attrs *attrs, pfd_error *err)
+{
+    char rule[128];
+    if (attrs->batch_size % attrs->world_size == 0) return PFD_OK;
+    snprintf(rule, sizeof rule,
+             "it counts the records of all ranks and must be divisible by world_size = %" PRId64,
+             attrs->world_size);
+    return fail_indivisible(attrs, attrs->world_size, rule, err);
+}
+
+/* Both are below 2^31, so the result is below 2^62. */
+static int64_t least_common_multiple(int64_t a, int64_t b)
+{
+    int64_t left = a, right = b;
+    while (right != 0) {
+        int64_t rest = left % right;
+        left = right;
+        right = rest;
+    }
+    return a / left * b;
+}
+
+static pfd_status check_lanes(const pfd_reader_attrs *attrs, pfd_error *err)
+{
+    char rule[192], and_ranks[64] = "";
+    if (attrs->shuffle != PFD_SHUFFLE_WINDOW || attrs->batch_size % attrs->shuffle_lanes == 0)
+        return PFD_OK;
+    if (attrs->world_size > 1)
+        snprintf(and_ranks, sizeof and_ranks, " and by world_size = %" PRId64, attrs->world_size);
+    snprintf(rule, sizeof rule,
+             "each batch has as many rows of one lane as of another, so it must be divisible by "
+             "shuffle_lanes = %" PRId32 "%s", attrs->shuffle_lanes, and_ranks);
+    return fail_indivisible(attrs, least_common_multiple(attrs->shuffle_lanes, attrs->world_size),
+                            rule, err);
 }
 
 static pfd_status check_shuffle(const pfd_reader_attrs *attrs, pfd_error *err)
@@ -130,13 +171,13 @@ static pfd_status settle_world(pfd_reader_attrs *attrs, pfd_error *err)
     return PFD_OK;
 }
 
-pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err)
+pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, int32_t sizes_differ, pfd_error *err)
 {
     pfd_status status = settle_world(attrs, err);
-    if (status == PFD_OK && attrs->batch_size % attrs->world_size != 0)
-        status = fail_indivisible(attrs, err);
+    if (status == PFD_OK && !sizes_differ) status = check_world_size(attrs, err);
     if (status != PFD_OK) return pfd_error_set_reason(err, PFD_REASON_WORLD_SIZE);
     PFD_TRY(check_shuffle(attrs, err));
+    PFD_TRY(check_lanes(attrs, err));
     if (attrs->shuffle > PFD_SHUFFLE_NONE) attrs->random_shuffle = 1;
     return PFD_OK;
 }

@@ -24,6 +24,7 @@
 #define PFD_ORDER_WINDOW (UINT64_C(2) << 32) /* shuffles windows */
 #define PFD_ORDER_BUFFER (UINT64_C(4) << 32) /* shuffles with a buffer over an index */
 #define PFD_ORDER_GROUPS (UINT64_C(8) << 32) /* makes batches of one group each */
+#define PFD_ORDER_LANES (UINT64_C(16) << 32) /* shuffles windows in several lanes */
 
 typedef struct pfd_reader_attrs {
     int32_t batch_size;
@@ -34,6 +35,7 @@ typedef struct pfd_reader_attrs {
     int32_t shuffle_buffer_size;
     int32_t shuffle_block_size; /* records in a block of shuffle=window */
     int32_t shuffle_window;     /* blocks in a window */
+    int32_t shuffle_lanes;      /* disjoint parts of the data, with windows of their own */
     int64_t seed;              /* -1: not set */
     const char *order_key;     /* "": the reader's name */
     int32_t group_buffer_size; /* the most records that wait for a batch of their group */
@@ -49,9 +51,10 @@ extern const uint32_t pfd_reader_attr_count;
 /* What the table cannot say.  rank and world_size that were both left at -1 become 0 of 1: finding
  * out is the caller's part, which gives what it found.  A shuffle asked for by name is a
  * random_shuffle.  Refused are: only one of rank and world_size, a rank
- * outside the world, a batch_size that world_size does not divide (with the nearest sizes), and
- * attrs of a shuffle that contradict each other. */
-pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, pfd_error *err);
+ * outside the world, a batch_size that world_size or the lanes do not divide (with the nearest
+ * sizes; not where sizes differ from batch to batch), and attrs of a shuffle that contradict each
+ * other. */
+pfd_status pfd_reader_attrs_settle(pfd_reader_attrs *attrs, int32_t sizes_differ, pfd_error *err);
 
 /* Which shuffle, never auto, the attrs `shuffle` and random_shuffle ask for, of a source with an
  * index or of one that can only be read in sequence: PFD_UNSUPPORTED where an index is needed. */

@@ -165,6 +165,9 @@ static pfd_status register_op(const pfd_op *author, pfd_registered_op *op,
     PFD_TRY(pfd_op_copy(author, &copy, err));
     op->op = op->public_op = copy;
     PFD_TRY(pfd_descriptor_check(copy, err));
+    if ((copy->flags & PFD_VIEW) && op->origin != BUILT_IN)
+        return pfd_fail(err, PFD_INTERNAL, "descriptor of op '%s': flags has unknown bits",
+                        copy->name);
     PFD_TRY(check_names_free(copy, old, err));
     if (pfd_op_is_reader(copy)) PFD_TRY(make_public_op(copy, &op->public_op, err));
     return pfd_descriptor_check_names(op->public_op, err);
@@ -213,6 +216,8 @@ static pfd_status add_all(pfd_error *err)
                                  pfd_file_attr_count, sizeof(pfd_file_attrs), err));
     for (size_t i = 0; pfd_builtin_ops[i]; i++)
         PFD_TRY(add_op(pfd_builtin_ops[i], BUILT_IN, registry.size, err));
+    for (size_t i = 0; pfd_builtin_views[i]; i++)
+        PFD_TRY(add_op(pfd_builtin_views[i]->op, BUILT_IN, registry.size, err));
     int64_t num_formats = 0;
     while (pfd_builtin_formats[num_formats]) num_formats++;
     return add_formats(pfd_builtin_formats, num_formats, BUILT_IN, 0, err);

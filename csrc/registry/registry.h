@@ -7,6 +7,7 @@
 #define PFD_REGISTRY_REGISTRY_H
 #include "core/fusion.h"
 #include "core/private.h"
+#include "dataset/view.h"
 #include "pyflowdata/pyflowdata.h"
 
 /* Defined in builtin_ops.c, ends with NULL. */
@@ -24,6 +25,12 @@ typedef struct pfd_registered_op {
     const char *origin;      /* "built in", or the path of the plugin */
     const struct pfd_registered_op *former; /* whose place it took, which nodes may use; or NULL */
 } pfd_registered_op;
+
+/* Defined in builtin_views.c, ends with NULL: they are ops, after the others. */
+extern const pfd_view_op *const pfd_builtin_views[];
+
+/* What makes a registered op a view; NULL: it is not a view. */
+const pfd_view_op *pfd_view_op_of(const pfd_registered_op *op);
 
 /* NULL and an error with the nearest names when there is none.  The registry is built at the first
  * call, under a lock; a faulty descriptor is PFD_INTERNAL and names op and field. */

@@ -8,8 +8,21 @@
     PFD_ATTR_ROW(type, fields, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,                               \
                  "Names of the outputs; left out, those of the inputs.")
 
+/* The attr of a view of several data sets. */
+#define PFD_NUM_SOURCES_ATTR(type)                                                                 \
+    PFD_ATTR_ROW(type, num_sources, PFD_ATTR_INT64, NULL, 1, 65536, NULL,                          \
+                 "How many data sets the inputs are of.")
+
+#define PFD_SEED_ATTR(type)                                                                        \
+    PFD_ATTR_ROW(type, seed, PFD_ATTR_INT64, "-1", -1, 9.2e18, NULL,                               \
+                 "Of the random numbers; -1: the seed of the batches.")
+
 static const pfd_port pfd_view_inputs[] = {
     {"in", "The fields of a data set: blobs in batches of 1, of one reader or view."},
+};
+static const pfd_port pfd_choice_inputs[] = {
+    {"in", "The fields of the first data set, then those of the second, and so on; they have the "
+           "same types."},
 };
 static const pfd_port pfd_view_outputs[] = {
     {"out", "The same fields of the view's records."},

@@ -212,13 +212,14 @@ def _output(node: Node, index: int) -> Blob:
 
 
 def reader_nodes(blobs: Sequence[Blob]) -> list[Node]:
-    """The readers upstream of some blobs, each once."""
+    """The readers upstream of some blobs, each once; the batches of a data set are one reader."""
     found: dict[Node, None] = {}
 
     def walk(node: Node) -> None:
         """Adds the readers of a node and of its inputs, depth first."""
         if node.op.is_reader:
             found[node] = None
+            return  # those of the data set that it makes batches of are a part of it
         for blob in node.inputs:
             walk(blob.node)
 
@@ -241,7 +242,8 @@ def with_reader_attrs(
     def again(blob: Blob) -> Blob:
         node = blob.node
         if node not in made:
-            inputs = [again(one) for one in node.inputs]
+            is_whole = node.op.is_reader  # with the data set that it makes batches of
+            inputs = node.inputs if is_whole else tuple(again(one) for one in node.inputs)
             values = {**node.values, **attrs(node)} if node.op.is_reader else node.values
             made[node] = Node(node.op, node.name, inputs, values)
         return _output(made[node], blob.index)

@@ -55,7 +55,7 @@ def ordered_attrs(op: Op) -> list[Attr]:
 def positional_names(op: Op) -> list[str]:
     """The inputs, or the source of the records; all others are given by name, since they have no
     natural order."""
-    if not op.is_reader:
+    if op.inputs:
         return [port.name for port in op.inputs]
     return [attr.name for attr in op.attrs if attr.name == _FOLDER or attr.type.word == "object"]
 
@@ -167,7 +167,7 @@ def description(op: Op, attrs: Sequence[Attr], last: str) -> str:
     if op.outputs_attr:
         outputs[0] = f"one for each of {op.outputs_attr}: {op.outputs[0].doc}"
     returns = "The blob of the output" if len(op.outputs) == 1 else "The blobs of the outputs"
-    on_rows = [] if op.is_reader else ["", *textwrap.wrap(_ON_ROWS, _COLUMNS - 4)]
+    on_rows = [] if op.is_reader or op.is_view else ["", *textwrap.wrap(_ON_ROWS, _COLUMNS - 4)]
     return "\n".join(
         [
             *_paragraphs(op.doc),

@@ -133,7 +133,7 @@ class Op:
     Attributes:
         name: The op's own spelling, in CamelCase.
         doc: A paragraph; its first sentence is the summary.
-        is_reader: Has no inputs and yields the records of a dataset.
+        is_reader: Yields batches of records: of files, or of the data set that is its input.
         attrs, inputs, outputs: In the order of the C tables.  For the op of a node, those of the
             node.
         origin: "built in", the path of the plugin, or "python <module>:<function>".
@@ -143,6 +143,8 @@ class Op:
         takes_ragged: Whether rows of inputs may differ in size.
         is_whole_batch: Whether it looks at all rows of a batch at once.
         has_optional_input: Whether the last input may be left out.
+        is_view: Whether its rows are those of its inputs in another order, before batches; or, if
+            it is a reader, in batches.
     """
 
     name: str
@@ -157,6 +159,7 @@ class Op:
     takes_ragged: bool = False
     is_whole_batch: bool = False
     has_optional_input: bool = False
+    is_view: bool = False
 
     def attr(self, name: str) -> Attr | None:
         return next((attr for attr in self.attrs if attr.name == name), None)
@@ -233,6 +236,7 @@ def _read_op(op: CData, origin: str) -> Op:
         takes_ragged=bool(op.flags & lib.PFD_TAKES_RAGGED),
         is_whole_batch=bool(op.flags & lib.PFD_WHOLE_BATCH),
         has_optional_input=bool(op.flags & lib.PFD_OPTIONAL_INPUT),
+        is_view=bool(op.flags & lib.PFD_VIEW),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from ..errors import InvalidArgumentError, UnsupportedError, shown
 from ..graph import Blob
 from ..graph.in_use import InUse
+from ..graph.tables import prepare_tables
 from ..graph.world import World
 from ..native import CData, check, ffi, lib, new_error, new_struct, text
 from .batches import Batch
@@ -84,6 +85,7 @@ def open_loader(
     if not isinstance(rule, str) or rule not in _ZIP:
         raise InvalidArgumentError(f"zip = {shown(rule)}; it must be one of {', '.join(_ZIP)}")
     options.zip = _ZIP[rule]
+    prepare_tables(blobs)
     slots = ffi.new("pfd_blob[]", len(blobs))
     for slot, blob in zip(slots, blobs, strict=True):
         blob.fill(slot)

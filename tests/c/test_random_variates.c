@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "core/random.h"
+#include "core/log_exp.h"
 #include "images/random_variates.h"
 
 #include <math.h>

@@ -15,6 +15,8 @@ import pytest
 
 import pyflowdata as flow
 
+from support.oracle import lanes
+
 ROWS = 30_000
 
 
@@ -115,6 +117,8 @@ LIMITED = """
 import resource, sys
 import numpy as np
 import pyflowdata as flow
+
+from support.oracle import lanes
 folder, shuffle, rows = sys.argv[1], sys.argv[2], int(sys.argv[3])
 
 def peak():
@@ -194,6 +198,36 @@ def test_the_disk_is_asked_for_what_comes_next(tmp_path, shuffle):
     if shuffle == "window":  # whole blocks, here and there
         whole = resident.reshape(-1, 64).all(axis=1)
         assert own / 64 - 16 <= whole.sum() <= 96 and not whole[: whole.sum()].all()
+
+
+def test_the_disk_is_asked_for_the_ranks_own_lane(tmp_path):
+    """What comes next is known for each lane; the other rank's blocks stay where they are."""
+    path = tmp_path / "part-0"
+    line_bytes, lines = 4096, 8192
+    path.write_text("".join(f"{i},{i}".ljust(line_bytes - 1) + "\n" for i in range(lines)))
+    blob = flow.MiniReader(
+        str(tmp_path), batch_size=16, shuffle="window", seed=1, file_access="read",
+        shuffle_block_size=64, shuffle_window=8, shuffle_lanes=4, rank=1, world_size=2,
+    )  # fmt: skip
+    found = lanes(1, "MiniReader_0", lines, 64, 4)
+    own, others = ([i for lane in pair for i in lane] for pair in (found[2:], found[:2]))
+    with flow.DataLoader(blob, prefetch=1, num_threads=1) as loader:
+        list(loader)
+        with open(path, "rb+") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        if resident_pages(path).mean() > 0.5:
+            pytest.skip("this file system keeps its files in memory")
+        batches = iter(loader)
+        read = sum(len(next(batches)) for _ in range(200))
+        until = time.monotonic() + 10
+        while resident_pages(path)[own].sum() < read + 400 and time.monotonic() < until:
+            time.sleep(0.02)
+        resident = resident_pages(path)
+    assert resident[own].sum() >= read + 400
+    # The blocks that the division leaves over are of both ranks, and a block's last line takes a
+    # few pages more with it.
+    assert resident[others].mean() < 0.1 < resident[own].mean()
 
 
 def test_files_leave_mappings_for_all_else(tmp_path):

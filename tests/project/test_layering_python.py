@@ -22,11 +22,12 @@ PYTHON_LAYERS = {
     "ops": {"graph"},
     "other_names": {"graph", "errors"},
     "loader": {"graph", "native", "ragged", "errors"},
+    "datasets": {"formats", "loader", "graph", "native", "ragged", "errors"},
     "sheet": {"loader", "ops", "graph", "ragged", "image_files", "errors"},
     "plugins": {"ops", "graph", "native", "errors"},
     "pyops": {"plugins", "graph", "native", "ragged", "errors"},
     "__init__": {
-        "pyops", "plugins", "sheet", "loader", "ops", "other_names", "graph", "native", "ragged",
+        "datasets", "pyops", "plugins", "sheet", "loader", "ops", "other_names", "graph", "native", "ragged",
         "image_statistics", "errors",
     },
     "conformance": {"plugins", "loader", "graph", "native", "errors"},

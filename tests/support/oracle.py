@@ -278,8 +278,14 @@ def epoch_order(seed: int, epoch: int, order_key: str, n: int, *, reshuffle: boo
 def window_order(
     seed: int, epoch: int, order_key: str, n: int, block_size: int, window: int
 ) -> list[int]:
-    """What an epoch's order has to be where shuffle is "window": by lists, block after block."""
-    key = random_key(seed, epoch, order_key)
+    """What an epoch's order has to be where shuffle is "window"."""
+    return _window_order(random_key(seed, epoch, order_key), n, block_size, window)
+
+
+def _window_order(key: int, n: int, block_size: int, window: int) -> list[int]:
+    """By lists, block after block."""
+    if n == 0:
+        return []
     blocks = [list(range(first, min(first + block_size, n))) for first in range(0, n, block_size)]
     last = len(blocks) - 1
     order = permutation(random_bits(key, 2), last) if last else []
@@ -291,3 +297,45 @@ def window_order(
         places = permutation(random_bits(windows_key, number), len(records))
         result += [records[place] for place in places]
     return result
+
+
+def lanes(
+    seed: int, order_key: str, n: int, block_size: int, num_lanes: int
+) -> list[list[int]]:
+    """The records of each lane: as many whole blocks as the others, and a part of the rest."""
+    blocks = [list(range(first, min(first + block_size, n))) for first in range(0, n, block_size)]
+    last = len(blocks) - 1
+    order = permutation(random_bits(random_key(seed, 0, order_key), 3), last) if last else []
+    whole = last // num_lanes
+    rest = [i for block in [*order[whole * num_lanes :], last] for i in blocks[block]]
+    parts = np.array_split(np.array(rest), num_lanes)
+    return [
+        [i for block in order[lane * whole : (lane + 1) * whole] for i in blocks[block]]
+        + parts[lane].tolist()
+        for lane in range(num_lanes)
+    ]
+
+
+def lanes_order(
+    seed: int,
+    epoch: int,
+    order_key: str,
+    n: int,
+    block_size: int,
+    window: int,
+    num_lanes: int,
+    batch_size: int,
+) -> list[int]:
+    """What an epoch's order has to be with lanes: each in its own window order."""
+    key = random_key(seed, epoch, order_key)
+    queues = []
+    for lane, records in enumerate(lanes(seed, order_key, n, block_size, num_lanes)):
+        order = _window_order(random_bits(key, 4 + lane), len(records), block_size, window)
+        queues.append([records[place] for place in order])
+    rows = batch_size // num_lanes
+    result = []
+    while all(len(queue) >= rows for queue in queues):
+        for queue in queues:
+            result += queue[:rows]
+            del queue[:rows]
+    return result + [i for queue in queues for i in queue]

@@ -309,6 +309,16 @@ pfd_status pfd_loader_get_info(const pfd_loader *loader, pfd_loader_info *out);
 /* Reader i of the loader; its strings live as long as the loader.  PFD_INVALID_ARGUMENT, *out
  * unchanged: there is no reader i. */
 pfd_status pfd_loader_get_reader(const pfd_loader *loader, int32_t i, pfd_reader_info *out);
+/* Path of file i of a reader, as its blob "id" numbers them; it lives as long as the loader is open.
+ * NULL: there is no such file. */
+const char *pfd_loader_file(const pfd_loader *loader, int32_t reader, int64_t i);
+/* The number, as in "id", of the first record in file i or those after it, of a reader whose
+ * records are in the order of its files; the number of records where there is none. */
+pfd_status pfd_loader_first_record(const pfd_loader *loader, int32_t reader, int64_t i,
+                                   int64_t *ordinal, pfd_error *err);
+/* Sets file, line, byte and ordinal of *place to those of the record with an "id". */
+pfd_status pfd_loader_locate(const pfd_loader *loader, int32_t reader, int64_t file,
+                             int64_t ordinal, pfd_error *place);
 /* The counters of this moment.  PFD_UNSUPPORTED, *out unchanged: the loader was opened before a
  * fork of this process. */
 pfd_status pfd_loader_get_stats(const pfd_loader *loader, pfd_stats *out);
@@ -329,6 +339,10 @@ pfd_status pfd_loader_next(pfd_loader *loader, int64_t timeout_ns, pfd_batch *ou
 /* Gives a batch back.  Any thread. */
 void pfd_batch_release(void *memory);
 
+/* A hash of what decided the rows of reader i before batch `step` of `epoch`, where attrs that are
+ * not in its spec did: the weights of a mix, which may be others from there on.  0: none did. */
+uint64_t pfd_loader_get_past(const pfd_loader *loader, int32_t i, int64_t epoch, int64_t step);
+
 /* The i-th record left out by on_error="skip" or "pad" since open, in order of delivery;
  * PFD_END, *out unchanged, past the last one.  The latest 1000 are kept, of one batch at most 100
  * (PFD_MOST_SKIPPED_ERRORS); the statistics count all.  *out is filled in as any pfd_error, as far
@@ -341,6 +355,19 @@ pfd_status pfd_loader_get_skipped(const pfd_loader *loader, int64_t i, pfd_error
  * objects; required, and no part of a state.  The number says nothing to an op: of a reader here it
  * goes back to the functions below.  So it is not for plugins. */
 #define PFD_ATTR_OBJECT 13
+
+/* An array of the program, such as a column of lengths, that is the object of an attr. */
+typedef struct pfd_table {
+    const void *data; /* borrowed until pfd_table_drop() */
+    int64_t count;    /* elements */
+    int32_t dtype;    /* PFD_INT64 ... */
+    int32_t reserved;
+    uint64_t fingerprint; /* of the contents; a state has it */
+} pfd_table;
+
+/* Makes a copy of *table known to ops as the object with this number, before a loader opens. */
+pfd_status pfd_table_put(int64_t number, const pfd_table *table, pfd_error *err);
+void pfd_table_drop(int64_t number); /* a number without a table is left alone */
 
 /* In pfd_op.flags: the op is a view of data sets (docs/views.md), whose rows come from its inputs in
  * another order.  Not for plugins. */

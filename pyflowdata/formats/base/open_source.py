@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...errors import CorruptDataError, Error, InvalidArgumentError
 from .detection import Detected, detect, head_of
@@ -53,6 +54,7 @@ def open_source(
     *,
     only_records: bool = False,
     attrs: Mapping[str, str] | None = None,
+    values: Mapping[str, Any] | None = None,
     memory_budget: int = 0,
 ) -> Source:
     """Looks at files, which must be of one format, and finds the fields of their records.
@@ -63,6 +65,7 @@ def open_source(
         only_records: Whether records stay as they are: fields are not looked for where the reader
             gives whole records, and fields are as they lie in the file.
         attrs: Of the reader, as a command line spells them.
+        values: Attrs of the reader as Python values.
         memory_budget: Bytes that each loader over the files may take; 0: half of what the process
             may use.
 
@@ -79,6 +82,7 @@ def open_source(
     own = FORMATS[first.format]
     source = Source(own, first.compression, own.files_of(found), memory_budget=memory_budget)
     source = source.with_attrs(attrs or {})
+    source = dataclasses.replace(source, attrs=(*source.attrs, *(values or {}).items()))
     try:
         source = own.with_records(source)
         if source.has_records and only_records:

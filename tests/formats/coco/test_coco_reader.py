@@ -232,6 +232,8 @@ def test_batches_of_one_ratio(tmp_path):
         ]
         with pytest.raises(flow.InvalidArgumentError, match="group_by_ratio"):
             loader.load_state_dict(state)
+    with pytest.raises(flow.UnsupportedError, match="shuffle_lanes' = 2.*batch of one group"):
+        flow.DataLoader(list(flow.COCOReader(**attrs, shuffle="window", shuffle_lanes=2)))
     for world in (1, 3):
         rows = [
             id

@@ -1,0 +1,212 @@
+/* Follows the rows of a range down the views of a data set to their records. */
+#include "loader/branch_rows.h"
+
+#include "core/error.h"
+#include "core/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNED_ROWS = 64 }; /* a capacity is a multiple of it, so that tensors are aligned */
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static void free_arrays(pfd_branch_rows *rows)
+{
+    free(rows->memory);
+    free(rows->places.epochs);
+    free(rows->places.positions);
+    free(rows->places.draws);
+    free(rows->places.sources);
+    free(rows->parents);
+    free(rows->records);
+    free(rows->drawn);
+    free(rows->parts);
+    *rows = (pfd_branch_rows){.row_bytes = rows->row_bytes};
+}
+
+/* Room for n rows; what was there is lost.  0: out of memory. */
+static int32_t reserve(pfd_branch_rows *rows, int64_t n, int32_t has_parts)
+{
+    if (n <= rows->capacity) return 1;
+    free_arrays(rows);
+    int64_t capacity = (n + ALIGNED_ROWS - 1) / ALIGNED_ROWS * ALIGNED_ROWS;
+    size_t count = (size_t)capacity;
+    rows->memory = aligned_alloc(64, rows->row_bytes ? count * (size_t)rows->row_bytes : 64);
+    rows->places.epochs = malloc(count * sizeof *rows->places.epochs);
+    rows->places.positions = malloc(count * sizeof *rows->places.positions);
+    rows->places.draws = malloc(count * sizeof *rows->places.draws);
+    rows->places.sources = malloc(count * sizeof *rows->places.sources);
+    rows->parents = malloc(count * sizeof *rows->parents);
+    rows->records = calloc(count, sizeof *rows->records);
+    rows->drawn = calloc(count, sizeof *rows->drawn);
+    rows->parts = has_parts ? malloc(count * sizeof *rows->parts) : NULL;
+    if (!rows->memory || !rows->places.epochs || !rows->places.positions || !rows->places.draws ||
+        !rows->places.sources || !rows->parents || !rows->records || !rows->drawn ||
+        (has_parts && !rows->parts)) {
+        free_arrays(rows);
+        return 0;
+    }
+    rows->capacity = capacity;
+    return 1;
+}
+
+static int32_t has_parts(const pfd_view_tree *tree, int32_t b)
+{
+    int32_t parent = tree->branches[b].parent;
+    return parent >= 0 && tree->branches[parent].kind == PFD_VIEW_JOIN;
+}
+
+int32_t pfd_branch_rows_open(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t capacity)
+{
+    for (int32_t b = 0; b < tree->num_branches; b++)
+        if (!reserve(&rows[b], capacity, has_parts(tree, b))) return 0;
+    return 1;
+}
+
+void pfd_branch_rows_close(const pfd_view_tree *tree, pfd_branch_rows *rows)
+{
+    for (int32_t b = 0; b < tree->num_branches; b++) free_arrays(&rows[b]);
+}
+
+/* ---- Down: from places of the outermost view to places in readers ---------------------------- */
+
+static void copy_place(const pfd_places *from, int64_t i, pfd_places *to, int64_t k)
+{
+    to->epochs[k] = from->epochs[i];
+    to->positions[k] = from->positions[i];
+    to->draws[k] = from->draws[i];
+}
+
+/* The rows of a branch, of those of its parent. */
+static int32_t take_rows(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b)
+{
+    const pfd_branch *branch = &tree->branches[b], *parent = &tree->branches[branch->parent];
+    const pfd_branch_rows *from = &rows[branch->parent];
+    pfd_branch_rows *own = &rows[b];
+    if (parent->kind == PFD_VIEW_JOIN) {
+        const pfd_view *joint = parent->joint;
+        int64_t n = joint->methods->num_parts(joint, &from->places);
+        if (!reserve(own, n, 1)) return 0;
+        own->n = own->places.n = n;
+        joint->methods->expand(joint, &from->places, &own->places, own->parts);
+        for (int64_t k = 0; k < n; k++) own->parents[k] = own->parts[k].row;
+        return 1;
+    }
+    if (!reserve(own, from->n, 0)) return 0;
+    int64_t k = 0;
+    for (int64_t i = 0; i < from->n; i++) {
+        if (parent->kind == PFD_VIEW_CHOICE && from->places.sources[i] != branch->source) continue;
+        copy_place(&from->places, i, &own->places, k);
+        own->parents[k++] = i;
+    }
+    own->n = own->places.n = k;
+    return 1;
+}
+
+static void run_views(const pfd_branch *branch, const pfd_places *places)
+{
+    for (int32_t i = 0; i < branch->num_orders; i++)
+        branch->orders[i]->methods->map(branch->orders[i], places);
+    if (branch->joint && branch->joint->methods->map)
+        branch->joint->methods->map(branch->joint, places);
+}
+
+/* ---- The records, and up again --------------------------------------------------------------- */
+
+/* Random numbers depend on what is in `drawn`: of one reader without repeats the ordinal itself. */
+static void tell_draws_apart(const pfd_branch_rows *rows, int32_t leaf)
+{
+    for (int64_t i = 0; i < rows->n; i++) {
+        uint64_t draw = rows->places.draws[i];
+        rows->drawn[i] = rows->records[i];
+        if (leaf == 0 && draw == 0) continue;
+        uint64_t key = pfd_random_bits(draw, (uint64_t)leaf);
+        rows->drawn[i].ordinal =
+            (int64_t)(pfd_random_bits(key, (uint64_t)rows->records[i].ordinal) >> 1);
+    }
+}
+
+static pfd_status read_leaf(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b,
+                            pfd_scratch *scratch, pfd_error *err)
+{
+    const pfd_data_reader *leaf = &tree->leaves[tree->branches[b].leaf];
+    pfd_branch_rows *own = &rows[b];
+    if (own->n == 0) return PFD_OK;
+    pfd_error_clear(err);
+    pfd_status status = leaf->chain->methods->at(leaf->chain, 0, own->places.positions, own->n,
+                                                 scratch, own->records, err);
+    status = pfd_scratch_explain(scratch, pfd_check_returned(status, "at", err), err);
+    if (status == PFD_OK) {
+        tell_draws_apart(own, tree->branches[b].leaf);
+        return PFD_OK;
+    }
+    if (err->row >= own->n || err->row < -1) err->row = -1;
+    pfd_data_reader_locate(leaf, NULL, err);
+    if (err->row >= 0) err->row = pfd_branch_rows_outermost(tree, rows, b, err->row);
+    return status;
+}
+
+/* Gives the rows of the parent their records.  Of several data sets side by side those of the first
+ * one count, of several parts the first part. */
+static void hand_up(const pfd_view_tree *tree, pfd_branch_rows *rows, int32_t b)
+{
+    const pfd_branch *branch = &tree->branches[b];
+    const pfd_branch_rows *own = &rows[b], *to = &rows[branch->parent];
+    if (tree->branches[branch->parent].kind == PFD_VIEW_ZIP && branch->source > 0) return;
+    int64_t first_file = branch->leaf >= 0 ? tree->first_files[branch->leaf] : 0;
+    for (int64_t k = own->n - 1; k >= 0; k--) { /* the first part is the last to be written */
+        pfd_record record = own->records[k];
+        if (record.file >= 0) record.file += (int32_t)first_file;
+        to->records[own->parents[k]] = record;
+        to->drawn[own->parents[k]] = own->drawn[k];
+    }
+}
+
+/* The outermost rows, as places. */
+static int32_t take_places(pfd_branch_rows *outermost, int64_t n, const pfd_record *records)
+{
+    if (!reserve(outermost, n, 0)) return 0;
+    outermost->n = outermost->places.n = n;
+    for (int64_t i = 0; i < n; i++) {
+        outermost->places.epochs[i] = records[i].offset;
+        outermost->places.positions[i] = records[i].ordinal;
+        outermost->places.draws[i] = 0;
+    }
+    return 1;
+}
+
+static void give_records(const pfd_branch_rows *outermost, int64_t n, pfd_record *records,
+                         pfd_record *drawn)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int32_t filler = records[i].filler;
+        records[i] = outermost->records[i];
+        drawn[i] = outermost->drawn[i];
+        records[i].filler = drawn[i].filler = filler;
+    }
+}
+
+pfd_status pfd_branch_rows_find(const pfd_view_tree *tree, pfd_branch_rows *rows, int64_t n,
+                                pfd_scratch *scratch, pfd_record *records, pfd_record *drawn,
+                                pfd_error *err)
+{
+    int32_t has_room = take_places(&rows[0], n, records);
+    for (int32_t b = 0; b < tree->num_branches && has_room; b++) {
+        if (b > 0) has_room = take_rows(tree, rows, b);
+        if (has_room) run_views(&tree->branches[b], &rows[b].places);
+    }
+    if (!has_room) return pfd_fail_memory(err, n, "the rows of a view");
+    for (int32_t b = 0; b < tree->num_branches; b++)
+        if (tree->branches[b].leaf >= 0) PFD_TRY(read_leaf(tree, rows, b, scratch, err));
+    for (int32_t b = tree->num_branches - 1; b > 0; b--) hand_up(tree, rows, b);
+    give_records(&rows[0], n, records, drawn);
+    return PFD_OK;
+}
+
+int64_t pfd_branch_rows_outermost(const pfd_view_tree *tree, const pfd_branch_rows *rows, int32_t b,
+                                  int64_t row)
+{
+    for (; b > 0; b = tree->branches[b].parent) row = rows[b].parents[row];
+    return row;
+}

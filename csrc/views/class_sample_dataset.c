@@ -1,0 +1,185 @@
+/* ClassSampleDataset: equally many records of each class, in runs of one class.
+ *
+ * The runs of all epochs are one sequence: epoch e begins at run e * runs.  The classes of runs are
+ * dealt in rounds, and the k-th run of a class has the draws k * per_class ... of its members, which
+ * are dealt in rounds as well: see views/dealing.h.  A class is used once in each round, so k is the
+ * number of the round.
+ */
+#include "core/error.h"
+#include "core/random.h"
+#include "views/class_members.h"
+#include "views/dealing.h"
+#include "views/record_table.h"
+#include "views/view_infer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { too_few_wrap, too_few_drop };
+
+typedef struct class_sample_dataset_attrs {
+    pfd_list_string fields;
+    int64_t labels, classes, per_class, num_samples, seed;
+    int32_t too_few;
+} class_sample_dataset_attrs;
+
+typedef struct class_sample {
+    pfd_view base;
+    pfd_view_args args;
+    int64_t seed, size;
+    int64_t classes, per_class; /* runs that are of different classes; records of a run */
+    pfd_class_members members;
+} class_sample;
+
+static void close_view(pfd_view *view)
+{
+    pfd_class_members_free(&((class_sample *)view)->members);
+    free(view);
+}
+
+static int64_t size(const pfd_view *view)
+{
+    return ((const class_sample *)view)->size;
+}
+
+/* Where the rows of a call are; what stays the same from row to row is kept. */
+typedef struct dealer {
+    const class_sample *self;
+    uint64_t class_key, member_key;
+    int64_t round, run; /* -1 at first */
+    int64_t label, num_members;
+    int64_t member_round; /* of the class; -1: not dealt */
+    pfd_deal classes, members;
+} dealer;
+
+static void enter_run(dealer *at, int64_t run)
+{
+    const pfd_class_members *all = &at->self->members;
+    int64_t round = run / all->num_classes;
+    if (round != at->round)
+        pfd_deal_init(&at->classes, at->class_key, all->num_classes, at->self->classes, round);
+    at->round = round;
+    at->run = run;
+    at->label = pfd_deal_item(&at->classes, run - round * all->num_classes);
+    at->num_members = all->begins[at->label + 1] - all->begins[at->label];
+    at->member_round = -1;
+}
+
+/* Classes with fewer members than a run has are dealt without groups. */
+static int64_t find_record(dealer *at, int64_t draw)
+{
+    const class_sample *self = at->self;
+    int64_t round = draw / at->num_members;
+    if (round != at->member_round) {
+        int64_t group = at->num_members < self->per_class ? 1 : self->per_class;
+        uint64_t key = pfd_random_bits(at->member_key, (uint64_t)at->label);
+        pfd_deal_init(&at->members, key, at->num_members, group, round);
+        at->member_round = round;
+    }
+    int64_t member = pfd_deal_item(&at->members, draw - round * at->num_members);
+    return self->members.records[self->members.begins[at->label] + member];
+}
+
+static void map(const pfd_view *view, const pfd_places *places)
+{
+    const class_sample *self = (const class_sample *)view;
+    uint64_t key = pfd_view_key(&self->args, self->seed, 0); /* epochs continue each other */
+    const uint64_t per_class = (uint64_t)self->per_class, runs = (uint64_t)self->size / per_class;
+    dealer at = {.self = self, .round = -1, .run = -1, .member_round = -1};
+    at.class_key = pfd_random_bits(key, 0);
+    at.member_key = pfd_random_bits(key, 1);
+    for (int64_t i = 0; i < places->n; i++) {
+        uint64_t position = (uint64_t)places->positions[i], of_epoch = position / per_class;
+        int64_t run = (int64_t)(((uint64_t)places->epochs[i] * runs + of_epoch) & INT64_MAX);
+        if (run != at.run) enter_run(&at, run);
+        int64_t row = (int64_t)(position - of_epoch * per_class);
+        places->positions[i] = find_record(&at, at.round * self->per_class + row);
+        places->epochs[i] = 0;
+        pfd_view_count_draw(&places->draws[i], position);
+    }
+}
+
+static const pfd_view_methods methods = {
+    .name = "ClassSampleDataset", .close = close_view, .size = size, .map = map};
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static pfd_status find_size(class_sample *self, const class_sample_dataset_attrs *attrs,
+                            pfd_error *err)
+{
+    int64_t num_classes = self->members.num_classes, per_class = attrs->per_class;
+    if (num_classes == 0 || attrs->classes > num_classes)
+        return pfd_fail_attr(err, "classes", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 ", but there are only %" PRId64 " classes%s",
+                             attrs->classes, num_classes,
+                             attrs->too_few == too_few_drop ? " with per_class records" : "");
+    self->classes = attrs->classes > 0 ? attrs->classes : num_classes;
+    self->per_class = per_class;
+    int64_t unit = self->classes * per_class, rest = attrs->num_samples % unit;
+    int64_t whole = self->members.num_records / unit * unit;
+    if (rest > 0)
+        return pfd_fail_attr(err, "num_samples", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 " is no multiple of classes * per_class = %" PRId64
+                             "; the next one is %" PRId64,
+                             attrs->num_samples, unit, attrs->num_samples - rest + unit);
+    self->size = attrs->num_samples > 0 ? attrs->num_samples : whole > 0 ? whole : unit;
+    return PFD_OK;
+}
+
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
+{
+    const class_sample_dataset_attrs *attrs = args->attrs;
+    const void *labels;
+    PFD_TRY(pfd_record_table(args, "labels", attrs->labels, PFD_INT64, &labels, err));
+    class_sample *self;
+    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
+    int64_t least = attrs->too_few == too_few_drop ? attrs->per_class : 1;
+    pfd_status status = pfd_class_members_find(labels, pfd_view_size(args->inner[0]), least,
+                                               &self->members, err);
+    if (status == PFD_OK) status = find_size(self, attrs, err);
+    if (status != PFD_OK) {
+        close_view(&self->base);
+        return status;
+    }
+    self->args = *args;
+    self->seed = attrs->seed;
+    *out = &self->base;
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FIELDS_ATTR(class_sample_dataset_attrs),
+    PFD_ATTR_ROW(class_sample_dataset_attrs, labels, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
+                 "An int64 for each record: its class."),
+    PFD_ATTR_ROW(class_sample_dataset_attrs, classes, PFD_ATTR_INT64, "0", 0, 2147483647, NULL,
+                 "How many runs in a row are of different classes; 0: as many as there are "
+                 "classes."),
+    PFD_ATTR_ROW(class_sample_dataset_attrs, per_class, PFD_ATTR_INT64, "1", 1, 1048576, NULL,
+                 "Records of a run, which are of one class and differ."),
+    PFD_ATTR_ROW(class_sample_dataset_attrs, num_samples, PFD_ATTR_INT64, "0", 0, 4.6e18, NULL,
+                 "Records of an epoch, a multiple of classes * per_class; 0: the largest one up "
+                 "to the number of records."),
+    PFD_ATTR_ROW(class_sample_dataset_attrs, too_few, PFD_ATTR_CHOICE, "wrap", 0, 0, "wrap|drop",
+                 "Classes with fewer than per_class records: wrap has records of them twice in a "
+                 "run, drop leaves them out."),
+    PFD_SEED_ATTR(class_sample_dataset_attrs),
+};
+
+static const pfd_op class_sample_dataset = {
+    PFD_OP_SIZES,
+    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "ClassSampleDataset",
+    .doc = "Equally many records of each class, in runs of per_class records of one. Batches "
+           "of classes * per_class rows have so many classes with so many records each. Classes "
+           "come in rounds, each once in a round; the records of a class do too, and the next use "
+           "goes on where the last one ended, also in the next epoch. A label belongs to a position "
+           "of epoch 0 of the data set, and each epoch draws from these records.",
+    PFD_OP_ATTRS(class_sample_dataset_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_view_inputs),
+    PFD_OP_OUTPUTS(pfd_view_outputs),
+    .infer = pfd_view_infer,
+    .outputs_attr = "fields",
+};
+
+const pfd_view_op pfd_view_class_sample_dataset = {&class_sample_dataset, PFD_VIEW_ORDER,
+                                                   open_view};

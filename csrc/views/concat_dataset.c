@@ -1,0 +1,97 @@
+/* ConcatDataset: the records of several data sets one after another. */
+#include "core/error.h"
+#include "views/view_infer.h"
+
+#include <inttypes.h>
+
+typedef struct concat_dataset_attrs {
+    pfd_list_string fields;
+    int64_t num_sources;
+} concat_dataset_attrs;
+
+typedef struct concat_view {
+    pfd_view base;
+    int32_t num_sources;
+    int64_t begins[]; /* of each source, then the end of the last one */
+} concat_view;
+
+static int64_t size(const pfd_view *view)
+{
+    const concat_view *self = (const concat_view *)view;
+    return self->begins[self->num_sources];
+}
+
+/* The last source that begins at or before the position; sources may be empty. */
+static int32_t find_source(const concat_view *self, int64_t position)
+{
+    int32_t low = 0, high = self->num_sources - 1;
+    while (low < high) {
+        int32_t middle = (low + high + 1) / 2;
+        if (self->begins[middle] <= position)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static void map(const pfd_view *view, const pfd_places *places)
+{
+    const concat_view *self = (const concat_view *)view;
+    int32_t source = 0; /* neighbours are mostly of one source */
+    for (int64_t i = 0; i < places->n; i++) {
+        int64_t position = places->positions[i];
+        if (position < self->begins[source] || position >= self->begins[source + 1])
+            source = find_source(self, position);
+        places->sources[i] = source;
+        places->positions[i] = position - self->begins[source];
+    }
+}
+
+static const pfd_view_methods methods = {
+    .name = "ConcatDataset", .close = pfd_view_free, .size = size, .map = map};
+
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
+{
+    concat_view *self;
+    size_t bytes = sizeof *self + ((size_t)args->num_inner + 1) * sizeof self->begins[0];
+    PFD_TRY(pfd_view_create(bytes, &methods, &self, err));
+    self->num_sources = args->num_inner;
+    for (int32_t i = 0; i < args->num_inner; i++) {
+        int64_t more = pfd_view_size(args->inner[i]);
+        if (more > INT64_MAX / 4 - self->begins[i]) {
+            pfd_view_free(&self->base);
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "the data sets have more records together than can be counted");
+        }
+        self->begins[i + 1] = self->begins[i] + more;
+    }
+    *out = &self->base;
+    return PFD_OK;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const concat_dataset_attrs *attrs = args->attrs;
+    return pfd_choice_infer(args, attrs->num_sources, err);
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FIELDS_ATTR(concat_dataset_attrs),
+    PFD_NUM_SOURCES_ATTR(concat_dataset_attrs),
+};
+
+static const pfd_op concat_dataset = {
+    PFD_OP_SIZES,
+    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "ConcatDataset",
+    .doc = "The records of several data sets one after another. Their fields have the same types; "
+           "the files may be of different formats.",
+    PFD_OP_ATTRS(concat_dataset_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_choice_inputs),
+    PFD_OP_OUTPUTS(pfd_view_outputs),
+    .infer = infer,
+    .outputs_attr = "fields",
+};
+
+const pfd_view_op pfd_view_concat_dataset = {&concat_dataset, PFD_VIEW_CHOICE, open_view};

@@ -1,0 +1,28 @@
+/* views/dealing.h -- an endless sequence of draws from n items, in rounds and in groups.
+ *
+ * A round is n draws, and has every item once, in an order of its own.  Each `group` draws are n
+ * items at most, and differ from one another, also where a group lies in two rounds.  Which item a
+ * draw is, is a function of key, n, group and the number of the draw.
+ *
+ * THREADS  Everything here may be called from any thread.
+ */
+#ifndef PFD_VIEWS_DEALING_H
+#define PFD_VIEWS_DEALING_H
+#include "core/permutation.h"
+
+/* One round. */
+typedef struct pfd_deal {
+    int64_t n;
+    int64_t head, tail;  /* draws at its ends that belong to groups of two rounds */
+    int64_t split;       /* where the items of the head begin, then those of the tail */
+    pfd_permutation body; /* the items of the draws between */
+    pfd_permutation order;
+    int32_t is_split; /* whether there is a head or tail in any round, and so an `order` */
+} pfd_deal;
+
+/* 1 <= group <= n; round >= 0. */
+void pfd_deal_init(pfd_deal *deal, uint64_t key, int64_t n, int64_t group, int64_t round);
+
+/* The item of a draw, 0 <= draw < n, of the round. */
+int64_t pfd_deal_item(const pfd_deal *deal, int64_t draw);
+#endif

@@ -1,0 +1,57 @@
+/* views/mix_counts.h -- how often each of several sources was drawn, by weights, as a function of
+ * the number of rows.
+ *
+ * The sources are the leaves of a binary tree.  Of the first n rows of a node, the left side has
+ *
+ *     floor(n * f), f = L / T rounded up to a multiple of 2^-64,
+ *
+ * where L and T are the weights of the left side and of the node, and the right side has the rest.
+ * So the counts of all sources are known at every n, by one product of 64 by 64 bits a level, and
+ * they add up to n.  A row is the left side's where floor(n * f) rises from n to n + 1: that is the
+ * inverse, at the same cost.  There is no state.
+ *
+ * BOUND  Of n rows, a source has its exact share give or take less than (1 + n * 2^-64) for each
+ * level, of which there are ceil(log2 S) for S sources with a weight.  Proof: let d be the
+ * difference at a node, 0 at the root.  Of the node's m rows, the left side has floor(m * f), where
+ * f differs from L / T by at most 2^-64: its difference is d * L / T give or take less than
+ * 1 + m * 2^-64, and that of the right side, which has the rest, is d * (T - L) / T give or take as
+ * much.  Both factors are below 1.  For whole weights the rounding of f changes nothing while
+ * n * T <= 2^64 (Granlund and Montgomery: Division by invariant integers, 1994): 3 and 1 give
+ * exactly floor(3 n / 4).
+ *
+ * SHARES  Weights are doubles.  All are multiplied by the power of two that brings the largest to
+ * [2^(62 - b), 2^(63 - b)), b = ceil(log2 S), and rounded to whole numbers, ties to even.  A double
+ * has 53 bits, so a weight keeps all of them where it is at least 2^(b - 10) of the largest; a
+ * smaller one is off by at most 2^(b - 62) of the largest.
+ *
+ * THREADS  init and free: one thread.  The rest: any number of threads.
+ */
+#ifndef PFD_VIEWS_MIX_COUNTS_H
+#define PFD_VIEWS_MIX_COUNTS_H
+#include "pyflowdata/op.h"
+
+typedef struct pfd_mix_tree {
+    int64_t num_sources;
+    int32_t levels;
+    int32_t *sources;    /* of each of the 2^levels leaves */
+    int32_t *leaves;     /* of each source; -1: its weight is 0 */
+    uint64_t *fractions; /* f * 2^64 of node k > 0, whose sides are the nodes 2 k and 2 k + 1;
+                            where only the right side has sources, 0 */
+} pfd_mix_tree;
+
+/* Weights are finite, at least 0, and not all 0, else PFD_INVALID_ARGUMENT; as is a weight above 0
+ * whose share would be 0.  A failure leaves nothing to be freed. */
+pfd_status pfd_mix_tree_init(pfd_mix_tree *tree, const double *weights, int64_t num_sources,
+                             pfd_error *err);
+
+/* Accepts a zeroed one. */
+void pfd_mix_tree_free(pfd_mix_tree *tree);
+
+/* How many of the first n rows are of a source. */
+int64_t pfd_mix_count(const pfd_mix_tree *tree, int64_t source, int64_t n);
+
+/* In place of each row, counted from `start`: how many rows of its source are before it, in
+ * addition to base[source].  sources[i] is that source. */
+void pfd_mix_find(const pfd_mix_tree *tree, int64_t start, const int64_t *base, int64_t *rows,
+                  int64_t n, int32_t *sources);
+#endif

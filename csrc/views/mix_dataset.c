@@ -1,0 +1,342 @@
+/* MixDataset: several data sets, drawn by weights.
+ *
+ * Row p of epoch e is row e * size + p of the run.  The schedule says of which source it is, and how
+ * many rows of that source are before it in the run: draw d is record d % N of the source's epoch
+ * d / N, where N is the source's size.  So each repeat of a source has an order of its own, and an
+ * epoch goes on where the last one ended. */
+#include "core/error.h"
+#include "core/permutation.h"
+#include "core/random.h"
+#include "views/mix_schedule.h"
+#include "views/view_infer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+__extension__ typedef unsigned __int128 uint128;
+
+enum { first_exhausted, all_exhausted };       /* attr stop */
+enum { regular_interleave, random_interleave }; /* attr interleave */
+
+typedef struct mix_dataset_attrs {
+    pfd_list_string fields;
+    int64_t num_sources;
+    pfd_list_float64 weights;
+    pfd_list_int64 segments;
+    pfd_list_float64 mean_lengths;
+    int32_t stop;
+    int64_t length;
+    int32_t interleave;
+    int64_t block_size, seed;
+    pfd_list_string names;
+} mix_dataset_attrs;
+
+/* The records of a source, and what divides by their number. */
+typedef struct divisor {
+    uint64_t n, inverse; /* 2^64 / n, rounded down */
+} divisor;
+
+typedef struct mix {
+    pfd_view base;
+    pfd_view_args args;
+    pfd_mix_schedule schedule;
+    int64_t size;
+    int64_t block_size, seed; /* block_size 1: regular */
+    divisor sources[];
+} mix;
+
+static int64_t size(const pfd_view *view)
+{
+    return ((const mix *)view)->size;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t row_of(const mix *self, int64_t epoch, int64_t position)
+{
+    uint64_t row = (uint64_t)epoch * (uint64_t)self->size + (uint64_t)position;
+    return (int64_t)(row & INT64_MAX); /* epochs of views around this one may be any number */
+}
+
+/* Permutes the positions of each block of an epoch. */
+static void permute_blocks(const mix *self, const pfd_places *places)
+{
+    int64_t *positions = places->positions;
+    for (int64_t begin = 0, end; begin < places->n; begin = end) {
+        int64_t epoch = places->epochs[begin], block = positions[begin] / self->block_size;
+        int64_t first = block * self->block_size;
+        int64_t rows = least(self->block_size, self->size - first);
+        for (end = begin; end < places->n && places->epochs[end] == epoch; end++) {
+            if (positions[end] < first || positions[end] - first >= rows) break;
+            positions[end] -= first;
+        }
+        pfd_permutation permutation;
+        uint64_t key = pfd_view_key(&self->args, self->seed, epoch);
+        pfd_permutation_init(&permutation, pfd_random_bits(key, (uint64_t)block), rows);
+        pfd_permute(&permutation, positions + begin, end - begin, positions + begin);
+        for (int64_t i = begin; i < end; i++) positions[i] += first;
+    }
+}
+
+static void map(const pfd_view *view, const pfd_places *places)
+{
+    const mix *self = (const mix *)view;
+    if (self->block_size > 1) permute_blocks(self, places);
+    for (int64_t i = 0; i < places->n; i++)
+        places->positions[i] = row_of(self, places->epochs[i], places->positions[i]);
+    pfd_mix_schedule_find(&self->schedule, places->positions, places->n, places->sources);
+    for (int64_t i = 0; i < places->n; i++) {
+        divisor by = self->sources[places->sources[i]];
+        uint64_t draw = (uint64_t)places->positions[i];
+        /* The inverse is less than 1 too small, and draw < 2^64: at most 1 is missing. */
+        uint64_t epoch = (uint64_t)((uint128)draw * by.inverse >> 64), record = draw - epoch * by.n;
+        uint64_t is_short = record >= by.n;
+        places->epochs[i] = (int64_t)(epoch + is_short);
+        places->positions[i] = (int64_t)(record - (by.n & (0 - is_short)));
+        pfd_view_count_draw(&places->draws[i], epoch + is_short);
+    }
+}
+
+static uint64_t past(const pfd_view *view, int64_t epoch, int64_t position)
+{
+    const mix *self = (const mix *)view;
+    int64_t row = row_of(self, epoch, position);
+    if (row == 0) return 0;
+    uint64_t rows = pfd_mix_schedule_past(&self->schedule, row);
+    return pfd_random_bits(rows, (uint64_t)self->size);
+}
+
+/* ---- Attrs ----------------------------------------------------------------------------------- */
+
+static pfd_status check_segments(const mix_dataset_attrs *attrs, pfd_error *err)
+{
+    const pfd_list_int64 *segments = &attrs->segments;
+    for (int64_t i = 1; i < segments->size; i++)
+        if (segments->data[i] <= segments->data[i - 1])
+            return pfd_fail_attr(err, "segments", NULL, PFD_INVALID_ARGUMENT,
+                                 ": row %" PRId64 " follows row %" PRId64 "; rows must increase",
+                                 segments->data[i], segments->data[i - 1]);
+    int64_t expected = attrs->num_sources * (segments->size + 1), given = attrs->weights.size;
+    if (given == expected || (given == 0 && segments->size == 0)) return PFD_OK;
+    return pfd_fail_attr(err, "weights", NULL, PFD_INVALID_ARGUMENT,
+                         ": there are %" PRId64 "; %" PRId64 " sources and %" PRId64
+                         " changes need %" PRId64,
+                         given, attrs->num_sources, segments->size, expected);
+}
+
+static pfd_status check_mean_lengths(const mix_dataset_attrs *attrs, pfd_error *err)
+{
+    const pfd_list_float64 *lengths = &attrs->mean_lengths;
+    if (lengths->size > 0 && lengths->size != attrs->num_sources)
+        return pfd_fail_attr(err, "mean_lengths", NULL, PFD_INVALID_ARGUMENT,
+                             ": there are %" PRId64 " for %" PRId64 " sources", lengths->size,
+                             attrs->num_sources);
+    for (int64_t i = 0; i < lengths->size; i++)
+        if (!(lengths->data[i] > 0) || !isfinite(lengths->data[i]))
+            return pfd_fail_attr(err, "mean_lengths", NULL, PFD_INVALID_ARGUMENT,
+                                 ": that of source %" PRId64 " is %g; it must be finite, and above "
+                                 "0",
+                                 i, lengths->data[i]);
+    return PFD_OK;
+}
+
+/* Weights of records, for each segment; *out is to be freed. */
+static pfd_status make_weights(const mix_dataset_attrs *attrs, double **out, pfd_error *err)
+{
+    int64_t n = attrs->num_sources * (attrs->segments.size + 1);
+    double *weights = malloc((size_t)n * sizeof *weights);
+    if (!weights) return pfd_fail_memory(err, n * (int64_t)sizeof *weights, "the weights of a mix");
+    for (int64_t i = 0; i < n; i++) {
+        weights[i] = attrs->weights.size > 0 ? attrs->weights.data[i] : 1;
+        if (attrs->mean_lengths.size > 0)
+            weights[i] /= attrs->mean_lengths.data[i % attrs->num_sources];
+    }
+    *out = weights;
+    return PFD_OK;
+}
+
+static pfd_status check_names(const mix_dataset_attrs *attrs, pfd_error *err)
+{
+    if (attrs->names.size == 0 || attrs->names.size == attrs->num_sources) return PFD_OK;
+    return pfd_fail_attr(err, "names", NULL, PFD_INVALID_ARGUMENT,
+                         ": there are %" PRId64 " for %" PRId64 " sources", attrs->names.size,
+                         attrs->num_sources);
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const mix_dataset_attrs *attrs = args->attrs;
+    PFD_TRY(pfd_choice_infer(args, attrs->num_sources, err));
+    PFD_TRY(check_segments(attrs, err));
+    PFD_TRY(check_mean_lengths(attrs, err));
+    PFD_TRY(check_names(attrs, err));
+    double *weights = NULL;
+    PFD_TRY(make_weights(attrs, &weights, err));
+    pfd_status status = PFD_OK;
+    for (int64_t i = 0; status == PFD_OK && i <= attrs->segments.size; i++) {
+        pfd_mix_tree tree;
+        status = pfd_mix_tree_init(&tree, weights + i * attrs->num_sources, attrs->num_sources,
+                                   err);
+        if (status == PFD_OK) pfd_mix_tree_free(&tree);
+    }
+    free(weights);
+    return status;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static void close_view(pfd_view *view)
+{
+    pfd_mix_schedule_free(&((mix *)view)->schedule);
+    free(view);
+}
+
+static const pfd_view_methods methods = {
+    .name = "MixDataset", .close = close_view, .size = size, .map = map, .past = past};
+
+static pfd_status fail_empty(const mix *self, int64_t source, pfd_error *err)
+{
+    const mix_dataset_attrs *attrs = self->args.attrs;
+    return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                    "source %" PRId64 "%s%s has no records, and a weight above 0", source,
+                    attrs->names.size > 0 ? ", " : "",
+                    attrs->names.size > 0 ? attrs->names.data[source] : "");
+}
+
+static pfd_status find_sources(mix *self, int64_t *records, pfd_error *err)
+{
+    const pfd_mix_schedule *schedule = &self->schedule;
+    for (int64_t s = 0; s < schedule->num_sources; s++) {
+        records[s] = pfd_view_size(self->args.inner[s]);
+        self->sources[s].n = (uint64_t)records[s];
+        if (records[s] > 0) {
+            uint128 inverse = ((uint128)1 << 64) / self->sources[s].n;
+            self->sources[s].inverse = inverse > UINT64_MAX ? UINT64_MAX : (uint64_t)inverse;
+            continue;
+        }
+        for (int64_t i = 0; i < schedule->num_segments; i++)
+            if (schedule->segments[i].tree.leaves[s] >= 0) return fail_empty(self, s, err);
+    }
+    return PFD_OK;
+}
+
+/* Rows from which the sets of weights hold: as given, or the next block's first. */
+static void find_starts(const mix *self, const pfd_list_int64 *segments, int64_t *out)
+{
+    for (int64_t i = 0; i < segments->size; i++) {
+        int64_t epoch = segments->data[i] / self->size, position = segments->data[i] % self->size;
+        int64_t rest = position % self->block_size;
+        if (rest > 0) position = least(self->size, position + self->block_size - rest);
+        out[i] = epoch * self->size + position;
+    }
+}
+
+static pfd_status find_size(mix *self, const mix_dataset_attrs *attrs, const int64_t *records,
+                            pfd_error *err)
+{
+    if (attrs->length > 0) {
+        self->size = attrs->length;
+        return PFD_OK;
+    }
+    self->size = attrs->stop == first_exhausted
+                     ? pfd_mix_schedule_first_exhausted(&self->schedule, records)
+                     : pfd_mix_schedule_all_exhausted(&self->schedule, records);
+    if (self->size > 0) return PFD_OK;
+    return pfd_fail_attr(err, "stop", NULL, PFD_INVALID_ARGUMENT,
+                         " = all_exhausted would need more than %" PRId64
+                         " rows with these weights; give a length",
+                         PFD_MIX_MOST_ROWS);
+}
+
+/* `room`: for the rows of segments, then the sizes of sources. */
+static pfd_status open_schedule(mix *self, const mix_dataset_attrs *attrs, const double *weights,
+                                int64_t *room, pfd_error *err)
+{
+    int64_t *starts = room, *records = room + attrs->segments.size;
+    self->size = PFD_MIX_MOST_ROWS; /* until it is known: rows of the first epoch decide it */
+    find_starts(self, &attrs->segments, starts);
+    PFD_TRY(pfd_mix_schedule_init(&self->schedule, weights, starts, attrs->segments.size + 1,
+                                  attrs->num_sources, err));
+    PFD_TRY(find_sources(self, records, err));
+    PFD_TRY(find_size(self, attrs, records, err));
+    find_starts(self, &attrs->segments, starts);
+    pfd_mix_schedule_move(&self->schedule, starts);
+    return PFD_OK;
+}
+
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
+{
+    const mix_dataset_attrs *attrs = args->attrs;
+    mix *self;
+    size_t n = (size_t)attrs->num_sources, bytes = sizeof *self + n * sizeof *self->sources;
+    PFD_TRY(pfd_view_create(bytes, &methods, &self, err));
+    self->args = *args;
+    self->block_size = attrs->interleave == random_interleave ? attrs->block_size : 1;
+    self->seed = attrs->seed;
+    double *weights = NULL;
+    int64_t *room = malloc((n + (size_t)attrs->segments.size) * sizeof *room);
+    pfd_status status = room ? make_weights(attrs, &weights, err)
+                             : pfd_fail_memory(err, (int64_t)(n * sizeof *room), "a mix");
+    if (status == PFD_OK) status = open_schedule(self, attrs, weights, room, err);
+    free(room);
+    free(weights);
+    if (status == PFD_OK) *out = &self->base;
+    else close_view(&self->base);
+    return status;
+}
+
+/* ---- Descriptor ------------------------------------------------------------------------------ */
+
+static const pfd_attr attr_table[] = {
+    PFD_FIELDS_ATTR(mix_dataset_attrs),
+    PFD_NUM_SOURCES_ATTR(mix_dataset_attrs),
+    PFD_ATTR_ROW_WITH(mix_dataset_attrs, weights, PFD_ATTR_LIST_FLOAT64, "", 0, 0, NULL,
+                      "How often each source is drawn, relative to the others; with segments, once "
+                      "more for each of them; left out, all alike.",
+                      PFD_NOT_IN_SPEC),
+    PFD_ATTR_ROW_WITH(mix_dataset_attrs, segments, PFD_ATTR_LIST_INT64, "", 1,
+                      (double)PFD_MIX_MOST_ROWS, NULL,
+                      "Rows, counted on over the epochs, from which the second and later sets of "
+                      "weights hold.",
+                      PFD_NOT_IN_SPEC),
+    PFD_FLOATS_ATTR(mix_dataset_attrs, mean_lengths, "", 0, 0,
+                    "Mean length of each source's records, such as tokens: weights are then of "
+                    "tokens, and a record's weight is that divided by the mean length; left out, "
+                    "weights are of records."),
+    PFD_CHOICE_ATTR(mix_dataset_attrs, stop, "first_exhausted", "first_exhausted|all_exhausted",
+                    "Where an epoch ends that has no length: before a source would repeat its "
+                    "first epoch's records, or when each source has been drawn once as a whole."),
+    PFD_INT_ATTR(mix_dataset_attrs, length, "0", 0, (double)PFD_MIX_MOST_ROWS,
+                 "Rows of an epoch; 0: as many as stop says."),
+    PFD_CHOICE_ATTR(mix_dataset_attrs, interleave, "regular", "regular|random",
+                    "Whether the sources take turns as evenly as can be, or in random order within "
+                    "blocks whose counts are the same."),
+    PFD_INT_ATTR(mix_dataset_attrs, block_size, "1024", 2, 2147483648.0,
+                 "Rows of a block, with random interleave; weights change where a block begins."),
+    PFD_SEED_ATTR(mix_dataset_attrs),
+    PFD_ATTR_ROW_WITH(mix_dataset_attrs, names, PFD_ATTR_LIST_STRING, "", 0, 0, NULL,
+                      "Of the sources, for messages.", PFD_NOT_IN_SPEC),
+};
+
+static const pfd_op mix_dataset = {
+    PFD_OP_SIZES,
+    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "MixDataset",
+    .doc = "Several data sets with the same fields, drawn by weights. Of any first rows, each source "
+           "has its exact share give or take less than log2 of the number of sources, rounded up. "
+           "A source that is drawn beyond its end begins its next epoch, and an epoch of the mix "
+           "goes on with the records that come after those of the last one.",
+    PFD_OP_ATTRS(mix_dataset_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_choice_inputs),
+    PFD_OP_OUTPUTS(pfd_view_outputs),
+    .infer = infer,
+    .outputs_attr = "fields",
+};
+
+const pfd_view_op pfd_view_mix_dataset = {&mix_dataset, PFD_VIEW_CHOICE, open_view};

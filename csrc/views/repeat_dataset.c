@@ -1,0 +1,80 @@
+/* RepeatDataset: a data set several times, each time in an epoch of its own. */
+#include "core/error.h"
+#include "views/view_infer.h"
+
+#include <inttypes.h>
+
+typedef struct repeat_dataset_attrs {
+    pfd_list_string fields;
+    int64_t times;
+} repeat_dataset_attrs;
+
+typedef struct repeat {
+    pfd_view base;
+    int64_t times, records; /* of one repeat */
+} repeat;
+
+#define MOST_RECORDS (INT64_C(1) << 62) /* as of a permutation */
+
+static int64_t size(const pfd_view *view)
+{
+    const repeat *self = (const repeat *)view;
+    return self->times * self->records;
+}
+
+/* No two repeats share an epoch of the inner view, so a shuffle in it reshuffles.  Repeats of one
+ * epoch have every record again: the number of the repeat tells their draws apart. */
+static void map(const pfd_view *view, const pfd_places *places)
+{
+    const uint64_t times = (uint64_t)((const repeat *)view)->times;
+    const uint64_t records = (uint64_t)((const repeat *)view)->records;
+    for (int64_t i = 0; i < places->n; i++) {
+        uint64_t number = (uint64_t)places->positions[i] / records;
+        uint64_t epoch = (uint64_t)places->epochs[i] * times + number;
+        places->positions[i] -= (int64_t)(number * records);
+        places->epochs[i] = (int64_t)(epoch & INT64_MAX);
+        pfd_view_count_draw(&places->draws[i], number);
+    }
+}
+
+static const pfd_view_methods methods = {
+    .name = "RepeatDataset", .close = pfd_view_free, .size = size, .map = map};
+
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
+{
+    const repeat_dataset_attrs *attrs = args->attrs;
+    int64_t records = pfd_view_size(args->inner[0]);
+    if (records > 0 && attrs->times > MOST_RECORDS / records)
+        return pfd_fail_attr(err, "times", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 " makes more than 2^62 records out of %" PRId64
+                             "; at most %" PRId64 " times are possible",
+                             attrs->times, records, MOST_RECORDS / records);
+    repeat *self;
+    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
+    self->times = attrs->times;
+    self->records = records;
+    *out = &self->base;
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FIELDS_ATTR(repeat_dataset_attrs),
+    PFD_ATTR_ROW(repeat_dataset_attrs, times, PFD_ATTR_INT64, NULL, 1, 9.2e18, NULL,
+                 "How often an epoch has each record."),
+};
+
+static const pfd_op repeat_dataset = {
+    PFD_OP_SIZES,
+    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "RepeatDataset",
+    .doc = "A data set several times in an epoch. Epoch e of it has the epochs e * times to "
+           "e * times + times - 1 of the data set, one after another, so what is shuffled before "
+           "is shuffled differently each time.",
+    PFD_OP_ATTRS(repeat_dataset_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_view_inputs),
+    PFD_OP_OUTPUTS(pfd_view_outputs),
+    .infer = pfd_view_infer,
+    .outputs_attr = "fields",
+};
+
+const pfd_view_op pfd_view_repeat_dataset = {&repeat_dataset, PFD_VIEW_ORDER, open_view};

@@ -1,0 +1,78 @@
+/* ShuffleDataset: the records in a random order. */
+#include "core/permutation.h"
+#include "views/view_infer.h"
+
+typedef struct shuffle_dataset_attrs {
+    pfd_list_string fields;
+    int64_t seed;
+    const char *order_key;
+    int32_t reshuffle;
+} shuffle_dataset_attrs;
+
+typedef struct shuffle_view {
+    pfd_view base;
+    pfd_view_args args;
+    const shuffle_dataset_attrs *attrs;
+    int64_t size;
+} shuffle_view;
+
+static int64_t size(const pfd_view *view)
+{
+    return ((const shuffle_view *)view)->size;
+}
+
+/* The permutation is set up once for each run of rows of one epoch. */
+static void map(const pfd_view *view, const pfd_places *places)
+{
+    const shuffle_view *self = (const shuffle_view *)view;
+    for (int64_t i = 0; i < places->n;) {
+        int64_t epoch = places->epochs[i], end = i + 1;
+        while (end < places->n && places->epochs[end] == epoch) end++;
+        int64_t drawn = self->attrs->reshuffle ? epoch : 0;
+        pfd_permutation permutation;
+        pfd_permutation_init(&permutation, pfd_view_key(&self->args, self->attrs->seed, drawn),
+                             self->size);
+        pfd_permute(&permutation, places->positions + i, end - i, places->positions + i);
+        i = end;
+    }
+}
+
+static const pfd_view_methods methods = {
+    .name = "ShuffleDataset", .close = pfd_view_free, .size = size, .map = map};
+
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
+{
+    shuffle_view *self;
+    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
+    self->args = *args;
+    self->attrs = args->attrs;
+    if (self->attrs->order_key[0]) self->args.name = self->attrs->order_key;
+    self->size = pfd_view_size(args->inner[0]);
+    *out = &self->base;
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FIELDS_ATTR(shuffle_dataset_attrs),
+    PFD_SEED_ATTR(shuffle_dataset_attrs),
+    PFD_STRING_ATTR(shuffle_dataset_attrs, order_key, "",
+                    "A text on which the order depends besides the seed; empty means the name of "
+                    "the node."),
+    PFD_BOOL_ATTR(shuffle_dataset_attrs, reshuffle, "true",
+                  "Whether each epoch has an order of its own."),
+};
+
+static const pfd_op shuffle_dataset = {
+    PFD_OP_SIZES,
+    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "ShuffleDataset",
+    .doc = "The records of a data set in a random order, each once. It is a permutation by a key of "
+           "seed, epoch and order_key.",
+    PFD_OP_ATTRS(shuffle_dataset_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_view_inputs),
+    PFD_OP_OUTPUTS(pfd_view_outputs),
+    .infer = pfd_view_infer,
+    .outputs_attr = "fields",
+};
+
+const pfd_view_op pfd_view_shuffle_dataset = {&shuffle_dataset, PFD_VIEW_ORDER, open_view};

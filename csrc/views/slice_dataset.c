@@ -1,0 +1,85 @@
+/* SliceDataset: the records that a slice of Python's selects. */
+#include "core/error.h"
+#include "views/view_infer.h"
+
+typedef struct slice_dataset_attrs {
+    pfd_list_string fields;
+    int64_t begin, end, step;
+} slice_dataset_attrs;
+
+typedef struct slice {
+    pfd_view base;
+    int64_t first, step, size;
+} slice;
+
+static int64_t size(const pfd_view *view)
+{
+    return ((const slice *)view)->size;
+}
+
+static void map(const pfd_view *view, const pfd_places *places)
+{
+    const int64_t first = ((const slice *)view)->first, step = ((const slice *)view)->step;
+    for (int64_t i = 0; i < places->n; i++)
+        places->positions[i] = first + places->positions[i] * step;
+}
+
+static const pfd_view_methods methods = {
+    .name = "SliceDataset", .close = pfd_view_free, .size = size, .map = map};
+
+/* An index from the end becomes one from the beginning, and one outside of [0, n) the nearest place
+ * where a slice may begin or end: in [0, n], or in [-1, n - 1] where it goes backwards. */
+static int64_t clamp(int64_t index, int64_t n, int64_t step)
+{
+    int64_t least = step < 0 ? -1 : 0, most = step < 0 ? n - 1 : n;
+    if (index < 0) index += n;
+    return index < least ? least : index > most ? most : index;
+}
+
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
+{
+    const slice_dataset_attrs *attrs = args->attrs;
+    slice *self;
+    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
+    int64_t n = pfd_view_size(args->inner[0]), step = attrs->step;
+    int64_t begin = clamp(attrs->begin, n, step), end = clamp(attrs->end, n, step);
+    int64_t span = step < 0 ? begin - end : end - begin, stride = step < 0 ? -step : step;
+    self->first = begin;
+    self->step = step;
+    self->size = span > 0 ? (span - 1) / stride + 1 : 0;
+    *out = &self->base;
+    return PFD_OK;
+}
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const slice_dataset_attrs *attrs = args->attrs;
+    if (attrs->step == 0)
+        return pfd_fail_attr(err, "step", NULL, PFD_INVALID_ARGUMENT, " = 0; it is not 0");
+    return pfd_view_infer(args, err);
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FIELDS_ATTR(slice_dataset_attrs),
+    PFD_ATTR_ROW(slice_dataset_attrs, begin, PFD_ATTR_INT64, "0", 0, 0, NULL,
+                 "The first record; a negative one counts from the end."),
+    PFD_ATTR_ROW(slice_dataset_attrs, end, PFD_ATTR_INT64, "9223372036854775807", 0, 0, NULL,
+                 "The record before which the slice ends; a negative one counts from the end, and "
+                 "one outside of the data set means as far as there are records."),
+    PFD_ATTR_ROW(slice_dataset_attrs, step, PFD_ATTR_INT64, "1", -9.2e18, 9.2e18, NULL,
+                 "From one record to the next; a negative one goes backwards."),
+};
+
+static const pfd_op slice_dataset = {
+    PFD_OP_SIZES,
+    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "SliceDataset",
+    .doc = "The records begin, begin + step, and so on of a data set, as Python's slices count.",
+    PFD_OP_ATTRS(slice_dataset_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_view_inputs),
+    PFD_OP_OUTPUTS(pfd_view_outputs),
+    .infer = infer,
+    .outputs_attr = "fields",
+};
+
+const pfd_view_op pfd_view_slice_dataset = {&slice_dataset, PFD_VIEW_ORDER, open_view};

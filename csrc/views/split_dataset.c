@@ -1,0 +1,154 @@
+/* SplitDataset: one of several parts, which are runs of records. */
+#include "core/error.h"
+#include "views/view_infer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct split_dataset_attrs {
+    pfd_list_string fields;
+    pfd_list_float64 fractions;
+    pfd_list_int64 counts;
+    int64_t part;
+} split_dataset_attrs;
+
+typedef struct part {
+    pfd_view base;
+    int64_t begin, size;
+} part;
+
+static int64_t size(const pfd_view *view)
+{
+    return ((const part *)view)->size;
+}
+
+static void map(const pfd_view *view, const pfd_places *places)
+{
+    const part *self = (const part *)view;
+    for (int64_t i = 0; i < places->n; i++) places->positions[i] += self->begin;
+}
+
+static const pfd_view_methods methods = {
+    .name = "SplitDataset", .close = pfd_view_free, .size = size, .map = map};
+
+/* ---- The sizes of the parts ------------------------------------------------------------------ */
+
+static double sum_of(const pfd_list_float64 *fractions)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < fractions->size; i++) sum += fractions->data[i];
+    return sum;
+}
+
+/* By largest remainders: each part has its share, rounded down, and the records that are left go to
+ * the parts that lost most; of equal ones to the first. */
+static pfd_status share_out(const pfd_list_float64 *fractions, int64_t rows, int64_t *sizes,
+                            pfd_error *err)
+{
+    const double sum = sum_of(fractions);
+    double *lost = malloc((size_t)fractions->size * sizeof *lost);
+    if (!lost) return pfd_fail_memory(err, fractions->size * 8, "a split");
+    int64_t left = rows;
+    for (int64_t i = 0; i < fractions->size; i++) {
+        const double share = fractions->data[i] / sum * (double)rows;
+        sizes[i] = (int64_t)floor(share);
+        lost[i] = share - floor(share);
+        left -= sizes[i];
+    }
+    for (; left > 0; left--) {
+        int64_t most = 0;
+        for (int64_t i = 1; i < fractions->size; i++)
+            if (lost[i] > lost[most]) most = i;
+        sizes[most]++;
+        lost[most] = -1;
+    }
+    free(lost);
+    return PFD_OK;
+}
+
+static pfd_status take_counts(const pfd_list_int64 *counts, int64_t rows, int64_t *sizes,
+                              pfd_error *err)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < counts->size; i++) {
+        sizes[i] = counts->data[i];
+        sum += sizes[i] <= rows - sum ? sizes[i] : rows - sum + 1;
+    }
+    if (sum == rows) return PFD_OK;
+    return pfd_fail_attr(err, "counts", NULL, PFD_INVALID_ARGUMENT,
+                         ": the parts have %s records than the data set, which has %" PRId64,
+                         sum < rows ? "fewer" : "more", rows);
+}
+
+static pfd_status find_part(const split_dataset_attrs *attrs, int64_t rows, part *self,
+                            pfd_error *err)
+{
+    const int64_t parts = attrs->counts.size + attrs->fractions.size;
+    int64_t *sizes = malloc((size_t)parts * sizeof *sizes);
+    if (!sizes) return pfd_fail_memory(err, parts * 8, "a split");
+    pfd_status status = attrs->counts.size > 0 ? take_counts(&attrs->counts, rows, sizes, err)
+                                               : share_out(&attrs->fractions, rows, sizes, err);
+    if (status == PFD_OK) {
+        for (int64_t i = 0; i < attrs->part; i++) self->begin += sizes[i];
+        self->size = sizes[attrs->part];
+    }
+    free(sizes);
+    return status;
+}
+
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
+{
+    part *self;
+    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
+    pfd_status status = find_part(args->attrs, pfd_view_size(args->inner[0]), self, err);
+    if (status != PFD_OK) {
+        free(self);
+        return status;
+    }
+    *out = &self->base;
+    return PFD_OK;
+}
+
+/* ---- The op ---------------------------------------------------------------------------------- */
+
+static pfd_status infer(const pfd_infer_args *args, pfd_error *err)
+{
+    const split_dataset_attrs *attrs = args->attrs;
+    const int64_t parts = attrs->counts.size + attrs->fractions.size;
+    if ((attrs->counts.size > 0) == (attrs->fractions.size > 0))
+        return pfd_fail_attr(err, "fractions", NULL, PFD_INVALID_ARGUMENT,
+                             ": give fractions or counts, and not both");
+    if (attrs->fractions.size > 0 && !(fabs(sum_of(&attrs->fractions) - 1) <= 1e-6))
+        return pfd_fail_attr(err, "fractions", NULL, PFD_INVALID_ARGUMENT,
+                             ": they sum to %.9g; the sum must be 1", sum_of(&attrs->fractions));
+    if (attrs->part >= parts)
+        return pfd_fail_attr(err, "part", NULL, PFD_INVALID_ARGUMENT,
+                             " = %" PRId64 "; it must be in [0, %" PRId64 "), the parts",
+                             attrs->part, parts);
+    return pfd_view_infer(args, err);
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FIELDS_ATTR(split_dataset_attrs),
+    PFD_FLOATS_ATTR(split_dataset_attrs, fractions, "", 0, 1,
+                    "What share of the records each part has, in the order of the records; the sum "
+                    "is 1. Sizes are rounded by largest remainders."),
+    PFD_INTS_ATTR(split_dataset_attrs, counts, "", 0, 9.2e18,
+                  "How many records each part has, in place of fractions; together all."),
+    PFD_INT_ATTR(split_dataset_attrs, part, NULL, 0, 9.2e18, "Which part, from 0."),
+};
+
+static const pfd_op split_dataset = {
+    PFD_OP_SIZES,
+    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "SplitDataset",
+    .doc = "One part of a data set that is cut into consecutive parts.",
+    PFD_OP_ATTRS(split_dataset_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_view_inputs),
+    PFD_OP_OUTPUTS(pfd_view_outputs),
+    .infer = infer,
+    .outputs_attr = "fields",
+};
+
+const pfd_view_op pfd_view_split_dataset = {&split_dataset, PFD_VIEW_ORDER, open_view};

@@ -1,0 +1,99 @@
+/* WeightedSampleDataset: records drawn with replacement, each as often as its weight says. */
+#include "core/error.h"
+#include "core/random.h"
+#include "views/alias_table.h"
+#include "views/record_table.h"
+#include "views/view_infer.h"
+
+#include <stdlib.h>
+
+typedef struct weighted_sample_dataset_attrs {
+    pfd_list_string fields;
+    int64_t weights, num_samples, seed;
+} weighted_sample_dataset_attrs;
+
+typedef struct weighted_sample {
+    pfd_view base;
+    pfd_view_args args;
+    int64_t seed, size, records;
+    pfd_alias_column *columns;
+} weighted_sample;
+
+static void close_view(pfd_view *view)
+{
+    free(((weighted_sample *)view)->columns);
+    free(view);
+}
+
+static int64_t size(const pfd_view *view)
+{
+    return ((const weighted_sample *)view)->size;
+}
+
+/* Position p of an epoch is the p-th draw of its key. */
+static void map(const pfd_view *view, const pfd_places *places)
+{
+    const weighted_sample *self = (const weighted_sample *)view;
+    uint64_t key = 0;
+    for (int64_t i = 0, epoch = -1; i < places->n; i++) {
+        if (places->epochs[i] != epoch)
+            key = pfd_view_key(&self->args, self->seed, epoch = places->epochs[i]);
+        uint64_t draw = (uint64_t)places->positions[i];
+        places->positions[i] =
+            pfd_alias_table_draw(self->columns, self->records, pfd_random_bits(key, draw));
+        places->epochs[i] = 0;
+        pfd_view_count_draw(&places->draws[i], draw);
+    }
+}
+
+static const pfd_view_methods methods = {
+    .name = "WeightedSampleDataset", .close = close_view, .size = size, .map = map};
+
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
+{
+    const weighted_sample_dataset_attrs *attrs = args->attrs;
+    const double *weights;
+    PFD_TRY(pfd_record_weights(args, "weights", attrs->weights, &weights, err));
+    int64_t records = pfd_view_size(args->inner[0]);
+    size_t bytes = (size_t)records * sizeof(pfd_alias_column);
+    weighted_sample *self;
+    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
+    self->columns = malloc(bytes);
+    if (!self->columns) {
+        close_view(&self->base);
+        return pfd_fail_memory(err, (int64_t)bytes, "the table of weights");
+    }
+    pfd_alias_table_make(weights, records, self->columns);
+    self->args = *args;
+    self->seed = attrs->seed;
+    self->records = records;
+    self->size = attrs->num_samples > 0 ? attrs->num_samples : records;
+    *out = &self->base;
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FIELDS_ATTR(weighted_sample_dataset_attrs),
+    PFD_ATTR_ROW(weighted_sample_dataset_attrs, weights, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
+                 "A float64 for each record: how often it is drawn, in proportion to the others."),
+    PFD_ATTR_ROW(weighted_sample_dataset_attrs, num_samples, PFD_ATTR_INT64, "0", 0, 4.6e18, NULL,
+                 "Records of an epoch; 0: as many as the data set has."),
+    PFD_SEED_ATTR(weighted_sample_dataset_attrs),
+};
+
+static const pfd_op weighted_sample_dataset = {
+    PFD_OP_SIZES,
+    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "WeightedSampleDataset",
+    .doc = "Records of a data set drawn with replacement, with probabilities in proportion to "
+           "their weights. A weight belongs to a position of epoch 0 of the data set, and each "
+           "epoch draws from these records.",
+    PFD_OP_ATTRS(weighted_sample_dataset_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_view_inputs),
+    PFD_OP_OUTPUTS(pfd_view_outputs),
+    .infer = pfd_view_infer,
+    .outputs_attr = "fields",
+};
+
+const pfd_view_op pfd_view_weighted_sample_dataset = {&weighted_sample_dataset, PFD_VIEW_ORDER,
+                                                      open_view};

@@ -1,0 +1,98 @@
+"""Views that only say which records there are, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import InvalidArgumentError, shown
+from .base import DatasetBase, SetT, Shuffle, named_view, several_view
+from .mixing import mix
+
+_FAR = 2**63 - 1  # beyond all records
+_KEY = "shuffle"  # the order key of a shuffle that is given none
+
+
+class Views(DatasetBase):
+    """The methods of `Dataset` for views of a kind that every library has."""
+
+    def take(self: SetT, count: int) -> SetT:
+        """The first `count` records; all where there are fewer."""
+        return self.view("TakeDataset", count=count)
+
+    def skip(self: SetT, count: int) -> SetT:
+        """All records but the first `count`."""
+        return self.view("SkipDataset", count=count)
+
+    def slice(
+        self: SetT, begin: int | None, end: int | None = None, step: int | None = None
+    ) -> SetT:
+        """The records that a slice of a list would have; `data[begin:end:step]` is the same."""
+        step = 1 if step is None else step
+        first, last = (0, _FAR) if step > 0 else (_FAR, -_FAR)
+        return self.view("SliceDataset", begin=first if begin is None else begin,
+                         end=last if end is None else end, step=step)  # fmt: skip
+
+    def repeat(self: SetT, times: int) -> SetT:
+        """The records `times` times; what shuffles them does so in each repeat in its own way, and
+        random ops treat each repeat of a record in their own way."""
+        return self.view("RepeatDataset", times=times)
+
+    def concat(self: SetT, *others: DatasetBase) -> SetT:
+        """The records of this data set, then those of others with the same fields.
+
+        The files may be of different formats.
+
+        Raises:
+            InvalidArgumentError: The fields differ; the text shows both.
+        """
+        return type(self)(several_view("ConcatDataset", [self, *others], {}))
+
+    def mix(self: SetT, *others: SetT, weights: Any = None, **options: Any) -> SetT:
+        """This data set and others with the same fields, drawn by weights: `flow.mix` of a list."""
+        return mix([self, *others], weights, **options)
+
+    def zip(self: SetT, *others: DatasetBase) -> SetT:
+        """The fields of data sets of the same length side by side: record i of each.
+
+        Raises:
+            InvalidArgumentError: Two of them have a field of the same name.
+        """
+        sources: list[DatasetBase] = [self, *others]
+        blobs = {}
+        for source in sources:
+            for name, blob in source.ordered().items():
+                if name in blobs:
+                    raise InvalidArgumentError(
+                        f"two of the data sets have a field {shown(name)}: rename() one of them"
+                    )
+                blobs[name] = blob
+        return type(self)(named_view("ZipDataset", blobs, {}))
+
+    def shuffle(
+        self: SetT,
+        seed: int | None = None,
+        *,
+        kind: str = "auto",
+        reshuffle: bool = True,
+        block_size: int | None = None,
+        window: int | None = None,
+        buffer_size: int | None = None,
+        order_key: str = _KEY,
+    ) -> SetT:
+        """The records in a random order, each once, and another one in each epoch.
+
+        Args:
+            seed: None: the seed of the batches, which is drawn where there is none.
+            kind: "global", or how the shuffle of batches keeps reads together: "window", and
+                "buffer" for data that is read in sequence; "auto" is "global" where it can be.
+            reshuffle: False: every epoch has the order of the first one.
+            block_size, window: Of kind="window", as `shuffle_block_size` and `shuffle_window` of
+                readers.
+            buffer_size: Of kind="buffer", in records.
+            order_key: A text on which the order depends besides the seed.
+        """
+        given = {"shuffle_block_size": block_size, "shuffle_window": window,
+                 "shuffle_buffer_size": buffer_size}  # fmt: skip
+        attrs = {name: value for name, value in given.items() if value is not None}
+        order = Shuffle(seed, kind, order_key, reshuffle, attrs)
+        return type(self)(self.ordered(), order)

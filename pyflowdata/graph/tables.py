@@ -1,0 +1,100 @@
+"""Arrays of the program as values of attrs, such as the weights of a sampler."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidArgumentError, shown
+from ..native import check, ffi, lib, new_error, text
+from .node import Blob, Node
+from .objects import Object
+
+Array = npt.NDArray[Any]
+
+
+def _dtype_numbers() -> dict[str, int]:
+    names = ((number, lib.pfd_dtype_name(number)) for number in range(1, 64))
+    return {text(name): number for number, name in names if name != ffi.NULL}
+
+
+_DTYPES = _dtype_numbers()
+
+
+class Table:
+    """A one-dimensional array that a view needs, made when a loader first needs it.
+
+    It may be a value of several nodes.  It is immutable, and is pickled with its contents.
+    """
+
+    def __init__(self, source: Array | Callable[[], Array]) -> None:
+        """Args:
+        source: The array, or a function that makes it, which is called once.
+        """
+        self._source: Array | Callable[[], Array] | None = source
+        self._array: Array | None = None
+        self._fingerprint = 0
+        if not callable(source):
+            self._set(source)
+
+    def _set(self, array: Array) -> None:
+        array = np.ascontiguousarray(array)
+        if array.ndim != 1 or array.dtype.name not in _DTYPES or not array.dtype.isnative:
+            raise InvalidArgumentError(
+                f"an array of shape {array.shape} and dtype {array.dtype} was given; it must have "
+                "one dimension and numbers of the machine's byte order"
+            )
+        self._array, self._source = array, None
+        self._fingerprint = int(lib.pfd_xxh64(ffi.from_buffer(array), array.nbytes))
+
+    @property
+    def array(self) -> Array:
+        """The contents; computed by the first call."""
+        if self._array is None:
+            assert callable(self._source)
+            self._set(self._source())
+        assert self._array is not None
+        return self._array
+
+    def put(self, number: int) -> None:
+        """Makes it known to C as the object with a number."""
+        array = self.array
+        table, err = ffi.new("pfd_table *"), new_error()
+        table.data = ffi.from_buffer(array)
+        table.count, table.dtype = array.size, _DTYPES[array.dtype.name]
+        table.fingerprint = self._fingerprint
+        check(lib.pfd_table_put(number, table, err), err)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Table, (self.array,)
+
+    def __repr__(self) -> str:
+        return f"Table({shown(self._array) if self._array is not None else 'not computed yet'})"
+
+
+def prepare_tables(blobs: Iterable[Blob]) -> None:
+    """Makes the tables of all nodes upstream known to C, and computes those that are not yet.
+
+    Raises:
+        Whatever the functions that compute them raise.
+    """
+    seen: set[Node] = set()
+
+    def walk(node: Node) -> None:
+        """Prepares the tables of a node, after those upstream."""
+        if node in seen:
+            return
+        seen.add(node)
+        for blob in node.inputs:
+            walk(blob.node)
+        for value in node.values.values():
+            if isinstance(value, Object) and isinstance(value.value, Table):
+                value.value.put(value.number)
+                weakref.finalize(value, lib.pfd_table_drop, value.number)
+
+    for blob in blobs:
+        walk(blob.node)

@@ -1,0 +1,120 @@
+"""What a mix has to deliver, written from its definition in whole numbers and fractions.
+
+It knows only counts: the source of a row is the one whose count rises with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from support.oracle import permutation, random_bits, random_key
+
+ONE = 2**64
+
+
+class Row(NamedTuple):
+    source: int
+    epoch: int  # of the source
+    record: int
+
+
+def shares_of(weights: Sequence[float]) -> list[int]:
+    """Weights as whole numbers: times a power of two, and rounded."""
+    bits = math.ceil(math.log2(sum(weight > 0 for weight in weights)))
+    top = Fraction(max(weights))
+    scale = Fraction(1)
+    while top * scale < 2 ** (62 - bits):
+        scale *= 2
+    while top * scale >= 2 ** (63 - bits):
+        scale /= 2
+    return [round(Fraction(weight) * scale) for weight in weights]
+
+
+def tree_counts(shares: Sequence[int], n: int) -> list[int]:
+    """How many of n rows each source has; no share is 0."""
+    if len(shares) == 1:
+        return [n]
+    half = len(shares) // 2
+    part = Fraction(sum(shares[:half]), sum(shares))
+    part = min(Fraction(math.ceil(part * ONE), ONE), Fraction(ONE - 1, ONE))
+    left = math.floor(n * part)
+    return tree_counts(shares[:half], left) + tree_counts(shares[half:], n - left)
+
+
+def counts_by_weights(weights: Sequence[float], n: int) -> list[int]:
+    shares = shares_of(weights)
+    drawn = iter(tree_counts([share for share in shares if share], n))
+    return [next(drawn) if share else 0 for share in shares]
+
+
+class MixModel:
+    """A mix of sources with these numbers of records; `changes` has the weights by first row."""
+
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        changes: Mapping[int, Sequence[float]],
+        stop: str = "first_exhausted",
+        length: int | None = None,
+        mean_lengths: Sequence[float] | None = None,
+        block: int = 1,
+    ):
+        means = mean_lengths or [1.0] * len(sizes)
+        self.sizes, self.block = list(sizes), block
+        self.given = {
+            row: [weight / mean for weight, mean in zip(changes[row], means)]
+            for row in sorted(changes)
+        }
+        self.changes = self.given
+        self.size = 0
+        self.changes = {self.block_from(row): self.given[row] for row in self.given}
+        self.size = length or self.size_by(stop)
+        self.changes = {self.block_from(row): self.given[row] for row in self.given}
+
+    def block_from(self, row: int) -> int:
+        """The first row of a block, from `row` on; epochs begin with one."""
+        if not self.size:
+            return -(-row // self.block) * self.block
+        epoch, position = divmod(row, self.size)
+        return epoch * self.size + min(self.size, -(-position // self.block) * self.block)
+
+    def counts(self, n: int) -> list[int]:
+        """Records drawn of each source before row n of the run."""
+        total = [0] * len(self.sizes)
+        starts = [*self.changes, n]
+        for start, end in zip(starts, starts[1:]):
+            rows = max(0, min(n, end) - start)
+            drawn = counts_by_weights(self.changes[start], rows)
+            total = [a + b for a, b in zip(total, drawn)]
+        return total
+
+    def size_by(self, stop: str) -> int:
+        last = self.changes[max(self.changes)]
+        n = 0
+        while True:
+            pairs = list(zip(self.counts(n), self.sizes))
+            if stop == "first_exhausted" and any(count > size for count, size in pairs):
+                return n - 1
+            drawn = [pair for pair, weight in zip(pairs, last) if weight > 0]
+            if stop == "all_exhausted" and all(count >= size for count, size in drawn):
+                return n
+            n += 1
+
+    def row(self, row: int) -> Row:
+        """Of the run, in regular turns."""
+        before, after = self.counts(row), self.counts(row + 1)
+        (source,) = [s for s in range(len(before)) if after[s] != before[s]]
+        return Row(source, *divmod(before[source], self.sizes[source]))
+
+    def epoch(self, epoch: int, seed: int = 0, name: str = "") -> list[Row]:
+        """All rows of an epoch; seed and name are those of random turns."""
+        order: list[int] = []
+        for number, first in enumerate(range(0, self.size, self.block)):
+            rows = min(self.block, self.size - first)
+            key = random_bits(random_key(seed, epoch, name), number)
+            places = permutation(key, rows) if self.block > 1 else [0]
+            order += [first + place for place in places]
+        return [self.row(epoch * self.size + position) for position in order]
