@@ -99,6 +99,12 @@ static pfd_status check_batch_sizes(const pfd_plan *plan, pfd_error *err)
     return PFD_OK;
 }
 
+/* Whose batches differ in size, in a way of its own. */
+static int32_t sizes_differ(const pfd_data_reader *reader)
+{
+    return reader->logical->methods->most_rows != NULL;
+}
+
 /* Readers are zipped by position: batch k of the loader is batch k of each. */
 static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
 {
@@ -109,6 +115,11 @@ static pfd_status zip_readers(pfd_plan *plan, pfd_error *err)
     for (int32_t i = 1; i < plan->num_readers; i++) {
         const pfd_data_reader *other = &plan->readers[i];
         if (!other->random_access) plan->stream = 1;
+        if (sizes_differ(first) || sizes_differ(other))
+            return pfd_fail(err, PFD_INVALID_ARGUMENT,
+                            "the batches of '%s' differ in size, and cannot be paired with those "
+                            "of another reader: zip the data sets before",
+                            sizes_differ(first) ? first->name : other->name);
         if (other->attrs->batch_size != first->attrs->batch_size ||
             other->attrs->rank != first->attrs->rank ||
             other->attrs->world_size != first->attrs->world_size)
