@@ -95,11 +95,23 @@ void pfd_plan_close(pfd_plan *plan); /* accepts a zeroed struct */
  * tensors are there, and nothing uses them. */
 void pfd_plan_fuse(pfd_plan *plan);
 
+/* plan_graph.c: adds the ops that make the blobs, and the trees of their data sets, none of it
+ * opened. */
+pfd_status pfd_plan_collect(pfd_plan *plan, const pfd_blob *blobs, int64_t num_blobs,
+                            pfd_error *err);
+
 /* The tree of a reader that makes batches of a data set with views; else NULL. */
-const pfd_view_tree *pfd_plan_tree_of(const pfd_plan *plan, int32_t reader);
+static inline const pfd_view_tree *pfd_plan_tree_of(const pfd_plan *plan, int32_t reader)
+{
+    const pfd_view_tree *tree = reader < plan->num_trees ? plan->trees[reader] : NULL;
+    return tree && !tree->is_direct ? tree : NULL;
+}
 
 /* Whether the op's rows are those of the batch, one for one. */
-int32_t pfd_plan_op_is_aligned(const pfd_plan *plan, const pfd_plan_op *op);
+static inline int32_t pfd_plan_op_is_aligned(const pfd_plan *plan, const pfd_plan_op *op)
+{
+    return op->branch < 0 || plan->trees[op->data_set]->branches[op->branch].is_aligned;
+}
 
 /* A tensor with rows of a type, which lies nowhere yet.  Where only the first dimension varies,
  * row_splits count in it, and no shapes are needed. */

@@ -4,11 +4,13 @@
 
 #define BUILTIN_VIEWS(X)                                                                           \
     X(batch_dataset)                                                                               \
+    X(bucket_dataset)                                                                              \
     X(class_sample_dataset)                                                                        \
     X(concat_dataset)                                                                              \
     X(mix_dataset)                                                                                 \
     X(pack_dataset)                                                                                \
     X(repeat_dataset)                                                                              \
+    X(repeat_factor_dataset)                                                                       \
     X(select_dataset)                                                                              \
     X(shuffle_dataset)                                                                             \
     X(skip_dataset)                                                                                \

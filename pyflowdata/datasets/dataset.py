@@ -9,6 +9,7 @@ from ..errors import InvalidArgumentError, shown
 from ..graph import Blob
 from ..graph.registry import HOST_OUTPUTS
 from .base import Shuffle, described
+from .mixing import mix_lines
 from .reading import Reading, batch_node
 from .views import Views
 
@@ -124,4 +125,5 @@ class Dataset(Views, Reading):
         return Batches(named)
 
     def __repr__(self) -> str:
-        return f"Dataset({described(self)})"
+        lines = mix_lines(self, lambda blobs: len(type(self)(blobs)))
+        return "\n  ".join([f"Dataset({described(self)})", *lines])

@@ -353,6 +353,124 @@ static void test_classes(void)
     check_classes(0, 2, 1);
 }
 
+/* ---- Repeat factors -------------------------------------------------------------------------- */
+
+typedef struct factor_attrs {
+    pfd_list_string fields;
+    int64_t factors, seed;
+} factor_attrs;
+
+/* How often epochs [0, epochs) have each record; `low` and `high` of one epoch.  Checks the draws. */
+static pfd_view *count_rows(const double *factors, int64_t n, int64_t epochs, int64_t *found,
+                            int64_t *low, int64_t *high)
+{
+    factor_attrs attrs = {.factors = put(factors, n, PFD_FLOAT64), .seed = -1};
+    pfd_view *view = fake_view_over(&pfd_view_repeat_factor_dataset, &attrs, fake_view_new(n));
+    int64_t rows = pfd_view_size(view), *counts = calloc((size_t)n, sizeof *counts);
+    for (int64_t i = 0; i < n; i++) found[i] = high[i] = 0, low[i] = INT64_MAX;
+    for (int64_t epoch = 0; epoch < epochs; epoch++) {
+        int64_t epochs_of[64], positions[64];
+        uint64_t draws[64];
+        for (int64_t i = 0; i < n; i++) counts[i] = 0;
+        for (int64_t p = 0; p < rows; p += 64) {
+            int64_t count = rows - p < 64 ? rows - p : 64;
+            pfd_places places = {count, epochs_of, positions, draws, NULL};
+            for (int64_t k = 0; k < count; k++)
+                epochs_of[k] = epoch, positions[k] = p + k, draws[k] = 0;
+            view->methods->map(view, &places);
+            for (int64_t k = 0; k < count; k++) {
+                CHECK(epochs_of[k] == 0 && (draws[k] == 0) == (p + k == 0));
+                counts[positions[k]]++;
+            }
+        }
+        for (int64_t i = 0; i < n; i++) {
+            found[i] += counts[i];
+            if (counts[i] < low[i]) low[i] = counts[i];
+            if (counts[i] > high[i]) high[i] = counts[i];
+        }
+    }
+    free(counts);
+    return view;
+}
+
+/* Classes of equal factors: whole ones are exact, others have the whole number below or above, and
+ * the factor on average. */
+static void test_equal_factors(void)
+{
+    enum { n = 200, epochs = 4000 };
+    static const double of_class[] = {1, 2.25, 0.4, 3, 1.7, 0};
+    static double factors[n];
+    static int64_t found[n], low[n], high[n];
+    double sum = 0, fractions = 0, statistic = 0;
+    for (int i = 0; i < n; i++) sum += factors[i] = of_class[i * 7 % 6];
+    for (int i = 0; i < n; i++) fractions += factors[i] - floor(factors[i]);
+    pfd_view *view = count_rows(factors, n, epochs, found, low, high);
+    CHECK(pfd_view_size(view) == (int64_t)floor(sum + 0.5));
+    for (int i = 0; i < n; i++) {
+        double fraction = factors[i] - floor(factors[i]);
+        CHECK(low[i] == (int64_t)floor(factors[i]) && high[i] == (int64_t)ceil(factors[i]));
+        if (fraction == 0) continue;
+        fraction *= floor(fractions + 0.5) / fractions;
+        double mean = epochs * (floor(factors[i]) + fraction);
+        double variance = epochs * fraction * (1 - fraction);
+        statistic += ((double)found[i] - mean) * ((double)found[i] - mean) / variance;
+    }
+    CHECK(statistic < 149.4); /* of 100 degrees, p = 0.001 */
+    pfd_view_close(view);
+}
+
+/* Factors that all differ have the right mean and leave no record out, and sizes are rounded. */
+static void test_different_factors(void)
+{
+    enum { most = 300 };
+    static double factors[most];
+    static int64_t found[most], low[most], high[most];
+    for (uint64_t round = 0; round < 20; round++) {
+        int64_t n = 1 + pfd_random_below(21, round, most), epochs = round == 0 ? 3000 : 30;
+        double sum = 0, fractions = 0, statistic = 0;
+        for (int64_t i = 0; i < n; i++) {
+            factors[i] = (double)(pfd_random_bits(round, (uint64_t)i) >> 40) * 0x1p-23;
+            sum += factors[i];
+            fractions += factors[i] - floor(factors[i]);
+        }
+        pfd_view *view = count_rows(factors, n, epochs, found, low, high);
+        CHECK(pfd_view_size(view) == (int64_t)floor(sum + 0.5));
+        double scale = floor(fractions + 0.5) / fractions;
+        for (int64_t i = 0; i < n; i++) {
+            double whole = floor(factors[i]), fraction = (factors[i] - whole) * scale;
+            double off = (double)found[i] - (double)epochs * (whole + fraction);
+            CHECK(low[i] >= (int64_t)whole && high[i] <= (int64_t)whole + 2);
+            statistic += off * off / ((double)epochs * (fraction * (1 - fraction) + 1.0 / 64));
+        }
+        CHECK(statistic < (double)n + 3.1 * sqrt(2 * (double)n) + 6);
+        pfd_view_close(view);
+    }
+}
+
+/* Of 6 records with factor 1.5, each 3 have the odd rows of an epoch together equally often. */
+static void test_odd_rows_are_random(void)
+{
+    enum { n = 6, epochs = 20000 };
+    static const double factors[n] = {1.5, 1.5, 1.5, 1.5, 1.5, 1.5};
+    factor_attrs attrs = {.factors = put(factors, n, PFD_FLOAT64), .seed = -1};
+    pfd_view *view = fake_view_over(&pfd_view_repeat_factor_dataset, &attrs, fake_view_new(n));
+    int64_t sets[1 << n] = {0}, num_sets = 0;
+    double expected[1 << n];
+    for (int64_t epoch = 0; epoch < epochs; epoch++) {
+        int64_t counts[n] = {0}, twice = 0;
+        for (int64_t p = 0; p < 9; p++) counts[fake_view_at(view, epoch, p).position]++;
+        for (int i = 0; i < n; i++) twice |= (int64_t)(counts[i] == 2) << i;
+        sets[twice]++;
+    }
+    for (int i = 0; i < 1 << n; i++)
+        if (__builtin_popcount((unsigned)i) == 3) {
+            sets[num_sets] = sets[i];
+            expected[num_sets++] = epochs / 20.0;
+        }
+    CHECK(num_sets == 20 && chi_square(sets, expected, 20) < 43.82); /* of 19, p = 0.001 */
+    pfd_view_close(view);
+}
+
 static void fails(const pfd_view_op *op, const void *attrs, int64_t records, const char *attr)
 {
     pfd_view *inner = fake_view_new(records), *view = NULL;
@@ -395,6 +513,9 @@ int main(void)
     test_dealing();
     test_groups_are_random();
     test_classes();
+    test_equal_factors();
+    test_different_factors();
+    test_odd_rows_are_random();
     test_refusals();
     return report();
 }

@@ -1,0 +1,121 @@
+/* RepeatFactorDataset: each record so often as its factor says, on average over the epochs. */
+#include "core/error.h"
+#include "core/permutation.h"
+#include "core/random.h"
+#include "views/factor_cells.h"
+#include "views/record_table.h"
+#include "views/view_infer.h"
+
+#include <stdlib.h>
+
+typedef struct repeat_factor_dataset_attrs {
+    pfd_list_string fields;
+    int64_t factors, seed;
+} repeat_factor_dataset_attrs;
+
+typedef struct repeat_factor {
+    pfd_view base;
+    pfd_view_args args;
+    int64_t seed;
+    pfd_factor_cells cells;
+} repeat_factor;
+
+static void close_view(pfd_view *view)
+{
+    pfd_factor_cells_free(&((repeat_factor *)view)->cells);
+    free(view);
+}
+
+static int64_t size(const pfd_view *view)
+{
+    return ((const repeat_factor *)view)->cells.num_rows;
+}
+
+/* The records of a cell take turns, in an order of the epoch and the cell. */
+static int64_t find_record(const pfd_factor_cells *cells, pfd_factor_row row, uint64_t key)
+{
+    int64_t n, turn;
+    const uint32_t *records = pfd_factor_cells_records(cells, row.cell, &n);
+    if (n == 1) return records[0];
+    turn = row.draw % n;
+    pfd_permutation order;
+    pfd_permutation_init(&order, pfd_random_bits(key, (uint64_t)row.cell), n);
+    pfd_permute(&order, &turn, 1, &turn);
+    return records[turn];
+}
+
+static void map_epoch(const repeat_factor *self, int64_t epoch, int64_t *positions, int64_t n)
+{
+    const uint64_t key = pfd_view_key(&self->args, self->seed, epoch);
+    const uint64_t cells_key = pfd_random_bits(key, 1);
+    const uint32_t offset = (uint32_t)pfd_random_bits(key, 2);
+    pfd_permutation rows;
+    pfd_permutation_init(&rows, pfd_random_bits(key, 0), self->cells.num_rows);
+    pfd_permute(&rows, positions, n, positions);
+    for (int64_t i = 0; i < n; i++) {
+        pfd_factor_row row = pfd_factor_cells_find(&self->cells, offset, positions[i]);
+        positions[i] = find_record(&self->cells, row, cells_key);
+    }
+}
+
+static void map(const pfd_view *view, const pfd_places *places)
+{
+    const repeat_factor *self = (const repeat_factor *)view;
+    for (int64_t i = 0; i < places->n;) {
+        int64_t epoch = places->epochs[i], end = i;
+        for (; end < places->n && places->epochs[end] == epoch; end++) {
+            places->epochs[end] = 0;
+            pfd_view_count_draw(&places->draws[end], (uint64_t)places->positions[end]);
+        }
+        map_epoch(self, epoch, places->positions + i, end - i);
+        i = end;
+    }
+}
+
+static const pfd_view_methods methods = {
+    .name = "RepeatFactorDataset", .close = close_view, .size = size, .map = map};
+
+static pfd_status open_view(const pfd_view_args *args, pfd_view **out, pfd_error *err)
+{
+    const repeat_factor_dataset_attrs *attrs = args->attrs;
+    const double *factors;
+    PFD_TRY(pfd_record_weights(args, "factors", attrs->factors, &factors, err));
+    repeat_factor *self;
+    PFD_TRY(pfd_view_create(sizeof *self, &methods, &self, err));
+    pfd_status status =
+        pfd_factor_cells_make(factors, pfd_view_size(args->inner[0]), &self->cells, err);
+    if (status != PFD_OK) {
+        close_view(&self->base);
+        return status;
+    }
+    self->args = *args;
+    self->seed = attrs->seed;
+    *out = &self->base;
+    return PFD_OK;
+}
+
+static const pfd_attr attr_table[] = {
+    PFD_FIELDS_ATTR(repeat_factor_dataset_attrs),
+    PFD_ATTR_ROW(repeat_factor_dataset_attrs, factors, PFD_ATTR_OBJECT, NULL, 0, 0, NULL,
+                 "A float64 for each record: how often an epoch has it on average, such as 2.5."),
+    PFD_SEED_ATTR(repeat_factor_dataset_attrs),
+};
+
+static const pfd_op repeat_factor_dataset = {
+    PFD_OP_SIZES,
+    .flags = PFD_VIEW | PFD_MANY_INPUTS | PFD_TAKES_RAGGED,
+    .name = "RepeatFactorDataset",
+    .doc = "The records of a data set in a random order, each so often as its factor says: of a "
+           "factor that is no whole number, each epoch has the whole number below or above, and on "
+           "average the factor. An epoch has as many records as the factors add up to, rounded. A "
+           "factor belongs to a position of epoch 0 of the data set, and each epoch has these "
+           "records.",
+    PFD_OP_ATTRS(repeat_factor_dataset_attrs, attr_table),
+    PFD_OP_INPUTS(pfd_view_inputs),
+    PFD_OP_OUTPUTS(pfd_view_outputs),
+    .infer = pfd_view_infer,
+    .outputs_attr = "fields",
+};
+
+const pfd_view_op pfd_view_repeat_factor_dataset = {&repeat_factor_dataset, PFD_VIEW_ORDER,
+                                                    open_view};
