@@ -1,8 +1,8 @@
 """Arrays that were computed from all records of a data set, kept on disk like indexes.
 
-A file is an array of NumPy's format, and after it what it was computed from and a checksum.  Its name
-says which data, and what was computed; the state after the array, what the data was like.  It is
-written under another name, synced and renamed.  None of this is an error: where files cannot be
+A file is an array of NumPy's format, and after it what it was computed from and a checksum.  Its
+name says which data, and what was computed; the state after the array, what the data was like.  It
+is written under another name, synced and renamed.  None of this is an error: where files cannot be
 written, each process computes its own.
 """
 
