@@ -125,8 +125,8 @@ class CachedArray:
         except OSError:
             yield
             return
+        is_ours = False
         try:
-            is_ours = False
             while not is_ours and time.monotonic() < deadline:
                 try:
                     fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -139,10 +139,10 @@ class CachedArray:
             if is_ours:
                 self._remove_leftovers()
             yield
-            if is_ours:
+        finally:
+            if is_ours:  # those who wait take the lock, and find the array
                 with contextlib.suppress(OSError):
                     os.unlink(path)
-        finally:
             os.close(number)
 
     def _remove_leftovers(self) -> None:

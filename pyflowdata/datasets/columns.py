@@ -157,7 +157,8 @@ def _empty(blob: Blob) -> Array | Ragged:
 def _of_blob(data: DatasetBase, blob: Blob) -> Computation:
     first = next(iter(data._fields.values()))
     try:
-        Node(find_op("BatchDataset"), None, [first, blob], {"rank": 0, "world_size": 1})
+        attrs = {"fields": ["first", "value"], "rank": 0, "world_size": 1}
+        Node(find_op("BatchDataset"), None, [first, blob], attrs)
     except InvalidArgumentError as failure:
         failure.message += "; it must be made of the fields of this data set"
         raise
