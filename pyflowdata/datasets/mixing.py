@@ -69,7 +69,7 @@ def mix(
         raise InvalidArgumentError(
             f"mix: stop = {shown(stop)} and length = {shown(length)}; an epoch ends in one way only"
         )
-    attrs: dict[str, Any] = {"names": called, "interleave": interleave}
+    attrs: dict[str, Any] = {"source_names": called, "interleave": interleave}
     attrs |= _weights_attrs(weights, called, len(listed))
     attrs["mean_lengths"] = _mean_lengths(unit, field, mean_lengths, called, listed)
     given = {"stop": stop, "length": length, "block_size": block_size, "seed": seed}
@@ -208,7 +208,7 @@ def mix_lines(data: DatasetBase, size_of: Callable[[dict[str, Blob]], int]) -> l
         return []
     values: Mapping[str, Any] = node.values
     count = operator.index(values["num_sources"])
-    names = values.get("names") or [str(i) for i in range(count)]
+    names = values.get("source_names") or [str(i) for i in range(count)]
     sizes = [""] * count
     if count <= _MOST_SIZES:
         sizes = [f", {size_of(fields):,} records" for fields in _sources_of(node, count)]
